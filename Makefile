@@ -1,0 +1,59 @@
+# Every target sets up what it needs: a machine with Python 3.11+, pip and make is enough.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PROFILE ?= cpu
+OUT ?= reports
+JOBS ?= 2
+NB ?= 00_quickstart
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab report reports test nbval lint bench clean
+
+help:  ## this list
+	@echo "attnlib: may attention be read as an explanation?"
+	@echo
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@echo
+	@echo "Variables: NB=$(NB)  PROFILE=$(PROFILE)  OUT=$(OUT)  JOBS=$(JOBS)"
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "attnlib needs Python 3.11 or newer; $(PYTHON) is older. Say make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.txt)"
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+setup: $(READY)  ## virtual environment with everything pinned
+
+lab: $(READY)  ## JupyterLab on the notebooks
+	$(BIN)/jupyter lab notebooks
+
+report: $(READY)  ## one report: make report NB=00_quickstart PROFILE=cpu
+	$(BIN)/attnlib run $(NB) --profile $(PROFILE) --out $(OUT)
+
+reports: $(READY)  ## every report of the series, and reports/index.html
+	$(BIN)/attnlib run all --profile $(PROFILE) --out $(OUT)
+
+test: $(READY)  ## lint, unit tests, notebooks
+	$(MAKE) --no-print-directory lint
+	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(MAKE) --no-print-directory nbval
+
+nbval: $(READY)  ## run every notebook on its own defaults and compare the tagged outputs
+	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p nbval --nbval-lax -n $(JOBS) --dist loadscope \
+	  --nbval-cell-timeout 600 notebooks
+
+lint: $(READY)  ## ruff over code and notebooks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(READY)  ## speed, as ratios to the slow definitions
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench
+
+clean:  ## remove reports and caches of the checkout (not downloads, not finished runs)
+	rm -rf reports/*/ reports/index.html .pytest_cache .ruff_cache build *.egg-info
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

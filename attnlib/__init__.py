@@ -1,0 +1,46 @@
+"""attnlib: may attention be read as an explanation?
+
+The names below are the public surface. They are imported when first used, so that `attnlib --help` and the
+check of a parameter file do not wait for torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "ModelConfig": "attnlib.config",
+    "DataConfig": "attnlib.config",
+    "TrainConfig": "attnlib.config",
+    "Example": "attnlib.data",
+    "Corpus": "attnlib.data",
+    "load_corpus": "attnlib.data",
+    "Trace": "attnlib.models",
+    "fit": "attnlib.training",
+    "Fitted": "attnlib.fitted",
+    "load": "attnlib.fitted",
+    "importance": "attnlib.importance",
+    "fraction_to_flip": "attnlib.erasure",
+    "top_token_flips": "attnlib.erasure",
+    "erasure_curves": "attnlib.erasure",
+    "heatmap": "attnlib.heatmap",
+    "explore": "attnlib.widgets",
+}
+_MODULES = ("stats", "plots")
+
+__all__ = ["__version__", *_PUBLIC, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"attnlib.{name}")
+    raise AttributeError(f"module 'attnlib' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,245 @@
+"""ModelConfig, DataConfig, TrainConfig: immutable, validated, hashable, printable as YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Literal, Self, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from attnlib.errors import ConfigError, nearest, unknown
+
+Encoder = Literal["none", "mlp", "cnn", "lstm", "gru", "transformer", "bert"]
+Attention = Literal["additive", "dot", "deep"]
+Projection = Literal["softmax", "sparsemax", "sparsegen", "entmax", "gumbel"]
+Scaling = Literal["none", "lin", "feat", "conv"]
+Regulariser = Literal["none", "concat", "residual", "tying", "mlm"]
+
+ENCODERS: tuple[str, ...] = get_args(Encoder)
+ATTENTIONS: tuple[str, ...] = get_args(Attention)
+PROJECTIONS: tuple[str, ...] = get_args(Projection)
+SCALINGS: tuple[str, ...] = get_args(Scaling)
+REGULARISERS: tuple[str, ...] = get_args(Regulariser)
+
+PARTS = ("embedding", "encoder", "attention", "scaling", "decoder")
+"""Parameter groups of a model: what `TrainConfig` can freeze or give a rate of its own."""
+
+
+class Config(BaseModel):
+    """Base of the three: unknown keys and wrong values are errors that name the nearest match."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigError(self._explain(error)) from None
+
+    @classmethod
+    def _explain(cls, error: ValidationError) -> str:
+        lines = []
+        for problem in error.errors():
+            name = ".".join(str(part) for part in problem["loc"])
+            came = problem["input"]
+            if problem["type"] == "extra_forbidden":
+                lines.append(unknown(f"option of {cls.__name__}", name, cls.model_fields))
+            elif problem["type"] == "literal_error":
+                allowed = problem["ctx"]["expected"]
+                guess = nearest(came, allowed.replace("'", "").replace(" or ", ", ").split(", "))
+                meant = f" Did you mean {guess!r}?" if guess else ""
+                lines.append(f"{cls.__name__}: {name} must be {allowed}; got {came!r}.{meant}")
+            elif problem["type"] == "value_error":
+                lines.append(f"{cls.__name__}: {problem['ctx']['error']}")
+            else:
+                lines.append(f"{cls.__name__}: {name}: {problem['msg']}; got {came!r}.")
+        return "\n".join(lines)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some values changed, validated again."""
+        return type(self)(**{**self.model_dump(), **changes})
+
+    def to_yaml(self, *, only_changed: bool = False) -> str:
+        """The config as YAML; `only_changed` leaves out what stands at its default."""
+        values = self.model_dump(mode="json", exclude_defaults=only_changed)
+        return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Self:
+        """The inverse of `to_yaml`."""
+        return cls(**(yaml.safe_load(text) or {}))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON."""
+        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+
+
+class DataConfig(Config):
+    """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names."""
+
+    corpus: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of that corpus's own reader, such as `classes=5` for SST or `vocabulary=200` for planted."""
+    limit: int | None = Field(None, ge=1)
+    """At most so many texts a split, sampled with `seed`."""
+    min_df: int | None = Field(None, ge=1)
+    """None: the corpus's own value (Jain & Wallace's where they have one)."""
+    max_length: int | None = Field(None, ge=1)
+    """Longer texts are cut, and the count is noted."""
+    strict_length_filter: bool = False
+    """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
+    seed: int = Field(0, ge=0)
+
+
+class ModelConfig(Config):
+    """A point of the model space: encoder × attention × projection × scaling × regulariser."""
+
+    encoder: Encoder = "lstm"
+    attention: Attention = "additive"
+    projection: Projection = "softmax"
+    scaling: Scaling = "none"
+    regulariser: Regulariser = "none"
+    hierarchical: bool = False
+    """HAN (Serrano & Smith): words attended within sentences, sentences within the text. False: FLAN."""
+
+    vectors: str = "none"
+    """Word vectors: `none` (random), `glove` (packaged, 50 wide) or a path to a GloVe or fastText text file."""
+    embedding_size: int = Field(50, ge=1)
+    hidden_size: int = Field(128, ge=2)
+    """Width of h_i: both directions of a recurrent encoder, all kernels of a cnn together."""
+    layers: int = Field(1, ge=1, le=12)
+    bidirectional: bool = True
+    kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
+    heads: int = Field(1, ge=1)
+    dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    """Applied to h_i in training."""
+
+    attention_size: int | None = Field(None, ge=1)
+    """Inner width of additive and deep attention; None: half of the hidden width."""
+    attention_layers: int = Field(2, ge=1)
+    """Hidden layers of deep attention."""
+    dot_init: Literal["normal", "kaiming"] = "normal"
+    """Query of dot attention: N(0, 1) (Tutek & Šnajder, App. C), or torch's default, which stays near uniform."""
+    dot_scaled: bool = True
+    """Divide dot scores by the square root of the width (Wen et al. do not)."""
+
+    sparsegen_lambda: float = Field(0.0, lt=1.0)
+    entmax_alpha: float = Field(1.5, ge=1.0)
+    gumbel_tau: float = Field(0.8, gt=0.0)
+    gumbel_noise: Literal["train", "always", "never"] = "train"
+
+    scaling_pool: Literal["sum", "mean", "max", "direct"] = "sum"
+    """How TaSc turns a scaled embedding into one number (footnote 4); `direct` uses u itself (lin alone)."""
+    scaling_channels: int = Field(15, ge=1)
+
+    tying_delta: float = Field(1.0, ge=0.0)
+    tying_squared: bool = True
+    mlm_eta: float = Field(0.3, ge=0.0)
+    mlm_probability: float = Field(0.15, gt=0.0, lt=1.0)
+
+    pretrained: str = "minilm"
+    """For encoder bert: `minilm` (packaged), a local folder or a hub id."""
+
+    @property
+    def contextual(self) -> bool:
+        """Whether h_i depends on other words than x_i."""
+        return self.encoder not in ("none", "mlp")
+
+    @property
+    def recurrent(self) -> bool:
+        return self.encoder in ("lstm", "gru")
+
+    @model_validator(mode="after")
+    def _combinations(self) -> Self:
+        if self.recurrent and self.bidirectional and self.hidden_size % 2:
+            raise ValueError(f"hidden_size must be even for two directions; got {self.hidden_size}.")
+        if self.encoder == "cnn" and self.hidden_size < len(self.kernel_sizes):
+            raise ValueError(
+                f"hidden_size {self.hidden_size} is too small for {len(self.kernel_sizes)} kernel sizes; "
+                "each needs a channel at least."
+            )
+        if not self.kernel_sizes or any(k < 1 or k % 2 == 0 for k in self.kernel_sizes):
+            raise ValueError(
+                f"kernel_sizes must be odd and positive, so that positions stay aligned; got {self.kernel_sizes}."
+            )
+        if self.encoder == "transformer" and self.hidden_size % self.heads:
+            raise ValueError(f"hidden_size {self.hidden_size} is not divisible by heads {self.heads}.")
+        if self.vectors == "glove" and self.embedding_size != 50:
+            raise ValueError(f"vectors 'glove' are 50 wide; got embedding_size {self.embedding_size}. Use 50.")
+        if self.encoder == "bert" and self.vectors != "none":
+            raise ValueError("encoder 'bert' brings its own embeddings; use vectors='none'.")
+        if self.scaling_pool == "direct" and self.scaling not in ("none", "lin"):
+            raise ValueError(
+                f"scaling_pool 'direct' uses u itself, which scaling {self.scaling!r} does not have as one "
+                "number a word; use scaling='lin' or scaling_pool='sum'."
+            )
+        compares = self.regulariser in ("residual", "tying", "mlm") and self.encoder != "bert"
+        if compares and self.width != self.embedding_size:
+            raise ValueError(
+                f"regulariser {self.regulariser!r} compares h with e, so their widths must agree; got hidden "
+                f"width {self.width} and embedding_size {self.embedding_size}. Set hidden_size="
+                f"{self.embedding_size}."
+            )
+        if self.regulariser == "mlm" and not self.contextual:
+            raise ValueError(
+                f"regulariser 'mlm' guesses a hidden word from its neighbours, and encoder {self.encoder!r} reads "
+                "none. Use a contextual encoder (cnn, lstm, gru, transformer, bert)."
+            )
+        if self.hierarchical and self.encoder == "bert":
+            raise ValueError(
+                "hierarchical models run their encoder over sentence vectors too, and encoder 'bert' reads words "
+                "alone. Use lstm, gru, cnn, transformer, mlp or none."
+            )
+        return self
+
+    @property
+    def width(self) -> int:
+        """Width of the encoder's output, where the config alone decides it (not for bert)."""
+        if self.encoder == "none":
+            return self.embedding_size
+        if self.encoder == "cnn":
+            return self.hidden_size // len(self.kernel_sizes) * len(self.kernel_sizes)
+        return self.hidden_size
+
+
+class TrainConfig(Config):
+    """How a model is trained. Defaults follow Jain & Wallace, with early stopping on dev."""
+
+    epochs: int = Field(8, ge=0)
+    batch_size: int = Field(32, ge=1)
+    learning_rate: float = Field(1e-3, gt=0)
+    learning_rates: dict[str, float] = Field(default_factory=dict)
+    """Rates of single parts: embedding, encoder, attention, scaling, decoder."""
+    weight_decay: float = Field(1e-5, ge=0)
+    weight_decays: dict[str, float] = Field(default_factory=lambda: {"attention": 0.0})
+    amsgrad: bool = False
+    train_embeddings: bool = True
+    freeze: tuple[str, ...] = ()
+    """Parts that keep their initial (or warm-started) values."""
+    clip_norm: float | None = Field(5.0, gt=0)
+    patience: int | None = Field(3, ge=1)
+    """Stop after so many epochs without a better dev score; None: never."""
+    monitor: Literal["loss", "accuracy", "f1", "auc"] = "accuracy"
+    """Dev score that picks the epoch to keep."""
+    schedule: Literal["none", "plateau"] = "none"
+    """plateau: halve the rate after an epoch without a better dev score."""
+    class_weights: bool = False
+    """Weigh the loss by inverse class frequency."""
+    device: str = "auto"
+    precision: Literal["float32", "float64", "bfloat16", "float16"] = "float32"
+    """float16 and bfloat16 mean mixed precision, on a GPU."""
+
+    @model_validator(mode="after")
+    def _parts(self) -> Self:
+        for option in ("learning_rates", "weight_decays", "freeze"):
+            for part in getattr(self, option):
+                if part not in PARTS:
+                    raise ValueError(unknown(f"part in {option}", part, PARTS))
+        for option in ("learning_rates", "weight_decays"):
+            for part, value in getattr(self, option).items():
+                if value < 0:
+                    raise ValueError(f"{option}[{part!r}] must not be negative; got {value}.")
+        return self

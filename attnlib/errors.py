@@ -1,0 +1,44 @@
+"""Errors that say what came, what fits and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AttnlibError(Exception):
+    """Base of every error the kit raises on purpose: the message is meant for the user."""
+
+
+class UnknownName(AttnlibError, KeyError):
+    """A name that no registry holds."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class ConfigError(AttnlibError, ValueError):
+    """A configuration, parameter or combination that cannot work."""
+
+
+class DataError(AttnlibError, ValueError):
+    """A corpus, file or text that cannot be used as it is."""
+
+
+def nearest(name: object, options: Iterable[str]) -> str | None:
+    """The option that `name` was probably meant to be, or None."""
+    found = get_close_matches(str(name).lower(), list(options), n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def unknown(kind: str, name: object, options: Iterable[str], *, hint: str = "") -> str:
+    """`Unknown corpus 'stt'. Did you mean 'sst'? Available: …`, for any kind of name."""
+    options = sorted(options)
+    guess = nearest(name, options)
+    parts = [f"Unknown {kind} {name!r}."]
+    if guess:
+        parts.append(f"Did you mean {guess!r}?")
+    parts.append(f"Available: {', '.join(options)}.")
+    if hint:
+        parts.append(hint)
+    return " ".join(parts)

@@ -1,0 +1,80 @@
+"""Trace: everything one forward pass makes that a test may want."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Trace:
+    r"""One forward pass over B texts of T positions.
+
+    .. math:: c = \sum_i \alpha_i s_i h_i, \qquad z = W c + b = b + \sum_i \alpha_i s_i v_i, \qquad v_i = W h_i
+
+    mask      (B, T) bool: attended positions (padding and special tokens are not)
+    embedded  (B, T, D) e_i, what the encoder reads
+    hidden    (B, T, H) h_i, what attention reads
+    scores    (B, T) attention scores before the projection; finite everywhere, meaningless where masked
+    alpha     (B, T) attention weights: on the simplex, exactly zero where masked
+    scale     (B, T) s_i of TaSc, or None without scaling
+    context   (B, H)
+    logits    (B, C)
+    decode    context (..., H) with the texts in the first dimension -> logits (..., C), for any context
+    weight    (C, H) of a linear decoder, or None where the decoder also joins a query
+    bias      (C,) likewise
+    project   scores (..., T), mask (..., T) -> weights: the model's projection without noise
+    words     for a hierarchical model, the trace of its word level, texts' sentences as rows; else None.
+              T then counts sentences. `words.mask` is (B * S, T_w)
+    """
+
+    mask: Tensor
+    embedded: Tensor
+    hidden: Tensor
+    scores: Tensor
+    alpha: Tensor
+    scale: Tensor | None
+    context: Tensor
+    logits: Tensor
+    decode: Callable[[Tensor], Tensor]
+    project: Callable[[Tensor, Tensor], Tensor]
+    weight: Tensor | None = None
+    bias: Tensor | None = None
+    words: Trace | None = None
+
+    @property
+    def linear(self) -> bool:
+        """Whether logits are linear in the context, so that closed forms reach the logits."""
+        return self.weight is not None
+
+    @property
+    def weights(self) -> Tensor:
+        """(B, T) alpha_i s_i: what multiplies h_i."""
+        return self.alpha if self.scale is None else self.alpha * self.scale
+
+    @property
+    def token_logits(self) -> Tensor:
+        """(B, T, C) v_i = W h_i, for a linear decoder."""
+        if self.weight is None:
+            raise ValueError(
+                "token_logits need a linear decoder; this model joins context and query before its output. "
+                "Use trace.decode on contexts instead."
+            )
+        return self.hidden @ self.weight.T
+
+    @property
+    def probabilities(self) -> Tensor:
+        """(B, C) softmax of the logits."""
+        return self.logits.softmax(-1)
+
+    @property
+    def prediction(self) -> Tensor:
+        """(B,) argmax of the logits."""
+        return self.logits.argmax(-1)
+
+    @property
+    def lengths(self) -> Tensor:
+        """(B,) attended positions."""
+        return self.mask.sum(1)

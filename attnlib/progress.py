@@ -1,0 +1,55 @@
+"""One progress bar for every long loop, and a silent twin for saved notebooks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from tqdm import tqdm
+
+T = TypeVar("T")
+SWITCH = "ATTNLIB_PROGRESS"
+"""Environment variable: `0` silences every bar (set for batch runs of notebooks), `1` forces them."""
+
+
+def visible() -> bool:
+    """Whether bars are drawn: the switch decides, else whether somebody is watching."""
+    setting = os.environ.get(SWITCH)
+    if setting is not None:
+        return setting not in ("0", "off", "false", "")
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: str = "it") -> Iterator[T]:
+    """Iterate over `items` behind a bar named `label`."""
+    with bar(label, total=total if total is not None else _length(items), unit=unit) as line:
+        for item in items:
+            yield item
+            line.update()
+
+
+@contextmanager
+def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[tqdm]:
+    """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
+
+    A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120).
+    """
+    line = tqdm(
+        desc=label, total=total, unit=unit, disable=not visible(), leave=False, dynamic_ncols=True, **options
+    )
+    try:
+        yield line
+    finally:
+        line.close()
+
+
+def _length(items: Iterable[Any]) -> int | None:
+    return len(items) if hasattr(items, "__len__") else None
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
