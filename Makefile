@@ -44,8 +44,8 @@ test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory nbval
 
 nbval: $(READY)  ## run every notebook on its own defaults and compare the tagged outputs
-	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p nbval --nbval-lax -n $(JOBS) --dist loadscope \
-	  --nbval-cell-timeout 600 notebooks
+	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
+	  --nbval-cell-timeout 600 -n $(JOBS) --dist loadfile notebooks
 
 lint: $(READY)  ## ruff over code and notebooks
 	$(BIN)/ruff check .

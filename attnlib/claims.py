@@ -1,0 +1,108 @@
+"""The ledger: what a paper said, what we found, with an interval and a verdict.
+
+A verdict is decided by a rule fixed before the numbers are seen: where the whole interval of the effect lies on
+the claimed side the claim is *reproduced*; where it lies wholly on the other side it is *not reproduced*; where
+the interval covers the border, or there is nothing to measure, it is *undetermined*. A bare number decides
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import pandas as pd
+
+from attnlib.errors import ConfigError, unknown
+
+Verdict = Literal["reproduced", "not reproduced", "undetermined"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undetermined")
+Direction = Literal["greater", "less", "within"]
+DIRECTIONS: tuple[Direction, ...] = ("greater", "less", "within")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the ledger.
+
+    claim    what the paper says, in our words;  where: section, table or figure
+    test     how it is decided, in words;  setting: corpora, models, seeds
+    effect   the estimate, with its interval low..high over n measurements;  n_of: what n counts
+    """
+
+    id: str
+    paper: str
+    claim: str
+    where: str
+    test: str
+    setting: str
+    effect: float
+    low: float
+    high: float
+    n: int
+    verdict: Verdict
+    n_of: str = "texts"
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ConfigError(unknown("verdict", self.verdict, VERDICTS))
+
+
+def judge(low: float, high: float, direction: Direction, border: float = 0.0) -> Verdict:
+    """Verdict on an effect whose interval is low..high.
+
+    direction  `greater`: the claim says effect > border; `less`: effect < border;
+               `within`: the claim says |effect| < border (two things are comparable)
+
+    >>> judge(0.1, 0.4, "greater"), judge(-0.4, -0.1, "greater"), judge(-0.1, 0.4, "greater")
+    ('reproduced', 'not reproduced', 'undetermined')
+    """
+    if direction not in DIRECTIONS:
+        raise ConfigError(unknown("direction", direction, DIRECTIONS))
+    if direction == "within" and border <= 0:
+        raise ConfigError(
+            f"judge(direction='within') needs a positive border: how far apart still counts; got {border}."
+        )
+    if math.isnan(low) or math.isnan(high):
+        return "undetermined"
+    if low > high:
+        raise ConfigError(f"An interval runs from low to high; got {low} to {high}.")
+    if direction == "within":
+        if -border < low and high < border:
+            return "reproduced"
+        return "not reproduced" if low >= border or high <= -border else "undetermined"
+    if direction == "less":
+        low, high, border = -high, -low, -border
+    if low > border:
+        return "reproduced"
+    return "not reproduced" if high < border else "undetermined"
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it."""
+    found = set(verdicts)
+    if "not reproduced" in found:
+        return "not reproduced"
+    return "reproduced" if found == {"reproduced"} else "undetermined"
+
+
+def ledger(claims: Sequence[Claim]) -> list[dict]:
+    """The rows of claims.json: plain values, ids unique, NaN as None."""
+    ids = [c.id for c in claims]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
+    return [{k: _plain(v) for k, v in asdict(c).items()} for c in claims]
+
+
+def frame(claims: Sequence[Claim]) -> pd.DataFrame:
+    """The ledger as a table."""
+    return pd.DataFrame([asdict(c) for c in claims])
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    return value

@@ -1,0 +1,65 @@
+"""The three lists of packages agree, and the set-up files say what they should."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from attnlib import __version__
+from attnlib.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def pins() -> dict[str, Requirement]:
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    found = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+    return {r.name.lower(): r for r in found}
+
+
+def ranges() -> dict[str, Requirement]:
+    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group]
+    return {Requirement(r).name.lower(): Requirement(r) for r in PROJECT["dependencies"] + extras}
+
+
+def test_every_pin_is_exact() -> None:
+    for pin in pins().values():
+        assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(pin.specifier)), f"{pin} is not an exact public version"
+
+
+def test_requirements_and_pyproject_name_the_same_packages() -> None:
+    assert set(pins()) == set(ranges())
+
+
+def test_every_pin_lies_in_its_range() -> None:
+    for name, pin in pins().items():
+        version = next(iter(pin.specifier)).version
+        assert ranges()[name].specifier.contains(version), f"{pin} is outside {ranges()[name]}"
+
+
+def test_conda_environment_holds_the_same_pins() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    pip = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
+    assert [p for p in pip if "==" in p] == [str(p) for p in pins().values()]
+    assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
+
+
+def test_torch_is_installed_first() -> None:
+    assert next(iter(pins())) == "torch"
+
+
+def test_one_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert PROJECT["version"] == citation["version"] == __version__
+    assert len(citation["references"]) == 5
+
+
+@pytest.mark.parametrize("target", "setup lab report reports test nbval lint bench clean".split())
+def test_bare_make_lists_every_target(target: str) -> None:
+    help_text = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"make {target} ", help_text)
