@@ -33,7 +33,7 @@ def _read(paper: str) -> pd.DataFrame:
 
 
 def reference(paper: str, table: str | int | None = None) -> pd.DataFrame:
-    """Every number of a paper's tables (or of one table): `table`, the join keys in the kit's names, `value`, `std`."""
+    """Every number of a paper's tables, or of one: `table`, the join keys in the kit's names, `value`, `std`."""
     if paper not in PAPERS:
         raise UnknownName(unknown("paper", paper, PAPERS))
     rows = _read(paper)
@@ -56,7 +56,7 @@ def beside(ours: pd.DataFrame, paper: str, table: str | int) -> pd.DataFrame:
     if printed.duplicated(keys).any():
         needed = [k for k in KEYS if printed[k].notna().any() and k not in keys]
         raise ConfigError(
-            f"Table {table} of {paper} has several values for one row of yours; add the columns {', '.join(needed)}."
+            f"Table {table} of {paper} has several values for one of your rows; add the columns {', '.join(needed)}."
         )
     joined = ours.merge(printed[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
     joined["difference"] = joined["value"] - joined["paper"]
