@@ -56,7 +56,7 @@ def beside(ours: pd.DataFrame, paper: str, table: str | int) -> pd.DataFrame:
     if printed.duplicated(keys).any():
         needed = [k for k in KEYS if printed[k].notna().any() and k not in keys]
         raise ConfigError(
-            f"Table {table} of {paper} has several values for one of your rows; add the columns {', '.join(needed)}."
+            f"Table {table} of {paper} has several values for a row of yours; add the columns {', '.join(needed)}."
         )
     joined = ours.merge(printed[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
     joined["difference"] = joined["value"] - joined["paper"]
