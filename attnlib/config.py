@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from attnlib.errors import ConfigError, nearest, unknown
 
@@ -27,6 +27,22 @@ PARTS = ("embedding", "encoder", "attention", "scaling", "decoder")
 """Parameter groups of a model: what `TrainConfig` can freeze or give a rate of its own."""
 
 
+class FrozenDict(dict):
+    """A dict that refuses changes, so that a config stays what its digest says."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("Configs are immutable. Make a changed copy with config.replace(...).")
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self) -> tuple:  # unpickling would set items one by one
+        return type(self), (dict(self),)
+
+
+Rates = Annotated[dict[str, float], AfterValidator(FrozenDict)]
+Options = Annotated[dict[str, Any], AfterValidator(FrozenDict)]
+
+
 class Config(BaseModel):
     """Base of the three: unknown keys and wrong values are errors that name the nearest match."""
 
@@ -37,6 +53,9 @@ class Config(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigError(self._explain(error)) from None
+
+    def __hash__(self) -> int:  # pydantic would hash the fields, and dicts have no hash
+        return hash((type(self).__name__, self.digest))
 
     @classmethod
     def _explain(cls, error: ValidationError) -> str:
@@ -81,7 +100,7 @@ class DataConfig(Config):
     """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names."""
 
     corpus: str
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: Options = Field(default_factory=FrozenDict)
     """Options of that corpus's own reader, such as `classes=5` for SST or `vocabulary=200` for planted."""
     limit: int | None = Field(None, ge=1)
     """At most so many texts a split, sampled with `seed`."""
@@ -211,19 +230,24 @@ class TrainConfig(Config):
     epochs: int = Field(8, ge=0)
     batch_size: int = Field(32, ge=1)
     learning_rate: float = Field(1e-3, gt=0)
-    learning_rates: dict[str, float] = Field(default_factory=dict)
+    learning_rates: Rates = Field(default_factory=FrozenDict)
     """Rates of single parts: embedding, encoder, attention, scaling, decoder."""
     weight_decay: float = Field(1e-5, ge=0)
-    weight_decays: dict[str, float] = Field(default_factory=lambda: {"attention": 0.0})
+    weight_decays: Rates = Field(default_factory=lambda: FrozenDict(attention=0.0))
     amsgrad: bool = False
     train_embeddings: bool = True
+    embedding_update: Literal["dense", "lazy"] = "dense"
+    """dense: Adam as the papers ran it, every word moves at every step (by momentum and weight decay, also
+    where it does not occur). lazy: a word moves only in steps whose batch holds it, with an Adam of its own;
+    another algorithm, and much cheaper for large vocabularies. See `attnlib.optimise`."""
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)
     patience: int | None = Field(3, ge=1)
     """Stop after so many epochs without a better dev score; None: never."""
-    monitor: Literal["loss", "accuracy", "f1", "auc"] = "accuracy"
-    """Dev score that picks the epoch to keep."""
+    monitor: Literal["loss", "accuracy", "f1", "auc", "train_loss"] = "accuracy"
+    """Dev score that picks the epoch to keep; equal scores are decided by the dev loss. `train_loss` looks at
+    the training loss alone (Wiegreffe & Pinter's adversaries) and needs no dev texts."""
     schedule: Literal["none", "plateau"] = "none"
     """plateau: halve the rate after an epoch without a better dev score."""
     class_weights: bool = False
