@@ -1,0 +1,102 @@
+"""Attention: one score a position, from h_i and, in QA and NLI, from a query vector."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.config import ModelConfig
+from attnlib.registry import Registry
+
+ATTENTIONS: Registry[type[nn.Module]] = Registry("attention")
+
+
+def build_attention(config: ModelConfig, width: int, query_width: int | None = None) -> nn.Module:
+    """The attention a config names, for hidden states of `width` and queries of `query_width` (None: no query)."""
+    return ATTENTIONS[config.attention](config, width, query_width)
+
+
+def _join(projected: Tensor, query: Tensor | None, layer: nn.Linear | None) -> Tensor:
+    """projected (B, ..., A) + W q, the query (B, Q) spread over every position of its text."""
+    if layer is None:
+        return projected
+    if query is None:
+        raise ValueError("This attention was built with a query; give the query vector (B, Q).")
+    return projected + layer(query).reshape(query.shape[0], *[1] * (projected.dim() - 2), -1)
+
+
+@ATTENTIONS.register("additive")
+class Additive(nn.Module):
+    r"""Bahdanau attention as in Jain & Wallace 2019 (`Tanh` of Chrysostomou & Aletras 2021).
+
+    .. math:: a_i = v^\top \tanh(W_1 h_i + b + W_2 q)
+
+    hidden (B, T, H), query (B, Q) or None -> (B, T). Inner width `attention_size`, by default H / 2.
+    """
+
+    def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
+        super().__init__()
+        inner = config.attention_size or max(1, width // 2)
+        self.key = nn.Linear(width, inner)
+        self.query = None if query_width is None else nn.Linear(query_width, inner, bias=False)
+        self.out = nn.Linear(inner, 1, bias=False)
+
+    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
+        return self.out(_join(self.key(hidden), query, self.query).tanh()).squeeze(-1)
+
+
+@ATTENTIONS.register("dot")
+class Dot(nn.Module):
+    r"""Dot attention: :math:`a_i = h_i^\top q / \sqrt{H}` (unscaled in Wen et al. 2022, eq. 5: `dot_scaled`).
+
+    hidden (B, T, H), query (B, Q) or None -> (B, T). Without a query, q is a parameter, drawn from N(0, 1) as
+    Tutek & Šnajder 2020, App. C, recommend, or from torch's default for a linear layer,
+    U(-1/sqrt(H), 1/sqrt(H)), under which attention stays near uniform. With a query, q = W_q query.
+    """
+
+    def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
+        super().__init__()
+        self.scale = 1 / math.sqrt(width) if config.dot_scaled else 1.0
+        if query_width is None:
+            self.query = nn.Parameter(torch.empty(width))
+            if config.dot_init == "normal":
+                nn.init.normal_(self.query)
+            else:
+                nn.init.uniform_(self.query, -1 / math.sqrt(width), 1 / math.sqrt(width))
+        else:
+            self.query = nn.Linear(query_width, width, bias=False)
+
+    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
+        if isinstance(self.query, nn.Parameter):
+            return hidden @ self.query * self.scale
+        if query is None:
+            raise ValueError("This attention was built with a query; give the query vector (B, Q).")
+        projected = self.query(query).reshape(query.shape[0], *[1] * (hidden.dim() - 2), -1)
+        return (hidden * projected).sum(-1) * self.scale
+
+
+@ATTENTIONS.register("deep")
+class Deep(nn.Module):
+    r"""Attention by a ReLU network of `attention_layers` hidden layers (Wen et al. 2022).
+
+    .. math:: z^1 = \mathrm{relu}(W_1 h_i + b_1 + W_q q), \quad z^l = \mathrm{relu}(W_l z^{l-1} + b_l), \quad
+        a_i = v^\top z^s
+
+    hidden (B, T, H), query (B, Q) or None -> (B, T). The paper leaves s open; two by default.
+    """
+
+    def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
+        super().__init__()
+        inner = config.attention_size or max(1, width // 2)
+        self.key = nn.Linear(width, inner)
+        self.query = None if query_width is None else nn.Linear(query_width, inner, bias=False)
+        self.layers = nn.ModuleList(nn.Linear(inner, inner) for _ in range(config.attention_layers - 1))
+        self.out = nn.Linear(inner, 1, bias=False)
+
+    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
+        inner = _join(self.key(hidden), query, self.query).relu()
+        for layer in self.layers:
+            inner = layer(inner).relu()
+        return self.out(inner).squeeze(-1)

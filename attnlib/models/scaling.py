@@ -1,0 +1,88 @@
+"""TaSc: task-scaling of attention by one learned number a word type (Chrysostomou & Aletras 2021, section 3).
+
+Every module maps `ids` (B, T) and `embedded` (B, T, D) to s (B, T), which multiplies alpha. u and U start in
+U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number a word type: `word_scores` reads it out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.config import ModelConfig
+from attnlib.registry import Registry
+
+SCALINGS: Registry[type[Scaling]] = Registry("scaling")
+
+
+def build_scaling(config: ModelConfig, n_ids: int, embedding_size: int) -> Scaling | None:
+    """The scaling a config names, or None."""
+    if config.scaling == "none":
+        return None
+    return SCALINGS[config.scaling](config, n_ids, embedding_size)
+
+
+class Scaling(nn.Module):
+    """What the three variants share: a lookup table of `columns` numbers a word, and the pooling of footnote 4."""
+
+    def __init__(self, config: ModelConfig, n_ids: int, columns: int) -> None:
+        super().__init__()
+        self.pool = config.scaling_pool
+        self.table = nn.Embedding(n_ids, columns)
+        nn.init.uniform_(self.table.weight, -1 / math.sqrt(n_ids), 1 / math.sqrt(n_ids))
+
+    def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def pooled(self, values: Tensor) -> Tensor:
+        """(..., K) -> (...): sum (the paper), mean or max."""
+        if self.pool == "sum":
+            return values.sum(-1)
+        return values.mean(-1) if self.pool == "mean" else values.amax(-1)
+
+    @torch.no_grad()
+    def word_scores(self, vectors: Tensor) -> Tensor:
+        """(|V|,): s of every word type, given the embedding matrix (|V|, D)."""
+        ids = torch.arange(self.table.num_embeddings, device=vectors.device)
+        return self(ids, vectors)
+
+
+@SCALINGS.register("lin")
+class Lin(Scaling):
+    r""":math:`s_i = \sum_d u_{x_i} e_{i,d}`, eq. 4: |V| parameters. Pool `direct` uses :math:`s_i = u_{x_i}`."""
+
+    def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
+        super().__init__(config, n_ids, 1)
+
+    def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
+        factor = self.table(ids)
+        return factor.squeeze(-1) if self.pool == "direct" else self.pooled(factor * embedded)
+
+
+@SCALINGS.register("feat")
+class Feat(Scaling):
+    r""":math:`s_i = \sum_d U_{x_i,d} e_{i,d}`: a factor for every feature of every word, |V| D parameters."""
+
+    def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
+        super().__init__(config, n_ids, embedding_size)
+
+    def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
+        return self.pooled(self.table(ids) * embedded)
+
+
+@SCALINGS.register("conv")
+class Conv(Scaling):
+    r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n`: |V| + n D + n parameters.
+
+    A 1×1 convolution is one linear map at every position, so it is written as such. Nothing non-linear follows: the
+    sum collapses to :math:`u_{x_i} (w^\top e_i) + b`, with w and b the sums over the n channels.
+    """
+
+    def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
+        super().__init__(config, n_ids, 1)
+        self.channels = nn.Linear(embedding_size, config.scaling_channels)
+
+    def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
+        return self.pooled(self.channels(self.table(ids) * embedded))
