@@ -124,6 +124,11 @@ class ModelConfig(Config):
     hierarchical: bool = False
     """HAN (Serrano & Smith): words attended within sentences, sentences within the text. False: FLAN."""
 
+    boundaries: bool = False
+    """A start and an end token around each text, read by the encoder and never attended (Jain & Wallace)."""
+    unattended: tuple[str, ...] = ()
+    """Words the encoder reads and attention never sees, such as (".",) in TaSc's code."""
+
     vectors: str = "none"
     """Word vectors: `none` (random), `glove` (packaged, 50 wide) or a path to a GloVe or fastText text file."""
     embedding_size: int = Field(50, ge=1)

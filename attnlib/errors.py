@@ -25,6 +25,10 @@ class DataError(AttnlibError, ValueError):
     """A corpus, file or text that cannot be used as it is."""
 
 
+class TrainingError(AttnlibError, ArithmeticError):
+    """A training run that went wrong on the way."""
+
+
 def nearest(name: object, options: Iterable[str]) -> str | None:
     """The option that `name` was probably meant to be, or None."""
     found = get_close_matches(str(name).lower(), list(options), n=1, cutoff=0.5)

@@ -1,0 +1,165 @@
+"""A Fitted as a folder: weights in safetensors, everything else in JSON. Nothing is pickled.
+
+fitted.json          format version, configs, classes, seed, notes, checksums of the other files
+vectoriser.json      vocabulary (or word pieces) and preprocessing
+history.json         one record an epoch
+weights.safetensors
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.device import preserved_rng, resolve
+from attnlib.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.fitted import Fitted
+
+VERSION = 1
+INDEX, VECTORISER, HISTORY, WEIGHTS = "fitted.json", "vectoriser.json", "history.json", "weights.safetensors"
+
+
+def save(fitted: Fitted, folder: str | Path) -> Path:
+    """Write to a temporary folder beside `folder`, then rename: a reader sees all of it or nothing."""
+    from safetensors.torch import save_model
+
+    folder = Path(folder)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).exists()):
+        raise DataError(f"{folder} holds something else than a saved model. Give a new or empty folder.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        save_model(fitted.model, str(temporary / WEIGHTS))
+        (temporary / VECTORISER).write_text(fitted.vectoriser.to_json(), encoding="utf-8")
+        _write(temporary / HISTORY, _records(fitted.history))
+        index = {
+            "version": VERSION,
+            "model_config": fitted.model_config.model_dump(mode="json"),
+            "train_config": fitted.train_config.model_dump(mode="json"),
+            "classes": list(fitted.classes),
+            "seed": fitted.seed,
+            "query": fitted.query,
+            "notes": list(fitted.notes),
+            "dtype": str(next(fitted.model.parameters()).dtype).removeprefix("torch."),
+            "sha256": {name: _sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
+        }
+        _write(temporary / INDEX, index)
+        temporary.chmod(0o777 & ~_umask())
+        _swap(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def load(folder: str | Path, device: str = "auto") -> Fitted:
+    """Read a folder that `save` wrote; a missing, changed or foreign file is named."""
+    from safetensors.torch import load_model
+
+    from attnlib.data.batching import Vectoriser
+    from attnlib.fitted import Fitted
+    from attnlib.training import initial_model
+
+    folder, chosen = Path(folder), resolve(device)
+    index = _index(folder)
+    for name, expected in index["sha256"].items():
+        if not (folder / name).is_file():
+            raise DataError(f"{folder / name} is missing: the saved model is incomplete. Save it again.")
+        if _sha256(folder / name) != expected:
+            raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
+    model_config, train_config = ModelConfig(**index["model_config"]), TrainConfig(**index["train_config"])
+    vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
+    with preserved_rng():
+        model = initial_model(model_config, vectoriser, len(index["classes"]), vectors=None, query=index["query"])
+    model.to(getattr(torch, index["dtype"]))
+    load_model(model, str(folder / WEIGHTS), strict=True)
+    return Fitted(
+        model.to(chosen),
+        vectoriser,
+        model_config,
+        train_config,
+        index["classes"],
+        _frame(_read(folder / HISTORY)),
+        index["seed"],
+        query=index["query"],
+        notes=index["notes"],
+    )
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    if not (folder / INDEX).is_file():
+        raise DataError(f"{folder} holds no saved model: {INDEX} is missing. Give a folder that Fitted.save wrote.")
+    index = _read(folder / INDEX)
+    version = index.get("version") if isinstance(index, dict) else None
+    if version != VERSION:
+        raise DataError(
+            f"{folder / INDEX} has format version {version!r}; this attnlib reads version {VERSION}. "
+            "Load it with the attnlib that saved it, or train again."
+        )
+    keys = {"model_config", "train_config", "classes", "seed", "query", "notes", "dtype", "sha256"}
+    if missing := keys - index.keys():
+        raise DataError(f"{folder / INDEX} lacks {', '.join(sorted(missing))}. Save the model again.")
+    return index
+
+
+def _records(history: pd.DataFrame) -> dict[str, Any]:
+    """Columns, their types and rows; NaN as null, since JSON has none."""
+    rows = [
+        [None if isinstance(v, float) and math.isnan(v) else v for v in row]
+        for row in history.astype(object).itertuples(index=False, name=None)
+    ]
+    return {"columns": [[name, str(kind)] for name, kind in history.dtypes.items()], "rows": rows}
+
+
+def _frame(records: dict[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [name for name, _ in records["columns"]]
+    frame = pd.DataFrame(records["rows"], columns=names, dtype=object)
+    return frame.astype(dict(records["columns"]))
+
+
+def _swap(new: Path, folder: Path) -> None:
+    if not folder.exists():
+        new.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    try:
+        folder.rename(old / "model")
+        new.rename(folder)
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path: Path, values: Any) -> None:
+    path.write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not readable JSON ({error}). Save the model again.") from None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
