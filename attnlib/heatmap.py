@@ -163,4 +163,4 @@ def _own_rows(
         alpha = trace.words.alpha.view(*trace.mask.shape, -1)[b] * alpha[:, None]
         alone = alone[:, None].expand_as(alpha)
     rows = {"alpha": alpha[mask], "probability": alone[mask]}
-    return {name: row.double().cpu().numpy() for name, row in rows.items()}, probabilities, target
+    return {name: row.detach().double().cpu().numpy() for name, row in rows.items()}, probabilities, target
