@@ -1,0 +1,114 @@
+"""What a model says when its attention is replaced: uniform, permuted, or any given weights.
+
+No encoder runs again: new weights meet the hidden states (for a linear decoder, the token logits) of one Trace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attnlib.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnlib.data.types import Example
+    from attnlib.fitted import Fitted
+    from attnlib.models.trace import Trace
+
+
+def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
+    r"""Logits under other attention weights, :math:`z = W \sum_i \alpha'_i s_i h_i + b`.
+
+    alpha (B, ..., T): any number of distributions a text -> (B, ..., C). TaSc's scale s stays as it is.
+    """
+    if alpha.shape[0] != trace.mask.shape[0] or alpha.shape[-1] != trace.mask.shape[1]:
+        raise ConfigError(
+            f"alpha has shape {tuple(alpha.shape)}; this trace needs ({trace.mask.shape[0]}, ..., "
+            f"{trace.mask.shape[1]}): its texts first, its positions last."
+        )
+    extra = alpha.dim() - 2
+    weights = alpha if trace.scale is None else alpha * _spread(trace.scale, extra)
+    values = trace.token_logits if trace.linear else trace.hidden
+    mixed = torch.einsum("b...t,btk->b...k", weights.to(values.dtype), values)
+    return mixed + trace.bias if trace.linear else trace.decode(mixed)
+
+
+def uniform(mask: Tensor) -> Tensor:
+    """(B, T): 1 / length at every attended position; all zero for a text without one."""
+    return mask / mask.sum(-1, keepdim=True).clamp_min(1)
+
+
+def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequence[int] | None = None) -> Tensor:
+    """(B, draws, T): each text's weights shuffled over its own attended positions, `draws` times.
+
+    Every permutation is equally likely; padding keeps its zero. A text's draws depend on `seed` and its entry of
+    `rows` (default: its place in the batch) alone, so that neither batch nor padding nor device changes them.
+    """
+    if draws < 1:
+        raise ConfigError(f"permuted: draws must be at least 1; got {draws}.")
+    allowed = mask.cpu().numpy()
+    order = np.tile(np.arange(mask.shape[1]), (len(allowed), draws, 1))
+    for b, row in enumerate(range(len(allowed)) if rows is None else rows):
+        positions = np.flatnonzero(allowed[b])
+        keys = np.random.default_rng([seed, int(row)]).random((draws, len(positions)))
+        order[b][:, positions] = positions[keys.argsort(-1)]
+    spread = alpha.unsqueeze(1).expand(-1, draws, -1)
+    return spread.gather(-1, torch.from_numpy(order).to(alpha.device))
+
+
+def attention_swaps(
+    fitted: Fitted, examples: Sequence[Example], *, permutations: int = 10, seed: int = 0, batch_size: int = 256
+) -> pd.DataFrame:
+    """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1).
+
+    One row a text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
+    probability (of the class the trained model predicts), change (total variation distance to the trained output).
+    """
+    rows = []
+    for batch, trace in fitted.traces(examples, batch_size):
+        swaps = {
+            "trained": trace.alpha.unsqueeze(1),
+            "uniform": uniform(trace.mask).unsqueeze(1),
+            "permuted": permuted(trace.alpha, trace.mask, permutations, seed=seed, rows=batch.rows.tolist()),
+        }
+        base = trace.probabilities.unsqueeze(1)
+        chosen = trace.prediction
+        for swap, alpha in swaps.items():
+            probabilities = with_attention(trace, alpha).softmax(-1)
+            rows.append(_rows(swap, batch, trace, probabilities, base, chosen, examples))
+    frame = pd.concat(rows, ignore_index=True)
+    return frame.sort_values(["swap", "instance", "draw"], ignore_index=True)
+
+
+def _rows(swap, batch, trace, probabilities, base, chosen, examples) -> pd.DataFrame:
+    n, draws, _ = probabilities.shape
+    instance = batch.rows.cpu().numpy()
+    kept = probabilities.gather(-1, chosen.view(n, 1, 1).expand(n, draws, 1)).squeeze(-1)
+    change = (probabilities - base).abs().sum(-1) / 2
+
+    def flat(values: Tensor) -> np.ndarray:
+        return values.detach().cpu().numpy().reshape(-1)
+
+    return pd.DataFrame(
+        {
+            "id": np.repeat([examples[i].id for i in instance], draws),
+            "instance": np.repeat(instance, draws),
+            "length": np.repeat(flat(trace.lengths), draws),
+            "label": np.repeat([examples[i].label for i in instance], draws),
+            "swap": swap,
+            "draw": np.tile(np.arange(draws), n),
+            "prediction": flat(probabilities.argmax(-1)),
+            "probability": flat(kept),
+            "change": flat(change),
+        }
+    )
+
+
+def _spread(values: Tensor, extra: int) -> Tensor:
+    return values.reshape(values.shape[0], *[1] * extra, values.shape[-1])

@@ -1,0 +1,87 @@
+"""Mutual information against values known in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import mutual_info_score
+
+from attnlib.errors import ConfigError, DataError
+from attnlib.measures.information import clusters, entropy_of, information, mutual_information
+
+RNG = np.random.default_rng(0)
+
+
+def test_identical_labels_share_their_entropy() -> None:
+    x = RNG.integers(0, 7, 5000)
+    assert mutual_information(x, x) == pytest.approx(entropy_of(x))
+    assert mutual_information(x, x + 100) == pytest.approx(entropy_of(x)), "names of labels do not matter"
+
+
+def test_by_hand() -> None:
+    # p(0,0) = p(1,1) = 3/8, p(0,1) = p(1,0) = 1/8: I = 2 * 3/8 ln(3/2) + 2 * 1/8 ln(1/2)
+    x = [0, 0, 0, 0, 1, 1, 1, 1]
+    y = [0, 0, 0, 1, 1, 1, 1, 0]
+    assert mutual_information(x, y) == pytest.approx(0.75 * np.log(1.5) + 0.25 * np.log(0.5))
+
+
+def test_agrees_with_scikit_learn() -> None:
+    x, y = RNG.integers(0, 50, 3000), RNG.integers(0, 9, 3000)
+    assert mutual_information(x, y) == pytest.approx(mutual_info_score(x, y))
+
+
+def test_independent_labels_reach_the_floor_and_corrections_remove_it() -> None:
+    x, y = RNG.integers(0, 15, 8000), RNG.integers(0, 15, 8000)
+    plugin = mutual_information(x, y)
+    bias = 14 * 14 / (2 * 8000)
+    assert plugin == pytest.approx(bias, rel=0.3), "the bias that theory foretells"
+    assert abs(mutual_information(x, y, estimator="shuffled")) < 0.3 * plugin
+    assert abs(mutual_information(x, y, estimator="miller_madow")) < 0.3 * plugin
+
+
+def test_a_gaussian_pair_of_known_information() -> None:
+    rho, n = 0.8, 200_000
+    x = RNG.standard_normal(n)
+    y = rho * x + np.sqrt(1 - rho**2) * RNG.standard_normal(n)
+    bins = [np.digitize(v, np.quantile(v, np.linspace(0, 1, 65)[1:-1])) for v in (x, y)]
+    assert mutual_information(*bins) == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.02)
+
+
+def test_interval_covers_the_truth_and_carries_n_and_floor() -> None:
+    p = np.array([[0.4, 0.1], [0.1, 0.4]])
+    truth = float((p * np.log(p / 0.25)).sum())
+    cells = RNG.choice(4, 2000, p=p.reshape(-1))
+    found = information(cells // 2, cells % 2)
+    assert found.low < truth < found.high
+    assert found.n == 2000
+    assert 0 <= found.floor < 0.01 < found.value
+
+
+def test_more_samples_narrow_the_interval() -> None:
+    cells = RNG.choice(4, 8000, p=[0.4, 0.1, 0.1, 0.4])
+    wide, narrow = (information(cells[:n] // 2, cells[:n] % 2) for n in (200, 8000))
+    assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
+
+
+def test_clusters_find_separated_groups() -> None:
+    centres = np.eye(6) * 20
+    truth = RNG.integers(0, 6, 1200)
+    labels = clusters(centres[truth] + RNG.standard_normal((1200, 6)), 6)
+    assert mutual_information(labels, truth) == pytest.approx(entropy_of(truth))
+
+
+def test_clusters_of_few_distinct_vectors_are_those_vectors() -> None:
+    vectors = np.repeat(np.eye(3), 4, axis=0)
+    assert len(np.unique(clusters(vectors, 10))) == 3
+    assert clusters(vectors, 10).tolist() == clusters(vectors, 10, seed=5).tolist()
+
+
+def test_bad_input() -> None:
+    with pytest.raises(DataError, match="one length"):
+        mutual_information([1, 2], [1])
+    with pytest.raises(DataError, match="one length"):
+        mutual_information([], [])
+    with pytest.raises(ConfigError, match="Did you mean 'plugin'"):
+        mutual_information([1], [1], estimator="plug-in")
+    with pytest.raises(DataError, match="vectors"):
+        clusters(np.zeros(3), 2)
