@@ -1,0 +1,47 @@
+"""Text in, batches out: corpora, vocabulary, batches."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from attnlib.data.assemble import assemble
+from attnlib.data.corpora import corpora, load_corpus, register_corpus
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.types import Corpus, Example
+from attnlib.data.vocabulary import Vocabulary
+
+READERS = ("planted", "packaged", "formats_reviews", "formats_news", "formats_pairs")
+"""Modules of this package that register corpora: imported below, so heavy imports belong inside functions."""
+
+_WITH_TORCH = ("Batch", "Encoded", "Vectoriser", "WordVectoriser")
+
+__all__ = [
+    "READERS",
+    "Batch",
+    "Corpus",
+    "Encoded",
+    "Example",
+    "Preprocessing",
+    "RawCorpus",
+    "RawExample",
+    "Vectoriser",
+    "Vocabulary",
+    "WordVectoriser",
+    "assemble",
+    "corpora",
+    "load_corpus",
+    "register_corpus",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Batches hold tensors; the list of corpora must not wait for torch.
+    if name in _WITH_TORCH:
+        return getattr(import_module(f"{__name__}.batching"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+for _module in READERS:
+    import_module(f"{__name__}.{_module}")

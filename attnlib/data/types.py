@@ -1,17 +1,15 @@
-"""Example, Corpus and Batch: what every corpus is, whatever its source."""
+"""Example and Corpus: what every corpus is, whatever its source."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from attnlib.errors import DataError
 
@@ -147,48 +145,10 @@ class Corpus:
         return f"Corpus({self.name!r}, {sizes} train/dev/test, classes: {', '.join(self.classes)})"
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Padded texts as tensors. B texts, T positions, Q query positions.
+def __getattr__(name: str) -> Any:
+    # Batch holds tensors; corpora and their list must not wait for torch.
+    if name == "Batch":
+        from attnlib.data.batching import Batch
 
-    ids        (B, T) word or word-piece ids, 0 where padded
-    mask       (B, T) bool: positions the encoder reads
-    content    (B, T) bool: positions attention may look at, a subset of `mask`; special tokens are not.
-               Every measure counts these alone
-    labels     (B,) or None
-    query, query_mask   (B, Q) or None
-    sentences  (B, T) index of the sentence a position belongs to, or None where no model asked
-    words      (B, T) index into `Example.tokens` of the word a position belongs to, -1 for special
-               tokens and padding
-    rows       (B,) where each text stands in the sequence the batch was made from
-    """
-
-    ids: Tensor
-    mask: Tensor
-    content: Tensor
-    words: Tensor
-    rows: Tensor
-    labels: Tensor | None = None
-    query: Tensor | None = None
-    query_mask: Tensor | None = None
-    sentences: Tensor | None = None
-
-    def __len__(self) -> int:
-        return self.ids.shape[0]
-
-    @property
-    def lengths(self) -> Tensor:
-        """(B,) positions the encoder reads."""
-        return self.mask.sum(1)
-
-    def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device."""
-        return self._map(lambda t: t.to(device, non_blocking=True))
-
-    def select(self, rows: Tensor) -> Batch:
-        """The batch of some of its texts, by index or bool mask; rows may repeat."""
-        return self._map(lambda t: t[rows])
-
-    def _map(self, change) -> Batch:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Batch(**{k: None if v is None else change(v) for k, v in values.items()})
+        return Batch
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,188 @@
+"""From a reader's rows to a Corpus: split, words, checks, length filter, limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from attnlib.config import DataConfig
+from attnlib.data import checks
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.splits import with_splits
+from attnlib.data.types import SPLITS, Corpus, Example
+from attnlib.data.vocabulary import Vocabulary
+from attnlib.errors import DataError
+from attnlib.progress import progress
+
+SILENT = 2_000
+"""Fewer texts than this are tokenised without a bar: it would only flicker."""
+
+
+def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
+    """A checked Corpus of a reader's rows.
+
+    Labels are checked, splits drawn where none are given, texts tokenised; empty texts are dropped and
+    counted; then `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`) and
+    `max_length`. Whatever was dropped, drawn or found doubtful stands in `Corpus.notes`.
+    """
+    config = config or DataConfig(corpus=raw.name)
+    notes = list(raw.notes)
+    rows, found = checks.without_missing_labels(raw)
+    notes += found
+    if not rows:
+        raise DataError(f"{raw.name}: there is no text.")
+    classes = checks.class_names(rows, raw.classes)
+    rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
+    notes += found
+    indices = {c: i for i, c in enumerate(classes)}
+    labels = [
+        checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
+    ]
+
+    splits: dict[str, list[Example]] = {}
+    for k, split in enumerate(SPLITS):
+        members = [(row, label) for row, label in zip(rows, labels, strict=True) if row.split == split]
+        splits[split], found = _examples(split, members, raw, config, k)
+        notes += found
+    notes += checks.check_classes(raw.name, splits["train"], classes)
+    notes += checks.check_leak(raw.name, splits)
+    min_df = config.min_df or raw.min_df
+    vocabulary = Vocabulary.build(splits["train"], min_df=min_df)
+    notes += checks.note_unknown(splits, vocabulary)
+    corpus = Corpus(
+        name=raw.name,
+        **{split: tuple(examples) for split, examples in splits.items()},
+        classes=classes,
+        preprocessing=raw.preprocessing,
+        min_df=min_df,
+        source=raw.source,
+        citation=raw.citation,
+        notes=tuple(notes),
+        options=config.model_dump(mode="json"),
+    )
+    vars(corpus)["vocabulary"] = vocabulary  # fill the cached property: the same words would be counted again
+    return corpus
+
+
+def _with_ids(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
+    given = {row.id for row in rows if row.id is not None}
+    checks.check_ids(name, (row.id for row in rows if row.id is not None))
+    made = []
+    for i, row in enumerate(rows):
+        if row.id is None:
+            new = f"{row.split or 'row'}-{i}"
+            while new in given:
+                new += "'"
+            row = replace(row, id=new)
+        made.append(row)
+    return made
+
+
+def _examples(
+    split: str, members: list[tuple[RawExample, int]], raw: RawCorpus, config: DataConfig, k: int
+) -> tuple[list[Example], list[str]]:
+    """Words of one split. With a limit and no length filter, only as many texts are tokenised as needed."""
+    order = np.arange(len(members))
+    enough = len(members)
+    if config.limit is not None and config.limit < len(members):
+        order = np.random.default_rng([config.seed, k]).permutation(len(members))
+        enough = len(members) if config.strict_length_filter else config.limit
+    kept: dict[int, Example] = {}
+    empty = 0
+    bar = progress(order, f"{raw.name} {split}", unit="text") if len(order) >= SILENT else order
+    for i in bar:
+        example = to_example(*members[i], raw.preprocessing)
+        if example is None:
+            empty += 1
+        else:
+            kept[int(i)] = example
+        if len(kept) >= enough:
+            break
+    notes = [f"{empty:,} empty {split} texts dropped"] if empty else []
+    if config.strict_length_filter and kept:
+        kept, found = _length_filter(split, kept, raw.length_filter)
+        notes += found
+    if config.limit is not None and config.limit < len(members):
+        kept = dict(list(kept.items())[: config.limit])
+        notes.append(f"{split}: {len(kept):,} of {len(members):,} texts sampled (seed {config.seed})")
+    examples = [kept[i] for i in sorted(kept)]
+    if config.max_length is not None:
+        long = sum(len(e) > config.max_length for e in examples)
+        if long:
+            notes.append(f"{long:,} {split} texts cut to {config.max_length} words")
+        examples = [checks.cut(e, config.max_length) for e in examples]
+    if not examples:
+        raise DataError(f"{raw.name}: no text is left in {split}. {' '.join(notes)}".strip())
+    return examples, notes
+
+
+def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:
+    """The row as an Example, or None where it holds no word."""
+    if row.tokens is not None:
+        words, marks, sentences = _from_tokens(row, preprocessing)
+    elif row.rationale is not None:
+        spans = [_span(s, row) for s in row.rationale]
+        (words, marks), sentences = preprocessing.marked(row.text, spans), None
+    else:
+        words, marks, sentences = preprocessing.tokens(row.text), None, None
+    if not words:
+        return None
+    query = row.query
+    if query is not None:
+        query = preprocessing.tokens(query) if isinstance(query, str) else preprocessing.words(query)
+        query = tuple(word for word in query if word)
+        if not query:
+            raise DataError(f"Text {row.id!r} has an empty query. Fill it in, or leave the row out.")
+    return Example(words, label, query, marks, row.id or "", sentences)
+
+
+def _span(span: object, row: RawExample) -> tuple[int, int]:
+    try:
+        start, end = span
+        return int(start), int(end)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"Text {row.id!r}: a rationale over a text is a list of character spans (start, end); got {span!r}. "
+            "One bool a token needs the text as tokens."
+        ) from None
+
+
+def _from_tokens(
+    row: RawExample, preprocessing: Preprocessing
+) -> tuple[tuple[str, ...], tuple[bool, ...] | None, tuple[int, ...] | None]:
+    words = preprocessing.words(row.tokens)
+    marks = row.rationale
+    if marks is not None and len(marks) != len(words):
+        raise DataError(
+            f"Text {row.id!r}: the rationale marks {len(marks)} tokens, the text has {len(words)}. Give one mark a "
+            "token."
+        )
+    keep = [i for i, word in enumerate(words) if word]
+    starts = None
+    if row.sentences is not None:
+        # A sentence may begin with a token that vanished, or vanish as a whole.
+        before = np.searchsorted(keep, row.sentences)
+        starts = tuple(int(s) for s in sorted({0, *before}) if s < len(keep))
+    return (
+        tuple(words[i] for i in keep),
+        None if marks is None else tuple(bool(marks[i]) for i in keep),
+        starts,
+    )
+
+
+def _length_filter(
+    split: str, kept: dict[int, Example], limits: tuple[int | None, int | None]
+) -> tuple[dict[int, Example], list[str]]:
+    """Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
+
+    The longest text of every split goes therefore, and without a given minimum the shortest.
+    """
+    lengths = [len(e) for e in kept.values()]
+    low = min(lengths) if limits[0] is None else limits[0]
+    high = max(lengths) if limits[1] is None else limits[1]
+    inside = {i: e for i, e in kept.items() if low < len(e) < high}
+    note = f"strict length filter: {len(inside):,} of {len(kept):,} {split} texts have {low} < words < {high}"
+    return inside, [note]

@@ -1,0 +1,322 @@
+"""Examples to padded tensors: Batch, and the vectoriser that makes them of words."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.sentences import sentence_index, sentence_starts
+from attnlib.data.types import Example
+from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
+from attnlib.errors import DataError, unknown
+
+MAX_TOKENS = 2**15
+"""Padded positions of an inference batch at most: bounds memory for texts of thousands of words."""
+NOISE = 0.1
+"""Lengths are shaken by up to this share before training texts are put in buckets (as Jain & Wallace do)."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded texts as tensors. B texts, T positions, Q query positions.
+
+    ids        (B, T) word or word-piece ids, 0 where padded
+    mask       (B, T) bool: positions the encoder reads
+    content    (B, T) bool: positions attention may look at, a subset of `mask`; special tokens are not.
+               Every measure counts these alone
+    labels     (B,) or None
+    query, query_mask   (B, Q) or None
+    sentences  (B, T) index of the sentence a position belongs to, or None where no model asked
+    words      (B, T) index into `Example.tokens` of the word a position belongs to, -1 for special
+               tokens and padding
+    rows       (B,) where each text stands in the sequence the batch was made from
+    """
+
+    ids: Tensor
+    mask: Tensor
+    content: Tensor
+    words: Tensor
+    rows: Tensor
+    labels: Tensor | None = None
+    query: Tensor | None = None
+    query_mask: Tensor | None = None
+    sentences: Tensor | None = None
+
+    def __len__(self) -> int:
+        return self.ids.shape[0]
+
+    @property
+    def lengths(self) -> Tensor:
+        """(B,) positions the encoder reads."""
+        return self.mask.sum(1)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        return self._map(lambda t: t.to(device, non_blocking=True))
+
+    def select(self, rows: Tensor) -> Batch:
+        """The batch of some of its texts, by index or bool mask; rows may repeat."""
+        return self._map(lambda t: t[rows])
+
+    def _map(self, change) -> Batch:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Batch(**{k: None if v is None else change(v) for k, v in values.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One text as arrays of its own length, before padding; the fields are those of Batch. label -1: unknown."""
+
+    ids: np.ndarray
+    content: np.ndarray
+    words: np.ndarray
+    label: int = -1
+    query: np.ndarray | None = None
+    sentences: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Vectoriser(ABC):
+    """Turns Examples into Batches. Subclasses say how one text is encoded; padding and bucketing are here.
+
+    n_ids, pad_id, unk_id, mask_id   ids an embedding must hold (0 … n_ids - 1), and the special ones.
+                                     `mask_id` may be n_ids itself: the extra row that masked-word training adds
+    """
+
+    kind: ClassVar[str] = ""
+    kinds: ClassVar[dict[str, type[Vectoriser]]] = {}
+    pad_id: int = PAD_ID
+    unk_id: int = UNK_ID
+    n_ids: int
+    mask_id: int
+    preprocessing: Preprocessing
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.kind:
+            Vectoriser.kinds[cls.kind] = cls
+
+    @abstractmethod
+    def encode_one(self, example: Example) -> Encoded:
+        """One text as arrays."""
+
+    @abstractmethod
+    def tokens(self, example: Example) -> list[str]:
+        """The units the model sees at content positions, in order."""
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """All that is needed to make the same vectoriser again, with the key `kind`."""
+
+    @classmethod
+    @abstractmethod
+    def _from_values(cls, values: dict[str, Any]) -> Vectoriser:
+        """The inverse of `to_json`, on the parsed values."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Vectoriser:
+        """The vectoriser that `to_json` wrote, of whichever kind."""
+        values = json.loads(text)
+        kind = values.get("kind")
+        if kind == "wordpieces" and kind not in Vectoriser.kinds:
+            import attnlib.data.wordpieces  # noqa: F401  registers itself; needs transformers
+        if kind not in Vectoriser.kinds:
+            raise DataError(unknown("kind of vectoriser", kind, Vectoriser.kinds))
+        return Vectoriser.kinds[kind]._from_values(values)
+
+    def from_text(self, text: str, query: str | None = None) -> Example:
+        """A text somebody typed, as an Example without a label (-1)."""
+        words = self.preprocessing.tokens(text)
+        if not words:
+            raise DataError(f"The text {text[:40]!r} holds no word. Give at least one.")
+        return Example(words, -1, None if query is None else self.preprocessing.tokens(query))
+
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        """Every text as arrays."""
+        return [self.encode_one(example) for example in examples]
+
+    def batch(
+        self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
+    ) -> Batch:
+        """One padded batch of these texts, in this order. `rows`: where they stand; by default 0, 1, …"""
+        if not len(encoded):
+            raise DataError("A batch needs one text at least.")
+        encoded = self._encoded(encoded)
+        width = max(1, *(len(e) for e in encoded)) if len(encoded) > 1 else max(1, len(encoded[0]))
+        known = labels and all(e.label >= 0 for e in encoded)
+        query = query_mask = sentences = None
+        if encoded[0].query is not None:
+            query_width = max(1, max(len(e.query) for e in encoded))
+            query = _padded([e.query for e in encoded], query_width, self.pad_id)
+            query_mask = _padded([np.ones(len(e.query), bool) for e in encoded], query_width, False)
+        if encoded[0].sentences is not None:
+            sentences = _padded([e.sentences for e in encoded], width, 0)
+        return Batch(
+            ids=_padded([e.ids for e in encoded], width, self.pad_id),
+            mask=_padded([np.ones(len(e), bool) for e in encoded], width, False),
+            content=_padded([e.content for e in encoded], width, False),
+            words=_padded([e.words for e in encoded], width, -1),
+            rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
+            labels=torch.tensor([e.label for e in encoded]) if known else None,
+            query=query,
+            query_mask=query_mask,
+            sentences=sentences,
+        )
+
+    def batches(
+        self,
+        items: Sequence[Example | Encoded],
+        batch_size: int,
+        shuffle_seed: int | Sequence[int] | None = None,
+        labels: bool = True,
+        max_tokens: int | None = None,
+    ) -> Iterator[Batch]:
+        """All texts once, in batches of similar length; `rows` of a batch says where each text stood in `items`.
+
+        shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
+                      A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
+        max_tokens    padded positions a batch at most; by default 32,768 without shuffling, and no bound with
+                      it (the batch size is part of how one trains). A single longer text is a batch of its own
+        """
+        if batch_size < 1:
+            raise DataError(f"batch_size must be 1 at least; got {batch_size}.")
+        encoded = self._encoded(items)
+        lengths = np.array([len(e) for e in encoded], dtype=float)
+        if shuffle_seed is None:
+            order = np.argsort(-lengths, kind="stable")
+            groups = _bounded(order, lengths, batch_size, max_tokens or MAX_TOKENS)
+        else:
+            rng = np.random.default_rng(shuffle_seed)
+            shaken = lengths * rng.uniform(1 - NOISE, 1 + NOISE, len(lengths))
+            # Random ties first: texts of no length would otherwise keep their order.
+            mixed = rng.permutation(len(lengths))
+            order = mixed[np.argsort(-shaken[mixed], kind="stable")]
+            groups = _bounded(order, lengths, batch_size, max_tokens)
+            groups = [groups[i] for i in rng.permutation(len(groups))]
+        for rows in groups:
+            yield self.batch([encoded[i] for i in rows], rows, labels)
+
+    def _encoded(self, items: Sequence[Example | Encoded]) -> Sequence[Encoded]:
+        if len(items) and isinstance(items[0], Example):
+            return self.encode(items)
+        return items
+
+
+class WordVectoriser(Vectoriser):
+    """Words of a vocabulary as ids.
+
+    max_length  longer texts are cut
+    sentences   give every position the number of its sentence (the example's own, else by rule)
+    special     SOS before and EOS behind the words: read by the encoder, never attended (Jain & Wallace)
+    unattended  words that are read but never attended, such as (".",) for TaSc's. A text of nothing else is
+                attended as a whole, since attention needs something to look at
+    """
+
+    kind = "words"
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        preprocessing: Preprocessing | None = None,
+        max_length: int | None = None,
+        sentences: bool = False,
+        special: bool = False,
+        unattended: Sequence[str] = (),
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.preprocessing = preprocessing or Preprocessing()
+        self.max_length = max_length
+        self.sentences = sentences
+        self.special = special
+        self.unattended = tuple(unattended)
+
+    @property
+    def n_ids(self) -> int:
+        return len(self.vocabulary)
+
+    @property
+    def mask_id(self) -> int:
+        return self.vocabulary.mask_id
+
+    def encode_one(self, example: Example) -> Encoded:
+        words = example.tokens[: self.max_length]
+        ids = self.vocabulary.ids(words)
+        content = self._attended(words)
+        index = list(range(len(words)))
+        numbers = None
+        if self.sentences:
+            starts = sentence_starts(words) if example.sentences is None else example.sentences
+            numbers = sentence_index(starts, len(words))
+        if self.special:
+            ids, content, index = [SOS_ID, *ids, EOS_ID], [False, *content, False], [-1, *index, -1]
+            if numbers is not None:
+                numbers = [0, *numbers, numbers[-1] if numbers else 0]
+        return Encoded(
+            np.array(ids, dtype=np.int64),
+            np.array(content, dtype=bool),
+            np.array(index, dtype=np.int64),
+            example.label,
+            None if example.query is None else np.array(self.vocabulary.ids(example.query), dtype=np.int64),
+            None if numbers is None else np.array(numbers, dtype=np.int64),
+        )
+
+    def tokens(self, example: Example) -> list[str]:
+        words = example.tokens[: self.max_length]
+        return [word for word, seen in zip(words, self._attended(words), strict=True) if seen]
+
+    def _attended(self, words: Sequence[str]) -> list[bool]:
+        if not self.unattended:
+            return [True] * len(words)
+        seen = [word not in self.unattended for word in words]
+        return seen if any(seen) else [True] * len(words)
+
+    def to_json(self) -> str:
+        values = {
+            "kind": self.kind,
+            "vocabulary": json.loads(self.vocabulary.to_json()),
+            "preprocessing": self.preprocessing.model_dump(mode="json"),
+            "max_length": self.max_length,
+            "sentences": self.sentences,
+            "special": self.special,
+            "unattended": self.unattended,
+        }
+        return json.dumps(values, ensure_ascii=False)
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> WordVectoriser:
+        values = {k: v for k, v in values.items() if k != "kind"}
+        vocabulary = Vocabulary.from_json(json.dumps(values.pop("vocabulary")))
+        return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
+
+
+def _padded(rows: Sequence[np.ndarray], width: int, fill: int | bool) -> Tensor:
+    """(len(rows), width): each row, then `fill`."""
+    table = np.full((len(rows), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
+    for i, row in enumerate(rows):
+        table[i, : len(row)] = row
+    return torch.from_numpy(table)
+
+
+def _bounded(order: np.ndarray, lengths: np.ndarray, size: int, max_tokens: int | None) -> list[np.ndarray]:
+    """Consecutive groups of `order`, each of `size` texts and `max_tokens` padded positions at most."""
+    groups: list[np.ndarray] = []
+    start, longest = 0, 1.0
+    for i in range(len(order)):
+        longest = max(longest, lengths[order[i]])
+        full = i - start == size
+        if i > start and (full or (max_tokens is not None and longest * (i - start + 1) > max_tokens)):
+            groups.append(order[start:i])
+            start, longest = i, max(1.0, lengths[order[i]])
+    if start < len(order):
+        groups.append(order[start:])
+    return groups

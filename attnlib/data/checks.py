@@ -1,0 +1,143 @@
+"""Is this corpus fit for use? Every check raises a DataError, or returns notes for the reader of a report."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.types import SPLITS, Example
+from attnlib.data.vocabulary import Vocabulary
+from attnlib.errors import DataError, unknown
+
+
+class DataWarning(UserWarning):
+    """Something about a corpus that weakens results made on it."""
+
+
+def some(items: Iterable[object], n: int = 5) -> str:
+    """The first few of many, for a message."""
+    items = list(items)
+    shown = ", ".join(map(str, items[:n]))
+    return f"{shown}, … ({len(items):,} in all)" if len(items) > n else shown
+
+
+def missing(label: object) -> bool:
+    """Whether a label is absent: None, NaN or blank."""
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        return True
+    return isinstance(label, str) and not label.strip()
+
+
+def without_missing_labels(raw: RawCorpus) -> tuple[list[RawExample], list[str]]:
+    """The rows that carry a label. Rows without one are refused, or dropped and counted (`drop_missing`)."""
+    bad = [i for i, row in enumerate(raw.rows) if missing(row.label)]
+    if not bad:
+        return raw.rows, []
+    if not raw.drop_missing:
+        raise DataError(
+            f"{raw.name}: {len(bad):,} of {len(raw.rows):,} rows have no label (rows {some(bad)}, counted from 0). "
+            "Fill them in, or say drop_missing=True to leave them out."
+        )
+    dropped = set(bad)
+    rows = [row for i, row in enumerate(raw.rows) if i not in dropped]
+    return rows, [f"{len(bad):,} rows without a label dropped"]
+
+
+def class_name(label: object) -> str:
+    """A label as the name of its class: 1, 1.0 and "1" are one class, and blanks around a name do not count."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).strip()
+
+
+def class_names(rows: Sequence[RawExample], classes: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The classes in order: as given, else those that occur, numbers by value and names by alphabet."""
+    if classes is not None:
+        return tuple(classes)
+    found = {class_name(row.label) for row in rows}
+    try:
+        return tuple(sorted(found, key=lambda c: (float(c), c)))
+    except ValueError:
+        return tuple(sorted(found))
+
+
+def label_index(row: RawExample, where: str, classes: Mapping[str, int], indices: bool) -> int:
+    """The class index of a row. `indices`: whether a number stands for a position in the list of classes."""
+    if indices and isinstance(row.label, int) and not isinstance(row.label, bool):
+        if 0 <= row.label < len(classes):
+            return row.label
+        raise DataError(f"{where}: label {row.label} is out of range; there are {len(classes)} classes, from 0.")
+    name = class_name(row.label)
+    if name not in classes:
+        raise DataError(f"{where}: {unknown('label', name, classes)}")
+    return classes[name]
+
+
+def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> list[str]:
+    """Two classes at least among the training texts; classes without a training text are noted."""
+    counts = Counter(example.label for example in train)
+    present = [c for i, c in enumerate(classes) if counts[i]]
+    if len(present) < 2:
+        what = f"only the class {present[0]!r}" if present else "no class"
+        raise DataError(
+            f"{name}: the training texts hold {what}. A classifier needs two classes at least: check the label "
+            "column, or raise `limit` if you sample."
+        )
+    absent = [c for c in classes if c not in present]
+    return [f"no training text for {len(absent)} of {len(classes)} classes: {some(absent)}"] if absent else []
+
+
+def check_ids(name: str, ids: Iterable[str]) -> None:
+    """Every id once."""
+    twice = [i for i, n in Counter(ids).items() if n > 1]
+    if twice:
+        raise DataError(
+            f"{name}: {len(twice):,} ids occur more than once: {some(map(repr, twice))}. Make them unique, or "
+            "leave them out (id=None for a table) and ids are made."
+        )
+
+
+def check_leak(name: str, splits: Mapping[str, Sequence[Example]]) -> list[str]:
+    """Texts (with their queries) of dev or test that are training texts too: a warning and a note."""
+    known = {(example.tokens, example.query) for example in splits["train"]}
+    notes = []
+    for split in SPLITS[1:]:
+        examples = splits[split]
+        leaked = [e.id for e in examples if (e.tokens, e.query) in known]
+        if leaked:
+            share = len(leaked) / len(examples)
+            notes.append(
+                f"{len(leaked):,} of {len(examples):,} {split} texts ({share:.1%}) are word for word training texts"
+            )
+            warnings.warn(
+                f"{name}: {notes[-1]} (ids {some(leaked, 3)}): scores on {split} flatter the model.",
+                DataWarning,
+                stacklevel=4,
+            )
+    return notes
+
+
+def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary) -> list[str]:
+    """Texts without a single known word stay (every word reads UNK); their number is noted."""
+    notes = []
+    for split in SPLITS:
+        n = sum(not any(word in vocabulary for word in e.tokens) for e in splits[split])
+        if n:
+            notes.append(
+                f"{n:,} {split} texts hold no word of the vocabulary; they are kept and read as unknown words"
+            )
+    return notes
+
+
+def cut(example: Example, max_length: int) -> Example:
+    """The first `max_length` tokens, with their marks and sentences."""
+    return replace(
+        example,
+        tokens=example.tokens[:max_length],
+        rationale=None if example.rationale is None else example.rationale[:max_length],
+        sentences=None if example.sentences is None else tuple(s for s in example.sentences if s < max_length),
+    )

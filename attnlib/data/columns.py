@@ -1,0 +1,138 @@
+"""Which column is the text, which the label? By name, else by content, else an error that lists the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from attnlib.data.table_files import Table
+from attnlib.errors import DataError, unknown
+
+AUTO = "auto"
+TEXT = (
+    "text sentence review content comment document body message tweet article post description abstract utterance "
+    "premise sentence1 context story passage phrase headline texts sentences reviews comments sms email"
+).split()
+LABEL = (
+    "label class sentiment category target stars rating polarity topic intent liked labels emotion spam star "
+    "sentiments y gold_label answer output"
+).split()
+QUERY = "query question hypothesis sentence2".split()
+RATIONALE = "rationale rationales evidence highlights".split()
+SPLIT = "split fold partition subset set".split()
+ID = "id text_id review_id document_id doc_id uid guid".split()
+SPLIT_VALUES = {
+    **dict.fromkeys(("train", "training", "trn"), "train"),
+    **dict.fromkeys(("dev", "val", "valid", "validation", "development", "eval"), "dev"),
+    **dict.fromkeys(("test", "testing", "tst"), "test"),
+}
+MANY = 50
+"""A column of more values than this is not taken for a label unless it is named as one."""
+
+
+def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | None]:
+    """The column for each role (text, label, split, query, rationale, id).
+
+    asked  role -> column name, `auto` to detect, None for none. Detection: a column called exactly like a role
+           (`text`, `label`), then one called like a usual name for it (`review`, `stars`), then one whose name
+           contains such a name (`review_text`); then, for text and label, the only column that looks like it.
+    """
+    found = {role: name for role, name in asked.items() if name != AUTO}
+    for role, name in found.items():
+        if name is not None and name not in table.columns:
+            raise DataError(f"{role}: {unknown('column', name, table.columns)}")
+    free = [c for c in table.columns if c not in found.values()]
+    for role, names in (("text", TEXT), ("label", LABEL)):
+        if asked[role] == AUTO:
+            found[role] = _named(table, role, names, free) or _looks_like(table, role, free)
+            free.remove(found[role])
+    for role, names in (("split", SPLIT), ("query", QUERY), ("rationale", RATIONALE), ("id", ID)):
+        if asked[role] == AUTO:
+            found[role] = next((c for n in names for c in free if _plain(c) == n and _fits(table, role, c)), None)
+            if found[role] is not None:
+                free.remove(found[role])
+    return found
+
+
+def _plain(name: str) -> str:
+    """reviewText, Review Text and review-text are one name."""
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[\W_]+", "_", name).strip("_").lower()
+
+
+def _named(table: Table, role: str, names: Sequence[str], free: Sequence[str]) -> str | None:
+    fitting = [c for c in free if _fits(table, role, c)]
+    exact = [c for c in fitting if _plain(c) == names[0]]
+    usual = [c for c in fitting if _plain(c) in names]
+    partly = [c for c in fitting if set(_plain(c).split("_")) & set(names)]
+    for candidates in (exact, usual, partly):
+        if len(candidates) == 1:
+            return candidates[0]
+        if len(candidates) > 1:
+            raise _ambiguous(table, role, candidates)
+    return None
+
+
+def _fits(table: Table, role: str, column: str) -> bool:
+    """Whether the cells can play the role at all."""
+    cells = [c for c in table.columns[column] if c is not None]
+    if role == "text":
+        return any(isinstance(c, str) and not _number(c) for c in cells) or _token_lists(cells)
+    if role == "label":
+        return not any(isinstance(c, list | dict) for c in cells) and _words(cells) < 4
+    if role == "split":
+        return all(str(c).strip().lower() in SPLIT_VALUES for c in cells)
+    if role == "id":
+        return len(set(map(str, cells))) == len(cells) or _plain(column) == "id"
+    return bool(cells)
+
+
+def _looks_like(table: Table, role: str, free: Sequence[str]) -> str:
+    if role == "text":
+        texts = [c for c in free if _fits(table, "text", c) and _many_words(table.columns[c])]
+        candidates = texts
+    else:
+        candidates = [c for c in free if _fits(table, "label", c) and _few_values(table.columns[c])]
+    if len(candidates) == 1:
+        return candidates[0]
+    raise _ambiguous(table, role, candidates)
+
+
+def _ambiguous(table: Table, role: str, candidates: Sequence[str]) -> DataError:
+    which = f"could be {' or '.join(map(repr, candidates))}" if candidates else "is not to be recognised"
+    shown = "; ".join(f"{c!r}: {_example(cells)}" for c, cells in table.columns.items())
+    example = (candidates or list(table.columns))[0]
+    return DataError(f"The {role} column {which}. Name it, such as {role}={example!r}. Columns: {shown}.")
+
+
+def _example(cells: Sequence[Any]) -> str:
+    value = next((str(c) for c in cells if c is not None), "")
+    return repr(value if len(value) <= 30 else value[:29] + "…")
+
+
+def _words(cells: Sequence[Any]) -> float:
+    return sum(len(str(c).split()) for c in cells) / max(1, len(cells))
+
+
+def _many_words(cells: Sequence[Any]) -> bool:
+    filled = [c for c in cells if c is not None]
+    return _token_lists(filled) or (_words(filled) >= 2 and len(set(map(str, filled))) > len(filled) / 3)
+
+
+def _few_values(cells: Sequence[Any]) -> bool:
+    filled = [str(c) for c in cells if c is not None]
+    values = len(set(filled))
+    return 2 <= values <= MANY and values <= max(2, len(filled) // 2)
+
+
+def _token_lists(cells: Sequence[Any]) -> bool:
+    return bool(cells) and all(isinstance(c, list) and all(isinstance(t, str) for t in c) for c in cells)
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

