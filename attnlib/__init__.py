@@ -31,7 +31,7 @@ _PUBLIC = {
     "heatmap": "attnlib.heatmap",
     "explore": "attnlib.widgets",
 }
-_MODULES = ("stats", "plots")
+_MODULES = ("stats", "plots", "report")
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

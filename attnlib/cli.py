@@ -1,0 +1,288 @@
+"""The command line. Everything heavy is imported when it is needed: a wrong parameter is refused in a moment."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attnlib import __version__
+from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
+
+RUN_EXAMPLES = """
+\b
+Examples:
+  attnlib run 00_quickstart
+  attnlib run 00_quickstart --profile cpu -p corpus imdb -p seeds "[0, 1, 2]"
+  attnlib run all --profile cpu --jobs 2
+  attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
+  attnlib run all --profile paper --dry-run
+"""
+LIST_EXAMPLES = """
+\b
+Examples:
+  attnlib list notebooks
+  attnlib list corpora
+  attnlib list importances
+"""
+
+
+class Group(click.Group):
+    """Errors of the kit become one readable message and exit code 2; an unknown command names the nearest."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise click.UsageError(unknown("command", args[0], self.commands))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AttnlibError as error:
+            failure = click.ClickException(str(error))
+            failure.exit_code = 2
+            raise failure from error
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExamples:\n  attnlib list notebooks\n  attnlib run 00_quickstart --profile cpu",
+)
+@click.version_option(__version__, prog_name="attnlib")
+def main() -> None:
+    """May attention be read as an explanation? Run the notebooks, list what there is."""
+
+
+@main.command(epilog=RUN_EXAMPLES)
+@click.argument("notebooks", nargs=-1, required=True, metavar="NOTEBOOK... | all")
+@click.option("--profile", default="smoke", show_default=True, help="Size of the run: smoke, cpu or paper.")
+@click.option(
+    "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML)."
+)
+@click.option(
+    "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder of reports."
+)
+@click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="serial|local|dask:ADDRESS",
+    help="Where the work is done: one thing at a time, in processes on this machine, on a Dask cluster.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one a core.")
+@click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
+def run(
+    notebooks: tuple[str, ...],
+    profile: str,
+    params: tuple[tuple[str, str], ...],
+    out: Path,
+    executor: str,
+    jobs: int | None,
+    dry_run: bool,
+) -> None:
+    """Run notebooks and write OUT/<notebook>/<profile>/report.html.
+
+    Every parameter is checked before the first notebook starts. The exit code is 0 when all reports are complete,
+    1 when a notebook failed (its report shows where), 2 when something asked for does not exist, 130 after Ctrl-C.
+    """
+    from attnlib import execute
+    from attnlib.notebooks import plan
+
+    executor = execute.parse_executor(executor)
+    plans = plan(list(notebooks), profile, list(params))
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"--out {out} is a file; name a folder.")
+    if dry_run:
+        for one in plans:
+            _describe(one, out)
+        return
+    jobs = jobs or (1 if executor == "serial" else _cores())
+    watch = Watch()
+    outcomes = execute.run_all(plans, out.resolve(), executor, jobs, watch)
+    if outcomes:
+        click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
+    if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(plans):
+        click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
+        sys.exit(130)
+    if any(outcome.status == "failed" for outcome in outcomes):
+        sys.exit(1)
+
+
+class Watch:
+    """Tells what happens: one living line on a terminal, one line a notebook elsewhere."""
+
+    def __init__(self) -> None:
+        self.living = sys.stderr.isatty()
+        self.told = 0
+
+    def __call__(self, states: list[Any], outcomes: list[Any]) -> None:
+        if self.living:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        for outcome in outcomes[self.told :]:
+            self._tell(outcome)
+        self.told = len(outcomes)
+        ended = {outcome.plan.notebook.name for outcome in outcomes}
+        running = [s for s in states if s.started is not None and s.plan.notebook.name not in ended]
+        if self.living and running:
+            line = "  ".join(self._state(state) for state in running)
+            click.echo(line[: _width() - 1], nl=False, err=True)
+
+    def _state(self, state: Any) -> str:
+        filled = round(16 * state.cell / state.total) if state.total else 0
+        seconds = int(time.monotonic() - state.started)
+        clock = f"{seconds // 60}:{seconds % 60:02d}"
+        note = " (second try)" if state.note else ""
+        bar = "█" * filled + "░" * (16 - filled)
+        return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
+
+    def _tell(self, outcome: Any) -> None:
+        from attnlib.render import duration
+
+        head = f"{outcome.plan.notebook.name} ({outcome.plan.profile})"
+        if outcome.status == "done":
+            click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
+            return
+        click.echo(f"✗ {head} {outcome.status} in cell {outcome.cell} of {outcome.total}", err=True)
+        if outcome.status == "failed":
+            source = outcome.source.splitlines()
+            shown = [*source[:8], "…"] if len(source) > 8 else source
+            click.echo("".join(f"    | {line}\n" for line in shown), nl=False, err=True)
+            click.echo("".join(f"    {line}\n" for line in outcome.error.splitlines()[-8:]), nl=False, err=True)
+        click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
+
+
+def _describe(plan: Any, out: Path) -> None:
+    """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its trainings."""
+    click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
+    click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
+    for name, value in plan.values.items():
+        default = plan.notebook.parameters[name].default
+        was = f"   (default {default!r})" if name in plan.changed else ""
+        click.echo(f"  {name} = {value!r}{was}")
+    grid = _grid(plan)
+    if grid is not None:
+        click.echo(f"  {len(grid)} trainings:")
+        for point in grid:
+            click.echo(f"    {point}")
+
+
+def _grid(plan: Any) -> list[Any] | None:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    name = f"attnlib.studies.{plan.notebook.name.partition('_')[2]}"
+    if not name.rpartition(".")[2].isidentifier() or find_spec(name) is None:
+        return None
+    study = import_module(name)
+    return list(study.grid(plan.values)) if hasattr(study, "grid") else None
+
+
+@main.command("list", epilog=LIST_EXAMPLES)
+@click.argument("kind", metavar="KIND")
+def list_(kind: str) -> None:
+    """Print the names that can be used.
+
+    KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks or profiles.
+    """
+    if kind not in LISTS:
+        raise UnknownName(unknown("list", kind, LISTS))
+    rows = LISTS[kind]()
+    if not rows:
+        click.echo(f"There are no {kind}.")
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        first, *rest = text.split("\n") if text else [""]
+        click.echo(f"{name:<{width}}  {first}".rstrip())
+        for line in rest:
+            click.echo(f"{'':<{width}}  {line}".rstrip())
+
+
+Rows = list[tuple[str, str]]
+
+
+def _corpora() -> Rows:
+    from attnlib.data import corpora
+
+    return [(n, f"{c.summary}\nsource: {c.source}\ncite: {c.citation}") for n, c in sorted(corpora.items())]
+
+
+def _importances() -> Rows:
+    from attnlib.importance import METHODS
+
+    return [(name, _first_line(method)) for name, method in METHODS.items()]
+
+
+def _notebooks() -> Rows:
+    from attnlib.notebooks import names, profiles, read
+
+    rows = []
+    for name in names():
+        notebook = read(name)
+        lines = [f"{notebook.title}  [{', '.join(profiles(name))}]"]
+        for p in notebook.parameters.values():
+            comment = f"  # {p.comment}" if p.comment else ""
+            lines.append(f"  {p.name}: {p.annotation} = {p.default!r}{comment}")
+        rows.append((name, "\n".join(lines)))
+    return rows
+
+
+def _profiles() -> Rows:
+    from attnlib.notebooks import PROFILES, names, profiles
+
+    having = {name: list(profiles(name)) for name in names()}
+    known = dict(PROFILES)
+    known.update({p: "" for found in having.values() for p in found if p not in known})
+    rows = []
+    for profile, text in known.items():
+        owners = ", ".join(name for name, found in having.items() if profile in found)
+        rows.append((profile, "\n".join(part for part in (text, f"notebooks: {owners or 'none'}") if part)))
+    return rows
+
+
+def _parts(constant: str) -> Callable[[], Rows]:
+    def rows() -> Rows:
+        from attnlib import config
+
+        return [(name, "") for name in getattr(config, constant)]
+
+    return rows
+
+
+def _first_line(item: object) -> str:
+    text = getattr(item, "summary", None) or item.__doc__ or ""
+    return text.strip().split("\n")[0]
+
+
+LISTS: dict[str, Callable[[], Rows]] = {
+    "corpora": _corpora,
+    "encoders": _parts("ENCODERS"),
+    "attentions": _parts("ATTENTIONS"),
+    "projections": _parts("PROJECTIONS"),
+    "scalings": _parts("SCALINGS"),
+    "regularisers": _parts("REGULARISERS"),
+    "importances": _importances,
+    "notebooks": _notebooks,
+    "profiles": _profiles,
+}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _short(path: Path) -> str:
+    """Relative to where the user stands, when that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path)) else str(path)
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns

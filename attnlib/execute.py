@@ -1,0 +1,299 @@
+"""Run notebooks: each in a process of its own, its results swapped in whole when it ends.
+
+A run works in `OUT/<notebook>/<profile>.part-<process>` and takes the place of `OUT/<notebook>/<profile>` at its
+end, finished or failed; until then the earlier report stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attnlib import paths
+from attnlib.errors import ConfigError
+from attnlib.notebooks import Plan
+
+GRACE = 20.0
+"""Seconds an interrupted notebook has to stop its kernel."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `done`, `failed` or `interrupted`."""
+
+    plan: Plan
+    status: str
+    folder: Path
+    seconds: float
+    cell: int = 0
+    total: int = 0
+    source: str = ""
+    error: str = ""
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+
+@dataclass
+class Running:
+    """What a watcher may read while a notebook runs."""
+
+    plan: Plan
+    cell: int = 0
+    total: int = 0
+    started: float | None = None
+    note: str = ""
+
+
+def environment(folder: Path, executor: str, jobs: int) -> dict[str, str]:
+    """What the kernel sees: one torch thread, no progress bars, where to write, how to spread trainings."""
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "ATTNLIB_PROGRESS": "0",
+        "ATTNLIB_OUT": str(folder),
+        "ATTNLIB_EXECUTOR": executor,
+        "ATTNLIB_JOBS": str(jobs),
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+
+def run(
+    plan: Plan,
+    out: Path,
+    executor: str,
+    jobs: int,
+    *,
+    state: Running | None = None,
+    stop: threading.Event | None = None,
+) -> Outcome:
+    """Run one notebook and write its folder. `stop` interrupts it; what is done by then is kept."""
+    state, stop = state or Running(plan), stop or threading.Event()
+    target = out / plan.notebook.name / plan.profile
+    folder = _fresh(target)
+    date, state.started = datetime.now(UTC), time.monotonic()
+    result = _supervise(plan, folder, environment(folder, executor, jobs), state, stop)
+    seconds = time.monotonic() - state.started
+    _finish(plan, folder, result, date, seconds)
+    _swap(folder, target)
+    details = {key: result[key] for key in ("cell", "total", "source", "error") if key in result}
+    return Outcome(plan, result["status"], target, seconds, **details)
+
+
+def _supervise(
+    plan: Plan, folder: Path, env: dict[str, str], state: Running, stop: threading.Event
+) -> dict[str, Any]:
+    log = folder / "log.txt"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "attnlib.worker", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=env,
+            cwd=plan.notebook.path.parent,
+            start_new_session=True,  # Ctrl-C in the terminal reaches us alone; we tell the worker
+        )
+    assert process.stdin
+    assert process.stdout
+    job = {"notebook": str(plan.notebook.path), "parameters": plan.changed}
+    process.stdin.write(json.dumps(job).encode() + b"\n")
+    process.stdin.flush()
+    ended = threading.Event()
+    threading.Thread(target=_stopper, args=(process, stop, ended), daemon=True).start()
+    result: dict[str, Any] | None = None
+    for line in process.stdout:
+        event = json.loads(line)
+        state.cell, state.total = event.get("cell", state.cell), event.get("total", state.total)
+        state.note = event.get("retry", state.note)
+        result = event.get("end", result)
+    process.wait()
+    ended.set()
+    process.stdin.close()
+    process.stdout.close()
+    if result is None:
+        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
+        reason = f"The process of the notebook ended with code {process.returncode}. {tail}".strip()
+        result = {"status": "interrupted" if stop.is_set() else "failed", "error": reason}
+        result |= {"cell": state.cell, "total": state.total}
+    log.unlink()
+    return result
+
+
+def _stopper(process: subprocess.Popen[bytes], stop: threading.Event, ended: threading.Event) -> None:
+    while not ended.wait(0.1):
+        if stop.is_set():
+            assert process.stdin
+            process.stdin.close()
+            try:
+                process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            return
+
+
+def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, seconds: float) -> None:
+    import yaml
+
+    from attnlib import render
+
+    parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
+    _write(folder / "params.yaml", parameters)
+    if not (folder / "claims.json").exists():
+        _write(folder / "claims.json", "[]\n")
+    notebook = folder / "run.ipynb"
+    if not notebook.exists():  # ended before papermill began
+        shutil.copyfile(plan.notebook.path, notebook)
+    header = folder / "header.json"
+    facts = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
+    header.unlink(missing_ok=True)
+    record = {
+        "notebook": plan.notebook.name,
+        "title": plan.notebook.title,
+        "profile": plan.profile,
+        "status": result["status"],
+        "date": date.isoformat(timespec="seconds"),
+        "seconds": round(seconds, 1),
+        "header": facts,
+        "versions": render.versions(),
+        "commit": commit(),
+        "parameters": plan.values,
+        "changed": sorted(plan.changed),
+        "cell": result.get("cell"),
+        "total": result.get("total"),
+        "error": result.get("error"),
+    }
+    _write(folder / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    _write(folder / "report.html", render.report(folder))
+
+
+def commit() -> str | None:
+    """The checkout's commit, with a plus when files differ from it; None outside a checkout."""
+    if not (paths.ROOT / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(paths.ROOT), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
+
+
+def parse_executor(text: str) -> str:
+    """`serial`, `local` or `dask:ADDRESS`, or an error."""
+    from attnlib.errors import unknown
+
+    if text in ("serial", "local"):
+        return text
+    kind, _, address = text.partition(":")
+    if kind != "dask":
+        raise ConfigError(unknown("executor", text, ["serial", "local", "dask:ADDRESS"]))
+    if not address:
+        raise ConfigError("Executor 'dask' needs the scheduler's address, as in dask:tcp://localhost:8786.")
+    return text
+
+
+def notebooks_at_once(executor: str, jobs: int, count: int) -> tuple[int, int]:
+    """How many notebooks run side by side, and how many processes each may use for its own trainings.
+
+    `local` shares `jobs` processes out: first among the notebooks, what is left within them.
+    """
+    if executor != "local":
+        return 1, jobs
+    side_by_side = max(1, min(jobs, count))
+    return side_by_side, max(1, jobs // side_by_side)
+
+
+def run_all(
+    plans: list[Plan], out: Path, executor: str, jobs: int, watch: Callable[[list[Running], list[Outcome]], None]
+) -> list[Outcome]:
+    """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
+    from attnlib import render
+
+    stop, outcomes = threading.Event(), []
+    side_by_side, inner = notebooks_at_once(executor, jobs, len(plans))
+    states = [Running(plan) for plan in plans]
+    out.mkdir(parents=True, exist_ok=True)
+
+    def one(state: Running) -> Outcome | None:
+        if stop.is_set():
+            return None
+        outcome = run(state.plan, out, executor, inner, state=state, stop=stop)
+        outcomes.append(outcome)
+        return outcome
+
+    with ThreadPoolExecutor(side_by_side) as pool:
+        pending = {pool.submit(one, state) for state in states}
+        failure: BaseException | None = None
+        while pending:
+            try:
+                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    if future.result() is not None:
+                        _write(out / "index.html", render.index(out))
+                watch(states, outcomes)
+            except BaseException as error:
+                if failure is not None and isinstance(error, KeyboardInterrupt):
+                    continue  # already stopping; the worker is killed when its time is over
+                failure = failure or error
+                stop.set()
+    if failure is not None and not isinstance(failure, KeyboardInterrupt):
+        raise failure
+    if failure is not None:
+        watch(states, outcomes)
+    return outcomes
+
+
+def _fresh(target: Path) -> Path:
+    """A new working folder beside `target`; those of processes that are no more are cleared away."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for old in target.parent.glob(f"{target.name}.part-*"):
+        owner = old.name.rpartition("-")[2]
+        if not owner.isdecimal() or int(owner) == os.getpid() or not _alive(int(owner)):
+            shutil.rmtree(old, ignore_errors=True)
+    folder = target.with_name(f"{target.name}.part-{os.getpid()}")
+    folder.mkdir()
+    return folder
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _swap(folder: Path, target: Path) -> None:
+    old = target.with_name(f"{target.name}.part-old-{os.getpid()}")
+    if target.exists():
+        target.rename(old)
+    folder.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".tmp")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,241 @@
+"""The parameters cell of a notebook: read with `ast`, never run, and checked before a kernel starts.
+
+The cell is tagged `parameters` and holds literals alone, one a line: `name: type = literal  # comment`.
+Papermill would only warn of an unknown name and never looks at types (papermill#818).
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from typing import Any
+
+from attnlib.errors import ConfigError, nearest, unknown
+
+SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
+
+
+class Mismatch(ValueError):
+    """A value that does not fit its annotation; the message says what would."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a parameters cell."""
+
+    name: str
+    annotation: str
+    default: Any
+    comment: str = ""
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values allowed by `Literal[...]` or by a comment such as `one of: a | b | c`; empty: no list."""
+        found = _literals(ast.parse(self.annotation, mode="eval").body)
+        stated = re.search(r"one of:\s*([^;.()]+)", self.comment)
+        if not found and stated:
+            found = tuple(word.strip().strip("'\"`") for word in stated[1].split("|"))
+        return found
+
+    @property
+    def allowed(self) -> str:
+        """What fits, in words."""
+        if self.choices:
+            listed = ", ".join(map(repr, self.choices))
+            return f"a list out of {listed}" if self.annotation.startswith("list") else f"one of {listed}"
+        return self.annotation
+
+    def check(self, value: Any) -> Any:
+        """`value` as this parameter holds it (an int becomes a float where a float is declared)."""
+        try:
+            fitted = convert(value, ast.parse(self.annotation, mode="eval").body)
+            self._check_choices(fitted)
+        except Mismatch:
+            guess = next(
+                (g for v in _flat(value) if v not in self.choices and (g := nearest(v, self._words()))), None
+            )
+            meant = f" Did you mean {guess!r}?" if guess else ""
+            raise ConfigError(
+                f"Parameter {self.name!r} must be {self.allowed}; got {value!r} ({type(value).__name__})."
+                f"{meant} Default: {self.default!r}."
+            ) from None
+        return fitted
+
+    def parse(self, text: str) -> Any:
+        """The value that `-p NAME TEXT` means: YAML, except that a text stays the text it is."""
+        import yaml
+
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        try:
+            return self.check(value)
+        except ConfigError:
+            if isinstance(value, str):
+                raise
+        try:  # `no`, `2020` or `2020-01-01` are no texts in YAML, but may be one here
+            return self.check(text)
+        except ConfigError:
+            return self.check(value)  # the error about what YAML understood tells more
+
+    def _check_choices(self, value: Any) -> None:
+        if self.choices and any(v not in self.choices for v in _flat(value) if v is not None):
+            raise Mismatch
+
+    def _words(self) -> list[str]:
+        return [choice for choice in self.choices if isinstance(choice, str)]
+
+
+def convert(value: Any, kind: ast.expr) -> Any:
+    """`value` in the type that the annotation `kind` names, or Mismatch."""
+    match kind:
+        case ast.Constant(value=None):
+            return _require(value, value is None)
+        case ast.Name(id="float"):
+            return _number(value)
+        case ast.Name(id="int"):
+            return _require(value, isinstance(value, int) and not isinstance(value, bool))
+        case ast.Name(id="str" | "bool" | "list" | "dict" as name):
+            wanted = {**SCALARS, "list": list, "dict": dict}[name]
+            return _require(value, isinstance(value, wanted) and _plain(value))
+        case ast.Subscript(value=ast.Name(id="list"), slice=item):
+            return [convert(v, item) for v in _require(value, isinstance(value, list))]
+        case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, item])):
+            _require(value, isinstance(value, dict))
+            return {convert(k, key): convert(v, item) for k, v in value.items()}
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            allowed = _literals(kind)
+            return _require(value, any(value == a and type(value) is type(a) for a in allowed))
+        case ast.Subscript(value=ast.Name(id="Optional"), slice=item):
+            return None if value is None else convert(value, item)
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            try:
+                return convert(value, left)
+            except Mismatch:
+                return convert(value, right)
+    raise ConfigError(f"The type {ast.unparse(kind)!r} cannot be checked. Allowed: {KINDS}.")
+
+
+def parse_cell(source: str, where: str) -> dict[str, Parameter]:
+    """The parameters of a cell, in its order. `where` names the notebook in errors."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise ConfigError(
+            f"{where}: the parameters cell is not Python: {error.msg}, line {error.lineno}."
+        ) from None
+    comments = _comments(source)
+    found: dict[str, Parameter] = {}
+    for node in tree.body:
+        line = ast.get_source_segment(source, node) or ""
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value):
+            raise ConfigError(
+                f"{where}: the parameters cell holds {line!r}. Each line must be `name: type = literal  # comment`"
+                "; what is derived belongs in the next cell."
+            )
+        name = node.target.id
+        try:
+            default = ast.literal_eval(node.value)
+        except ValueError:
+            raise ConfigError(
+                f"{where}: the default of {name!r} is no literal: {ast.unparse(node.value)!r}. Write the value "
+                "itself, and derive in the next cell."
+            ) from None
+        if name in found:
+            raise ConfigError(f"{where}: the parameters cell sets {name!r} twice.")
+        comment = comments.get(node.end_lineno or node.lineno, "")
+        parameter = Parameter(name, ast.unparse(node.annotation), default, comment)
+        try:
+            found[name] = Parameter(name, parameter.annotation, parameter.check(default), comment)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: its own default does not fit. {error}") from None
+    return found
+
+
+def check_values(values: dict[Any, Any], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
+    """`values` in their declared types; every problem in one error."""
+    fitted, problems = {}, []
+    for name, value in values.items():
+        try:
+            fitted[name] = lookup(name, parameters, where).check(value)
+        except ConfigError as error:
+            problems.append(_located(error, where))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return fitted
+
+
+def check_texts(texts: list[tuple[str, str]], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
+    """The same for the texts of `-p NAME VALUE`; the last of a repeated name counts."""
+    fitted, problems = {}, []
+    for name, text in texts:
+        try:
+            fitted[name] = lookup(name, parameters, where).parse(text)
+        except ConfigError as error:
+            problems.append(_located(error, where))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return fitted
+
+
+def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parameter:
+    """The parameter of that name, or an error with the nearest one."""
+    if name not in parameters:
+        if not parameters:
+            raise ConfigError(f"{where}: there is no parameter {name!r}; this notebook has none.")
+        raise ConfigError(f"{where}: {unknown('parameter', name, parameters)}")
+    return parameters[str(name)]
+
+
+def _located(error: ConfigError, where: str) -> str:
+    text = str(error)
+    return text if text.startswith(where) else f"{where}: {text}"
+
+
+def _require(value: Any, condition: bool) -> Any:
+    if not condition:
+        raise Mismatch
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):  # YAML 1.1 reads 1e-3, which has no dot, as a text
+        try:
+            return float(value)
+        except ValueError:
+            raise Mismatch from None
+    return float(_require(value, isinstance(value, int | float) and not isinstance(value, bool)))
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value can be written in a notebook's cell: YAML also knows dates, sets and bytes."""
+    if isinstance(value, list):
+        return all(map(_plain, value))
+    if isinstance(value, dict):
+        return all(map(_plain, value)) and all(map(_plain, value.values()))
+    return value is None or isinstance(value, int | float | str)
+
+
+def _literals(kind: ast.expr) -> tuple[Any, ...]:
+    for node in ast.walk(kind):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            try:
+                choices = ast.literal_eval(node.slice)
+            except ValueError:
+                raise ConfigError(f"The choices of {ast.unparse(node)!r} must be literals.") from None
+            return choices if isinstance(choices, tuple) else (choices,)
+    return ()
+
+
+def _flat(value: Any) -> list[Any]:
+    return [v for item in value for v in _flat(item)] if isinstance(value, list) else [value]
+
+
+def _comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {t.start[0]: t.string.lstrip("# ").rstrip() for t in tokens if t.type == tokenize.COMMENT}

@@ -1,0 +1,259 @@
+"""What a notebook leaves behind: tables, figures, claims and the facts of its header, saved and shown at once.
+
+    output = al.report.output("01_tasc")
+    output.header(corpus="imdb", sizes={"train": 17212}, seeds=[0, 1, 2], device="cpu")
+    output.table(frame, "flips", caption="Share of decisions flipped by the top token.")
+    output.figure(figure, "flips", caption="…", alt="Bars: lin flips most")
+    output.claims(claims)
+
+`attnlib run` says where by the variable ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnlib import paths
+from attnlib.errors import ConfigError, unknown
+from attnlib.render import VERDICTS, inline_svg
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+VARIABLE = "ATTNLIB_OUT"
+CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
+ROWS = 50
+"""Rows of a table that are shown; all are saved."""
+EMBEDDED = 500_000
+"""Bytes of CSV that a report carries along for download; of larger tables it names the file."""
+
+
+def output(notebook: str | None = None) -> Output:
+    """Where this run of the notebook writes to."""
+    folder = os.environ.get(VARIABLE)
+    if folder:
+        return Output(Path(folder), batch=True)
+    name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
+    base = paths.notebooks().parent
+    if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
+        return Output(base / "reports" / _safe(name) / "interactive")
+    return Output(Path(tempfile.mkdtemp(prefix="attnlib-")))
+
+
+class Output:
+    """A run's folder. In a batch run a name may be used once; by hand, a cell may be run again."""
+
+    def __init__(self, folder: str | Path, *, batch: bool = False) -> None:
+        self.folder = Path(folder)
+        self.batch = batch
+        self._names: set[str] = set()
+
+    def header(self, **facts: Any) -> None:
+        """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""
+        file = self.folder / "header.json"
+        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        self._write(file, json.dumps({**known, **_plain(facts)}, ensure_ascii=False, indent=1).encode())
+
+    def table(
+        self, frame: pd.DataFrame, name: str, *, caption: str = "", digits: int = 3, rows: int = ROWS
+    ) -> None:
+        """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most."""
+        flat = _flat_columns(frame)
+        file = self._file("tables", name, "parquet")
+        part = file.with_name(file.name + ".tmp")
+        try:
+            flat.to_parquet(part)
+        except Exception as error:
+            part.unlink(missing_ok=True)
+            raise ConfigError(
+                f"Table {name!r} cannot be saved as parquet: {error}. Give a column one type."
+            ) from error
+        part.replace(file)
+        _show(_table_html(flat, name, caption, digits, rows), flat.head(rows).to_string())
+
+    def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
+        """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
+        import matplotlib
+
+        file = self._file("figures", name, "svg")
+        drawn = io.StringIO()
+        with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
+            figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot:
+            pyplot.close(figure)  # else the notebook would show it a second time
+        self._write(file, drawn.getvalue().encode())
+        told = escape(alt or caption or name, quote=True)
+        svg = inline_svg(drawn.getvalue(), f"figure-{name}").replace(
+            "<svg ", f'<svg role="img" aria-label="{told}" ', 1
+        )
+        shown = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        card = f'<div class="card scroll" style="background:#fff">{svg}</div>'
+        _show(f'<figure class="figure">{card}{shown}</figure>', alt or caption or name)
+
+    def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
+        """Write `claims.json` and show the verdicts. A claim: dict or dataclass with CLAIM_FIELDS at least."""
+        rows = [_plain(asdict(c) if is_dataclass(c) and not isinstance(c, type) else dict(c)) for c in claims]
+        for row in rows:
+            missing = [field for field in CLAIM_FIELDS if field not in row]
+            if missing:
+                raise ConfigError(
+                    f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}. "
+                    f"A claim has {', '.join(CLAIM_FIELDS)}."
+                )
+            if row["verdict"] not in VERDICTS:
+                raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
+        ids = [row["id"] for row in rows]
+        twice = sorted({str(i) for i in ids if ids.count(i) > 1})
+        if twice:
+            raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
+        text = json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
+        self._write(self.folder / "claims.json", text.encode() + b"\n")
+        _show(_claims_html(rows), "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows))
+
+    def _file(self, kind: str, name: str, suffix: str) -> Path:
+        file = self.folder / kind / f"{_safe(name)}.{suffix}"
+        if self.batch and str(file) in self._names:
+            raise ConfigError(f"{kind}/{file.name} was written already in this run. Give each a name of its own.")
+        self._names.add(str(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
+
+    def _write(self, file: Path, data: bytes) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(file.name + ".tmp")
+        part.write_bytes(data)
+        part.replace(file)
+
+
+def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows: int) -> str:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
+    shown = frame.head(rows).reset_index() if keyed else frame.head(rows)
+    numeric = [is_numeric_dtype(t) and not is_bool_dtype(t) for t in shown.dtypes]
+    head = "".join(
+        f'<th scope="col"{_NUMBER if right else ""}>{escape(_label(column))}</th>'
+        for column, right in zip(shown.columns, numeric, strict=True)
+    )
+    lines = []
+    for row in shown.itertuples(index=False, name=None):
+        cells = zip((_cell(value, digits) for value in row), numeric, strict=True)
+        lines.append("<tr>" + "".join(_td(text, right) for text, right in cells) + "</tr>")
+    hidden = len(frame) - len(shown)
+    note = f'<p class="note">{len(shown):,} of {len(frame):,} rows are shown.</p>' if hidden else ""
+    title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return (
+        f'<figure class="table">{title}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
+    )
+
+
+_NUMBER = ' class="number" style="text-align:right"'
+
+
+def _td(text: str, right: bool) -> str:
+    kind = (
+        _NUMBER
+        if right
+        else ' class="long" style="text-align:left"'
+        if len(text) > 40
+        else ' style="text-align:left"'
+    )
+    return f"<td{kind}>{escape(text)}</td>"
+
+
+def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
+    data = frame.to_csv(index=keyed).encode()
+    if len(data) > EMBEDDED:
+        return f'<p class="note">The whole table: <code>tables/{escape(name)}.parquet</code></p>'
+    link = base64.b64encode(data).decode()
+    return (
+        f'<p class="download"><a download="{escape(name)}.csv" href="data:text/csv;charset=utf-8;base64,{link}">'
+        "Download as CSV</a></p>"
+    )
+
+
+def _claims_html(rows: list[dict[str, Any]]) -> str:
+    colours = {"reproduced": "--good,#006b4f", "not reproduced": "--bad,#a63c00", "undetermined": "--open,#5a6675"}
+    lines = []
+    for row in rows:
+        verdict = row["verdict"]
+        badge = (
+            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours[verdict]});'
+            f'white-space:nowrap"><span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
+        )
+        source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
+        interval = f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
+        lines.append(
+            f"<tr><td>{badge}</td>{_td(str(row['claim']), False)}<td>{escape(source)}</td>"
+            f"<td>{escape(str(row['setting']))}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"
+            f"{_td(_cell(row['n'], 0), True)}</tr>"
+        )
+    names = ("verdict", "claim", "source", "setting")
+    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in names)
+    head += "".join(f'<th scope="col"{_NUMBER}>{name}</th>' for name in ("effect", "interval", "n"))
+    return (
+        f'<figure class="claims"><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div></figure>"
+    )
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None or value != value or type(value).__name__ == "NAType":
+        return "–"
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "yes" if value else "no"
+    if isinstance(value, int) or (hasattr(value, "dtype") and value.dtype.kind in "iu"):
+        return f"{int(value):,}" if abs(int(value)) >= 10_000 else str(int(value))
+    if isinstance(value, float) or (hasattr(value, "dtype") and value.dtype.kind == "f"):
+        number = float(value)
+        tiny = number != 0 and abs(number) < 0.5 * 10.0**-digits
+        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}" if math.isfinite(number) else str(number)
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Plain JSON: NumPy scalars and tuples become Python's, what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | range):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _flat_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.set_axis([_label(column) for column in frame.columns], axis=1)
+
+
+def _label(column: Any) -> str:
+    return " · ".join(str(part) for part in column if str(part)) if isinstance(column, tuple) else str(column)
+
+
+def _safe(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ConfigError(f"A file is named by letters, digits, _ and -; got {name!r}.")
+    return name
+
+
+def _show(html: str, text: str) -> None:
+    from IPython.display import display
+
+    display({"text/html": html, "text/plain": text}, raw=True)
