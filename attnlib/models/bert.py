@@ -1,0 +1,89 @@
+"""Any Hugging Face encoder as the encoder: last hidden states of word pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from attnlib.config import ModelConfig
+from attnlib.errors import ConfigError, DataError
+from attnlib.models.masking import blank, masked_mean
+
+
+class Detached(nn.Module):
+    """Stands where the word embeddings were: the classifier holds those, as a part of their own."""
+
+    def forward(self, ids: Tensor) -> Tensor:
+        raise RuntimeError("The word embeddings of this encoder were taken out; give `inputs_embeds`.")
+
+
+class Bert(nn.Module):
+    """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its kin).
+
+    embedded (B, T, D) word-piece embeddings, mask (B, T) -> (B, T, width), zero where padded. The model adds its
+    own positions and token types. Its word embeddings are handed out once, by `from_config`; the unused pooler
+    goes.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        if getattr(network, "pooler", None) is not None:
+            network.pooler = None
+        network.set_input_embeddings(Detached())
+        self.network = network
+        self.width = network.config.hidden_size
+        self.longest = getattr(network.config, "max_position_embeddings", None)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_ids: int) -> tuple[Bert, nn.Embedding]:
+        """The encoder of `config.pretrained` and its word embeddings, for ids below `n_ids`."""
+        network = load_pretrained(config.pretrained)
+        embedding = network.get_input_embeddings()
+        if n_ids > embedding.num_embeddings:
+            raise ConfigError(
+                f"The vectoriser has {n_ids} ids, {config.pretrained!r} embeds {embedding.num_embeddings}. Use the "
+                "tokeniser of the same model."
+            )
+        encoder = cls(network)
+        compares = config.regulariser in ("residual", "tying", "mlm")
+        if compares and encoder.width != embedding.embedding_dim:
+            raise ConfigError(
+                f"regulariser {config.regulariser!r} compares h with e, so their widths must agree; "
+                f"{config.pretrained!r} has hidden width {encoder.width} and word embeddings "
+                f"{embedding.embedding_dim} wide. Use another model or regulariser 'none' or 'concat'."
+            )
+        return encoder, embedding
+
+    def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
+        if self.longest is not None and embedded.shape[1] > self.longest:
+            raise DataError(
+                f"A text has {embedded.shape[1]} word pieces, the encoder reads {self.longest} at most. Cut texts "
+                "with max_length."
+            )
+        out = self.network(inputs_embeds=embedded, attention_mask=mask.long())
+        return blank(out.last_hidden_state, mask)
+
+    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """(B, width): mean over real positions."""
+        return masked_mean(hidden, mask)
+
+
+def load_pretrained(name: str) -> nn.Module:
+    """An encoder by name: `minilm` (packaged), a local folder or a hub id; float32, plain attention."""
+    from transformers import AutoModel
+
+    if name == "minilm":
+        from attnlib.data.packaged import minilm
+
+        name = str(minilm())
+    try:
+        # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
+        network = AutoModel.from_pretrained(name, attn_implementation="eager")
+    except (OSError, ValueError) as error:
+        kind = "folder" if Path(name).exists() else "name"
+        raise ConfigError(
+            f"No pretrained encoder could be read from the {kind} {name!r} ({str(error).splitlines()[0]}). Give "
+            "'minilm', a folder that save_pretrained wrote, or a hub id reachable from here."
+        ) from error
+    return network.float()

@@ -1,0 +1,167 @@
+"""HierarchicalClassifier: the same parts twice, words within sentences and sentences within the text (HAN)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.errors import DataError
+from attnlib.models.classifier import Classifier
+from attnlib.models.encoders import build_encoder
+from attnlib.models.reader import Reader, Reading
+from attnlib.models.trace import Trace
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Batch
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the positions of B texts go when every sentence becomes a row: S sentences of W words a text.
+
+    positions  (B, T) index into the S * W places of the text, -1 for padding
+    source     (B, S * W) the inverse: index into T, -1 where no word stands
+    """
+
+    positions: Tensor
+    source: Tensor
+    sentences: int
+
+    def rows(self, values: Tensor) -> Tensor:
+        """(B, T, ...) -> (B * S, W, ...); places without a word hold zero."""
+        taken = _take(values, self.source)
+        return taken.reshape(len(values) * self.sentences, -1, *values.shape[2:])
+
+
+def unstacked(values: Tensor, positions: Tensor) -> Tensor:
+    """(B * S, W, ...) -> (B, T, ...), the inverse of `Layout.rows`; padding holds zero."""
+    return _take(values.reshape(len(positions), -1, *values.shape[2:]), positions)
+
+
+def _take(values: Tensor, index: Tensor) -> Tensor:
+    """values (B, N, ...) at index (B, M) -> (B, M, ...), zero where the index is -1."""
+    start = torch.arange(len(values), device=values.device).unsqueeze(1) * values.shape[1]
+    taken = values.flatten(0, 1).index_select(0, (start + index.clamp_min(0)).flatten())
+    taken = taken.reshape(*index.shape, *values.shape[2:])
+    empty = (index < 0).reshape(*index.shape, *[1] * (values.dim() - 2))
+    return taken.masked_fill(empty, 0)
+
+
+def _spread(values: Tensor, real: Tensor) -> Tensor:
+    """values (N, ...) as the rows of a larger tensor where `real` (M,) is True, zero elsewhere."""
+    return values.new_zeros(len(real), *values.shape[1:]).index_put((real,), values)
+
+
+def layout(mask: Tensor, sentences: Tensor) -> Layout:
+    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence stand together."""
+    texts, length = mask.shape
+    place = torch.arange(length, device=mask.device).expand(texts, -1)
+    number = sentences.masked_fill(~mask, -1)
+    new = torch.ones_like(mask)
+    new[:, 1:] = number[:, 1:] != number[:, :-1]
+    rank = place - place.masked_fill(~new, 0).cummax(1).values
+    count = max(1, int(number.max()) + 1)
+    width = max(1, int(rank.masked_fill(~mask, 0).max()) + 1)
+    positions = (number * width + rank).masked_fill(~mask, -1)
+    source = torch.full((texts, count * width), -1, device=mask.device)
+    text = torch.arange(texts, device=mask.device).unsqueeze(1).expand(-1, length)
+    source[text[mask], positions[mask]] = place[mask]
+    return Layout(positions, source, count)
+
+
+class HierarchicalClassifier(Classifier):
+    r"""HAN (Yang et al. 2016; Serrano & Smith 2019): attention over words makes sentence vectors, attention over
+    sentences the context.
+
+    .. math:: c_s = \sum_w \alpha_{sw} h_{sw}, \quad h_s = \mathrm{enc}_2(c)_s, \quad z = W \sum_s \alpha_s h_s + b
+
+    Encoder, attention and projection of the config work at both levels, each with parameters of its own; scaling
+    and regulariser speak of words and work at the word level alone. A query is seen by both attentions.
+    """
+
+    def _build(self, encoder: nn.Module, n_ids: int) -> int:
+        config = self.config
+        self.word = Reader(config, encoder, self.embedding.embedding_dim, n_ids, self.query_width)
+        upper = config.replace(scaling="none", scaling_pool="sum", regulariser="none")
+        second = build_encoder(upper, self.word.width)
+        self.sentence = Reader(upper, second, self.word.width, 0, self.query_width)
+        return self.sentence.width
+
+    def forward(self, batch: Batch, embedded: Tensor | None = None) -> Trace:
+        """One pass. `embedded` (B, T, D) stands in for the lookup. The Trace is that of the sentence level; its
+        `words` is that of the word level, and `positions` says where each position of the batch stands in it.
+        """
+        embedded = self.embed(batch) if embedded is None else embedded
+        query = self.query_vector(batch)
+        plan = self.layout(batch)
+        words = self._word_level(plan, batch, embedded, query)
+        content = words.mask.any(1).view(len(batch.ids), plan.sentences)
+        vectors = words.context.view(*content.shape, -1)
+        reading = self.sentence.read(None, vectors, content, content, query)
+        return Trace(
+            mask=content,
+            embedded=vectors,
+            project=self.sentence.projection.exact,
+            words=words,
+            positions=plan.positions,
+            **reading._asdict(),
+            **self.decoded(reading.context, query),
+        )
+
+    def layout(self, batch: Batch) -> Layout:
+        """How the texts of a batch fall into sentences."""
+        if batch.sentences is None:
+            raise DataError(
+                "A hierarchical model needs to know where sentences begin, and the batch does not say. Make it "
+                "with WordVectoriser(..., sentences=True)."
+            )
+        return layout(batch.mask, batch.sentences)
+
+    def _word_level(self, plan: Layout, batch: Batch, embedded: Tensor, query: Tensor | None) -> Trace:
+        mask, content = plan.rows(batch.mask), plan.rows(batch.content)
+        rows = plan.rows(embedded)
+        # Texts have unequal numbers of sentences: only those that exist are read.
+        real = mask.any(1)
+        real[0] = True
+        if query is not None:
+            query = query.repeat_interleave(plan.sentences, 0)[real]
+        reading = self.word.read(plan.rows(batch.ids)[real], rows[real], mask[real], content[real], query)
+        reading = Reading(*(None if x is None else _spread(x, real) for x in reading))
+        return Trace(
+            mask=content,
+            embedded=rows,
+            project=self.word.projection.exact,
+            logits=reading.context,
+            decode=nn.Identity(),
+            **reading._asdict(),
+        )
+
+    def parts(self) -> dict[str, nn.Module]:
+        """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""
+        encoders = (self.word.encoder, self.sentence.encoder, self.query_encoder)
+        return {
+            "embedding": self.embedding,
+            "encoder": nn.ModuleList(e for e in encoders if e is not None),
+            "attention": nn.ModuleList([self.word.attention, self.sentence.attention]),
+            "scaling": nn.ModuleList() if self.scaling is None else self.scaling,
+            "decoder": self.decoder,
+        }
+
+    @property
+    def scaling(self) -> nn.Module | None:
+        return self.word.scaling
+
+    def _query_reader(self) -> nn.Module:
+        return self.query_encoder
+
+    def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
+        words, positions = trace.words, trace.positions
+        return unstacked(words.hidden, positions), unstacked(words.embedded, positions)
+
+    def _encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
+        plan = self.layout(batch)
+        hidden = self.word.encoder(plan.rows(embedded), plan.rows(batch.mask))
+        return unstacked(hidden, plan.positions)

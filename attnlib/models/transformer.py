@@ -1,0 +1,78 @@
+"""A small Transformer encoder, exact under padding and plain enough for vmap."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.config import ModelConfig
+from attnlib.models.masking import blank, masked_mean
+from attnlib.models.projections import softmax
+
+POSITION_SCALE = 0.1
+"""Initial size of positions beside words: word vectors are about this small, and order matters less than words."""
+
+
+def positions(length: int, width: int, like: Tensor) -> Tensor:
+    r"""(length, width) sinusoids of Vaswani et al. 2017: sines of :math:`t / 10000^{2k/d}`, then their cosines."""
+    half = (width + 1) // 2
+    rate = torch.exp(-math.log(10000.0) * torch.arange(half, device=like.device, dtype=like.dtype) / half)
+    angle = torch.arange(length, device=like.device, dtype=like.dtype).unsqueeze(1) * rate
+    return torch.cat([angle.sin(), angle.cos()], -1)[:, :width]
+
+
+class Layer(nn.Module):
+    r"""Self-attention and a feed-forward network, each normalised first and added to its input.
+
+    .. math:: x \leftarrow x + \mathrm{att}(\mathrm{norm}(x)), \quad x \leftarrow x + \mathrm{ff}(\mathrm{norm}(x))
+
+    Written out rather than `nn.TransformerEncoderLayer`, whose fast path differs between modes, turns a row without
+    tokens into NaN and refuses vmap.
+    """
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attention_norm = nn.LayerNorm(width)
+        self.inputs = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+        self.feed_norm = nn.LayerNorm(width)
+        self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        batch, length, width = hidden.shape
+        joint = self.inputs(self.attention_norm(hidden)).view(batch, length, 3, self.heads, width // self.heads)
+        query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
+        mixed = softmax(scores, mask[:, None, None, :].expand_as(scores)) @ value
+        hidden = hidden + self.output(mixed.transpose(1, 2).reshape(batch, length, width))
+        return hidden + self.feed(self.feed_norm(hidden))
+
+
+class Transformer(nn.Module):
+    """`layers` of self-attention with `heads`, over words and positions (Meister et al. 2021: 2, 1, 128 wide).
+
+    embedded (B, T, D), mask (B, T) -> (B, T, hidden_size). Embeddings of another width than `hidden_size` are
+    projected first. Positions are sinusoids with one learned scale, so any length can be read.
+    """
+
+    def __init__(self, config: ModelConfig, input_size: int) -> None:
+        super().__init__()
+        self.width = config.hidden_size
+        self.input = nn.Identity() if input_size == self.width else nn.Linear(input_size, self.width)
+        self.position_scale = nn.Parameter(torch.tensor(POSITION_SCALE))
+        self.layers = nn.ModuleList(Layer(self.width, config.heads) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(self.width)
+
+    def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.input(embedded)
+        hidden = hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
+        for layer in self.layers:
+            hidden = layer(hidden, mask)
+        return blank(self.norm(hidden), mask)
+
+    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """(B, width): mean over real positions."""
+        return masked_mean(hidden, mask)
