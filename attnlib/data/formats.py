@@ -36,9 +36,10 @@ def files(
     wanted = re.compile(pattern)
     none = True
     for place in (source, *_archives_in(source)):
+        prefix = f"{place}/" if place.is_dir() else f"{place}, "
         for name, data in read_members(place, lambda n: wanted.search(n) is not None):
             none = False
-            where = f"{place / name}" if place.is_dir() else f"{place}, {name}"
+            where = prefix + name
             if name.endswith(".gz"):
                 data = _gunzip(data, where)
             yield where, wanted.search(name), decode(data, where)

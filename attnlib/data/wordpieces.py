@@ -1,0 +1,185 @@
+"""Word pieces for pretrained encoders: the same batches as words give, with each piece tied to its word."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnlib.data.batching import Encoded, Vectoriser
+from attnlib.data.checks import DataWarning
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.types import Example
+from attnlib.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+LONGEST = 512
+"""Pieces a text may have where neither the tokeniser nor the model says."""
+CHUNK = 1024
+"""Texts tokenised at once: the pieces of a whole corpus would not fit beside it."""
+
+
+class WordPieceVectoriser(Vectoriser):
+    """Words cut into the pieces of a pretrained tokeniser (WordPiece of BERT, BPE of its kin).
+
+    pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
+    preprocessing  how a typed text becomes words, before those become pieces
+    max_length     pieces at most, special ones included; None: what the model can read. Longer texts are cut
+                   with a warning, and `truncated` is their number in the last `encode`
+
+    The special tokens around a text ([CLS], [SEP]) are read by the encoder (`mask`) and never attended
+    (`content`). `words` says which word of the example a piece belongs to. A word without any piece (a sign
+    the tokeniser drops) has no position; a text of such words alone is one unknown piece.
+    """
+
+    kind = "wordpieces"
+
+    def __init__(
+        self,
+        pretrained: str | Path = "minilm",
+        preprocessing: Preprocessing | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        tokenizer, special, longest = _load(str(pretrained))
+        if max_length is not None and not 3 <= max_length <= longest:
+            raise ConfigError(
+                f"max_length must lie between 3 and {longest} for {str(pretrained)!r}; got {max_length}."
+            )
+        self._set(str(pretrained), tokenizer, special, preprocessing, max_length or longest)
+
+    def _set(
+        self,
+        pretrained: str,
+        tokenizer: Tokenizer,
+        special: dict[str, str | None],
+        preprocessing: Preprocessing | None,
+        max_length: int,
+    ) -> None:
+        self.pretrained = pretrained
+        self.preprocessing = preprocessing or Preprocessing()
+        self.max_length = max_length
+        self.truncated = 0
+        self._special = special
+        self._tokenizer = tokenizer
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_length)
+        self.pad_id = self._id("pad")
+        self.unk_id = self._id("unk")
+
+    @property
+    def n_ids(self) -> int:
+        return self._tokenizer.get_vocab_size(with_added_tokens=True)
+
+    @property
+    def mask_id(self) -> int:
+        return self._id("mask")
+
+    def encode_one(self, example: Example) -> Encoded:
+        return self.encode([example])[0]
+
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        """Every text as arrays of pieces; texts that had to be cut are counted and warned of."""
+        encoded: list[Encoded] = []
+        cut = 0
+        for start in range(0, len(examples), CHUNK):
+            part = examples[start : start + CHUNK]
+            pieces = self._pieces([example.tokens for example in part])
+            queries = [example.query for example in part if example.query is not None]
+            query_pieces = iter(self._pieces(queries) if queries else ())
+            for example, found in zip(part, pieces, strict=True):
+                query = None if example.query is None else np.array(next(query_pieces).ids, dtype=np.int64)
+                cut += bool(found.overflowing)
+                encoded.append(self._encoded_one(example, found, query))
+        self.truncated = cut
+        if cut:
+            warnings.warn(
+                f"{cut:,} of {len(examples):,} texts have more than {self.max_length} word pieces and were cut.",
+                DataWarning,
+                stacklevel=2,
+            )
+        return encoded
+
+    def tokens(self, example: Example) -> list[str]:
+        """The pieces at content positions, as the tokeniser writes them ("##ing")."""
+        encoded = self._encoded_one(example, self._pieces([example.tokens])[0], None)
+        return [self._tokenizer.id_to_token(int(i)) for i in encoded.ids[encoded.content]]
+
+    def to_json(self) -> str:
+        """The name of the pretrained model and the tokeniser itself: loading needs neither files nor network."""
+        values = {
+            "kind": self.kind,
+            "pretrained": self.pretrained,
+            "max_length": self.max_length,
+            "preprocessing": self.preprocessing.model_dump(mode="json"),
+            "special": self._special,
+            "tokenizer": json.loads(self._tokenizer.to_str()),
+        }
+        return json.dumps(values, ensure_ascii=False)
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
+        from tokenizers import Tokenizer
+
+        made = cls.__new__(cls)
+        tokenizer = Tokenizer.from_str(json.dumps(values["tokenizer"]))
+        preprocessing = Preprocessing(**values["preprocessing"])
+        made._set(values["pretrained"], tokenizer, values["special"], preprocessing, values["max_length"])
+        return made
+
+    def _pieces(self, texts: Sequence[Sequence[str]]) -> list[Encoding]:
+        return self._tokenizer.encode_batch([list(words) for words in texts], is_pretokenized=True)
+
+    def _encoded_one(self, example: Example, found: Encoding, query: np.ndarray | None) -> Encoded:
+        ids = np.array(found.ids, dtype=np.int64)
+        content = np.array(found.special_tokens_mask, dtype=np.int64) == 0
+        words = np.array([-1 if w is None else w for w in found.word_ids], dtype=np.int64)
+        if not content.any():
+            # between the opening and the closing token: attention needs something to look at
+            middle = (len(ids) + 1) // 2
+            ids, content = np.insert(ids, middle, self.unk_id), np.insert(content, middle, True)
+            words = np.insert(words, middle, 0)
+        return Encoded(ids, content, np.where(content, words, -1), example.label, query)
+
+    def _id(self, role: str) -> int:
+        name = self._special.get(role)
+        found = None if name is None else self._tokenizer.token_to_id(name)
+        if found is None:
+            raise ConfigError(f"The tokeniser of {self.pretrained!r} has no {role} token, which is needed here.")
+        return found
+
+
+def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
+    """The tokeniser, its special tokens by role, and how many pieces its model reads."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    place = pretrained
+    if pretrained == "minilm":
+        from attnlib.data.packaged import minilm
+
+        place = str(minilm())
+    try:
+        # byte-level tokenisers see words only where a space is put before each
+        tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True)
+    except (OSError, ValueError) as error:
+        kind = "folder" if Path(place).exists() else "name"
+        raise ConfigError(
+            f"No tokeniser could be read from the {kind} {pretrained!r} ({str(error).splitlines()[0]}). Give "
+            "'minilm', a folder that save_pretrained wrote, or a hub id reachable from here."
+        ) from None
+    if not tokenizer.is_fast:
+        raise ConfigError(
+            f"The tokeniser of {pretrained!r} has no fast version (tokenizer.json), which ties pieces to words."
+        )
+    try:
+        positions = getattr(AutoConfig.from_pretrained(place), "max_position_embeddings", None)
+    except (OSError, ValueError):
+        positions = None  # a tokeniser saved on its own
+    known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]
+    special = {role: getattr(tokenizer, f"{role}_token") for role in ("pad", "unk", "mask")}
+    return tokenizer.backend_tokenizer, special, min(known, default=LONGEST)
