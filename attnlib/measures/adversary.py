@@ -1,0 +1,190 @@
+r"""Adversaries: the same predictions from other attention?
+
+Two ways, both from the literature the five papers build on:
+
+- `search` (Jain & Wallace 2019): for each text alone, attention weights as far as possible from the model's own
+  that keep the output within epsilon. Needs one Trace and no encoder.
+- `train_adversary` (Wiegreffe & Pinter 2019; Tutek & Šnajder 2020, eq. 6): a model of the same architecture,
+  trained to imitate the base's outputs while its attention moves away,
+
+  .. math:: L = \frac1B \sum TVD(\hat y_a, \hat y_b) - \lambda\, D(\alpha_a, \alpha_b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attnlib import stats
+from attnlib.config import TrainConfig
+from attnlib.errors import ConfigError, unknown
+from attnlib.measures.divergences import DIVERGENCES, jsd, tvd
+from attnlib.measures.perturbation import with_attention
+from attnlib.training import fit
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.data.types import Corpus, Example
+    from attnlib.fitted import Fitted
+    from attnlib.models.trace import Trace
+
+WIEGREFFE_PINTER = TrainConfig(epochs=80, patience=10, monitor="train_loss")
+"""Their schedule: up to 80 epochs, stop after 10 without a lower training loss."""
+ATTENTION_ALONE = ("embedding", "encoder", "scaling", "decoder")
+"""Parts a frozen adversary keeps from its base: only attention may move (Meister et al. 2021, section 5)."""
+
+
+def train_adversary(
+    base: Fitted,
+    corpus: Corpus,
+    lam: float,
+    *,
+    divergence: str = "kl_adv_base",
+    frozen: bool = False,
+    train_config: TrainConfig = WIEGREFFE_PINTER,
+    seed: int = 10,
+    half_tvd: bool = False,
+) -> Fitted:
+    """An adversary of `base`, trained on the base's outputs for `corpus.train`.
+
+    lam         weight of the divergence; 0 imitates the base with no other aim
+    divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
+    frozen      start from the base and train its attention alone; otherwise a fresh model from `seed`
+    half_tvd    halve the TVD, as the one-output code of Wiegreffe & Pinter does: their lambda is then comparable
+    """
+    if divergence not in DIVERGENCES:
+        raise ConfigError(unknown("divergence", divergence, DIVERGENCES))
+    if lam < 0:
+        raise ConfigError(f"lam weighs how much attention is pushed away and must not be negative; got {lam}.")
+    if base.model_config.hierarchical:
+        raise ConfigError("Adversaries are defined for flat attention; this base is hierarchical.")
+    distance = DIVERGENCES[divergence]
+    outputs, weights = _targets(base, corpus.train)
+
+    def objective(trace: Trace, batch: Batch) -> dict[str, Tensor]:
+        rows = batch.rows.tolist()
+        expected = outputs[rows].to(trace.logits)
+        attended = _padded([weights[i] for i in rows], trace.alpha)
+        apart = tvd(trace.probabilities, expected).mean()
+        return {
+            "tvd": apart / 2 if half_tvd else apart,
+            "divergence": -lam * distance(trace.alpha, attended).mean(),
+        }
+
+    model_config = base.model_config
+    if frozen:
+        train_config = train_config.replace(freeze=ATTENTION_ALONE, train_embeddings=False)
+    return fit(corpus, model_config, train_config, seed, warm_start=base if frozen else None, objective=objective)
+
+
+def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
+    """One row a text: id, instance, length, label, both predictions, tvd of outputs, jsd of attentions (nats)."""
+    outputs, weights = _targets(base, examples)
+    others, moved = _targets(adversary, examples)
+    return pd.DataFrame(
+        {
+            "id": [e.id for e in examples],
+            "instance": np.arange(len(examples)),
+            "length": [len(w) for w in weights],
+            "label": [e.label for e in examples],
+            "prediction_base": outputs.argmax(-1).numpy(),
+            "prediction_adversary": others.argmax(-1).numpy(),
+            "tvd": stats.tvd(outputs.numpy(), others.numpy()),
+            "jsd": [
+                float(stats.jsd(a, b)) if len(a) else float("nan") for a, b in zip(weights, moved, strict=True)
+            ],
+        }
+    )
+
+
+def search(
+    trace: Trace,
+    *,
+    epsilon: float = 0.05,
+    restarts: int = 5,
+    steps: int = 500,
+    learning_rate: float = 0.01,
+    seed: int = 0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Adversarial attention for each text of a trace (Jain & Wallace 2019, section 4.2.2).
+
+    `restarts` distributions a text start from softmax(3 N(0, 1)) and climb for `steps` of Adam (amsgrad) on
+    JSD to the trained attention plus mean JSD to each other, minus 500 max(0, TVD of outputs - 0.01). Of those
+    within `epsilon` the farthest counts; where none is, the trained attention itself, at distance zero.
+
+    Returns alpha (B, T), its jsd (B,) in nats and the tvd of the outputs (B,).
+    """
+    if restarts < 1 or steps < 0:
+        raise ConfigError(f"search needs restarts >= 1 and steps >= 0; got {restarts} and {steps}.")
+    trace = _detached(trace)
+    allowed = trace.mask.unsqueeze(1)
+    generator = torch.Generator().manual_seed(seed)
+    start = 3 * torch.randn(trace.mask.shape[0], restarts, trace.mask.shape[1], generator=generator)
+    scores = start.to(trace.alpha).requires_grad_()
+    own, output = trace.alpha.unsqueeze(1), trace.probabilities.unsqueeze(1)
+    optimiser = torch.optim.Adam([scores], lr=learning_rate, amsgrad=True)
+    with torch.enable_grad():
+        for _ in range(steps):
+            alpha = _softmax(scores, allowed)
+            apart = tvd(with_attention(trace, alpha).softmax(-1), output)
+            loss = 500 * (apart - 0.01).relu() - jsd(alpha, own) - _spread(alpha)
+            optimiser.zero_grad()
+            loss.sum().backward()
+            optimiser.step()
+    alpha = _softmax(scores.detach(), allowed)
+    apart = tvd(with_attention(trace, alpha).softmax(-1), output)
+    far = jsd(alpha, own).masked_fill(apart > epsilon, -1.0)
+    best = far.argmax(1)
+    rows = torch.arange(len(best), device=best.device)
+    found = far[rows, best] >= 0
+    chosen = torch.where(found.unsqueeze(-1), alpha[rows, best], trace.alpha)
+    return (
+        chosen,
+        far[rows, best].clamp_min(0.0),
+        torch.where(found, apart[rows, best], torch.zeros_like(apart[:, 0])),
+    )
+
+
+def _spread(alpha: Tensor) -> Tensor:
+    """(B, K): mean JSD of each of K distributions to the others; zero for one alone."""
+    k = alpha.shape[1]
+    if k == 1:
+        return torch.zeros_like(alpha[..., 0])
+    return jsd(alpha.unsqueeze(2), alpha.unsqueeze(1)).sum(2) / (k - 1)
+
+
+def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
+    floor = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~allowed, floor).softmax(-1).masked_fill(~allowed, 0.0)
+
+
+def _detached(trace: Trace) -> Trace:
+    from dataclasses import fields, replace
+
+    found = {f.name: getattr(trace, f.name) for f in fields(trace)}
+    return replace(trace, **{k: v.detach() for k, v in found.items() if isinstance(v, Tensor)})
+
+
+@torch.no_grad()
+def _targets(fitted: Fitted, examples: Sequence[Example]) -> tuple[Tensor, list[np.ndarray]]:
+    """Outputs (n, C) and, for each text, attention over its positions up to the last attended one."""
+    outputs = torch.empty(len(examples), len(fitted.classes), dtype=torch.float64)
+    weights: list[np.ndarray] = [np.empty(0)] * len(examples)
+    for batch, trace in fitted.traces(examples):
+        outputs[batch.rows.cpu()] = trace.probabilities.double().cpu()
+        alpha = trace.alpha.double().cpu().numpy()
+        for k, (row, length) in enumerate(zip(batch.rows.tolist(), batch.lengths.tolist(), strict=True)):
+            weights[row] = alpha[k, :length]
+    return outputs, weights
+
+
+def _padded(weights: list[np.ndarray], like: Tensor) -> Tensor:
+    out = np.zeros(tuple(like.shape))
+    for k, values in enumerate(weights):
+        out[k, : len(values)] = values
+    return torch.from_numpy(out).to(like)

@@ -1,0 +1,126 @@
+"""Adversaries: divergences by hand, the search within its bound, the training with λ = 0 as imitation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib import stats
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import load_corpus
+from attnlib.errors import ConfigError
+from attnlib.measures.adversary import compare, search, train_adversary
+from attnlib.measures.divergences import jsd, kl, tvd
+from attnlib.measures.perturbation import with_attention
+from attnlib.training import fit
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus("planted", n_train=300, n_dev=60, n_test=60)
+
+
+@pytest.fixture(scope="module")
+def base(corpus):
+    return fit(corpus, ModelConfig(hidden_size=16), TrainConfig(epochs=8, learning_rate=0.01), seed=0)
+
+
+def test_by_hand() -> None:
+    p, q = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.0, 0.5, 0.5])
+    assert tvd(p, q).item() == pytest.approx(0.5)
+    # m = (1/4, 1/2, 1/4): KL(p||m) = 1/2 ln 2
+    assert jsd(p, q).item() == pytest.approx(0.5 * math.log(2))
+    assert jsd(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])).item() == pytest.approx(math.log(2))
+    assert kl(torch.tensor([1.0, 0.0]), torch.tensor([0.25, 0.75])).item() == pytest.approx(math.log(4))
+
+
+def test_torch_and_numpy_agree() -> None:
+    p, q = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64).softmax(-1)
+    for ours, theirs in ((tvd, stats.tvd), (kl, stats.kl), (jsd, stats.jsd)):
+        assert np.allclose(ours(p, q).numpy(), theirs(p.numpy(), q.numpy()))
+
+
+def test_gradients_stay_finite_at_exact_zeros() -> None:
+    scores = torch.tensor([[2.0, 1.0, 0.0]], requires_grad=True)
+    p = scores.softmax(-1) * torch.tensor([[1.0, 1.0, 0.0]])
+    q = torch.tensor([[1.0, 0.0, 0.0]])
+    for loss in (kl(p, q), kl(q, p), jsd(p, q)):
+        (gradient,) = torch.autograd.grad(loss.sum(), scores, retain_graph=True)
+        assert loss.isfinite().all()
+        assert gradient.isfinite().all()
+
+
+def test_search_stays_within_epsilon_and_moves_attention(base, corpus) -> None:
+    trace = base.trace(corpus.test[:20])
+    alpha, far, apart = search(trace, steps=150, learning_rate=0.05)
+    assert torch.allclose(alpha.sum(-1), torch.ones(20), atol=1e-5)
+    assert (alpha[~trace.mask] == 0).all()
+    assert (apart <= 0.05).all()
+    change = tvd(with_attention(trace, alpha).softmax(-1), trace.probabilities)
+    assert torch.allclose(change, apart, atol=1e-5)
+    assert torch.allclose(far, jsd(alpha, trace.alpha), atol=1e-5)
+    assert far.mean() > 0.05, "a BiLSTM spreads its evidence, so some other attention does as well"
+
+
+def test_search_falls_back_to_the_trained_attention(base, corpus) -> None:
+    trace = base.trace(corpus.test[:8])
+    alpha, far, apart = search(trace, steps=0, restarts=1, epsilon=0.0)
+    assert torch.equal(alpha, trace.alpha)
+    assert (far == 0).all()
+    assert (apart == 0).all()
+
+
+def test_search_of_a_single_token_finds_nothing_else(base) -> None:
+    alpha, far, _ = search(base.trace(["good"]), steps=5)
+    assert alpha.tolist() == [[1.0]]
+    assert far.item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_without_a_divergence_the_adversary_imitates_its_base(base, corpus) -> None:
+    quick = TrainConfig(epochs=30, learning_rate=0.01, monitor="train_loss", patience=None)
+    table = compare(base, train_adversary(base, corpus, 0.0, train_config=quick), corpus.train)
+    assert (table["prediction_base"] == table["prediction_adversary"]).mean() > 0.95
+    assert table["tvd"].mean() < 0.1
+
+
+def test_a_frozen_adversary_changes_attention_alone(base, corpus) -> None:
+    quick = TrainConfig(epochs=10, learning_rate=0.05, monitor="train_loss", patience=None)
+    adversary = train_adversary(base, corpus, 1.0, divergence="jsd", frozen=True, train_config=quick)
+    table = compare(base, adversary, corpus.test)
+    assert table["jsd"].mean() > 0.05
+    assert table["jsd"].between(0, math.log(2)).all()
+    theirs = adversary.model.parts()
+    changed = {
+        part
+        for part, module in base.model.parts().items()
+        for a, b in zip(module.parameters(), theirs[part].parameters(), strict=True)
+        if not torch.equal(a, b)
+    }
+    assert changed == {"attention"}
+
+
+def test_a_base_is_at_no_distance_from_itself(base, corpus) -> None:
+    table = compare(base, base, corpus.test)
+    assert (table["tvd"] == 0).all()
+    assert (table["jsd"] == 0).all()
+    assert len(table) == 60
+
+
+def test_sparse_bases_have_finite_losses(corpus) -> None:
+    sparse = fit(corpus, ModelConfig(encoder="mlp", projection="sparsemax", hidden_size=8), TrainConfig(epochs=1))
+    quick = TrainConfig(epochs=1, monitor="train_loss")
+    for divergence in ("kl_adv_base", "kl_base_adv", "jsd"):
+        adversary = train_adversary(sparse, corpus, 0.1, divergence=divergence, train_config=quick)
+        assert np.isfinite(adversary.history["loss"]).all()
+
+
+def test_bad_input(base, corpus) -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'jsd'"):
+        train_adversary(base, corpus, 0.1, divergence="jds")
+    with pytest.raises(ConfigError, match="must not be negative"):
+        train_adversary(base, corpus, -1.0)
+    with pytest.raises(ConfigError, match="restarts"):
+        search(base.trace(["good"]), restarts=0)
