@@ -25,8 +25,9 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus of a reader's rows.
 
     Labels are checked, splits drawn where none are given, texts tokenised; empty texts are dropped and
-    counted; then `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`) and
-    `max_length`. Whatever was dropped, drawn or found doubtful stands in `Corpus.notes`.
+    counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain & Wallace do), `limit` (a
+    sample of each split, drawn with `seed`) and `max_length`. Whatever was dropped, drawn or found doubtful
+    stands in `Corpus.notes`.
     """
     config = config or DataConfig(corpus=raw.name)
     notes = list(raw.notes)
@@ -42,15 +43,20 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
     ]
 
+    min_df = config.min_df or raw.min_df
+    known = None
     splits: dict[str, list[Example]] = {}
-    for k, split in enumerate(SPLITS):
+    for split in SPLITS:
         members = [(row, label) for row, label in zip(rows, labels, strict=True) if row.split == split]
-        splits[split], found = _examples(split, members, raw, config, k)
+        kept, found = _tokenised(split, members, raw, config)
+        notes += found
+        if split == "train" and config.strict_length_filter and config.limit is None:
+            known = Vocabulary.build(kept.values(), min_df=min_df)  # Jain & Wallace count before they filter
+        splits[split], found = _narrowed(split, kept, len(members), raw, config)
         notes += found
     notes += checks.check_classes(raw.name, splits["train"], classes)
     notes += checks.check_leak(raw.name, splits)
-    min_df = config.min_df or raw.min_df
-    vocabulary = Vocabulary.build(splits["train"], min_df=min_df)
+    vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
     notes += checks.note_unknown(splits, vocabulary)
     corpus = Corpus(
         name=raw.name,
@@ -62,6 +68,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         citation=raw.citation,
         notes=tuple(notes),
         options=config.model_dump(mode="json"),
+        known=known,
     )
     vars(corpus)["vocabulary"] = vocabulary  # fill the cached property: the same words would be counted again
     return corpus
@@ -81,18 +88,21 @@ def _with_ids(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
     return made
 
 
-def _examples(
-    split: str, members: list[tuple[RawExample, int]], raw: RawCorpus, config: DataConfig, k: int
-) -> tuple[list[Example], list[str]]:
-    """Words of one split. With a limit and no length filter, only as many texts are tokenised as needed."""
+def _tokenised(
+    split: str, members: list[tuple[RawExample, int]], raw: RawCorpus, config: DataConfig
+) -> tuple[dict[int, Example], list[str]]:
+    """Position -> words of one split, in the order of the draw where there is a limit.
+
+    With a limit and no length filter, only as many texts are tokenised as are needed.
+    """
     order = np.arange(len(members))
     enough = len(members)
     if config.limit is not None and config.limit < len(members):
-        order = np.random.default_rng([config.seed, k]).permutation(len(members))
+        order = np.random.default_rng([config.seed, SPLITS.index(split)]).permutation(len(members))
         enough = len(members) if config.strict_length_filter else config.limit
     kept: dict[int, Example] = {}
     empty = 0
-    bar = progress(order, f"{raw.name} {split}", unit="text") if len(order) >= SILENT else order
+    bar = progress(order, f"{raw.name} {split}", unit="text") if enough >= SILENT else order
     for i in bar:
         example = to_example(*members[i], raw.preprocessing)
         if example is None:
@@ -101,13 +111,20 @@ def _examples(
             kept[int(i)] = example
         if len(kept) >= enough:
             break
-    notes = [f"{empty:,} empty {split} texts dropped"] if empty else []
+    return kept, [f"{empty:,} empty {split} texts dropped"] if empty else []
+
+
+def _narrowed(
+    split: str, kept: dict[int, Example], total: int, raw: RawCorpus, config: DataConfig
+) -> tuple[list[Example], list[str]]:
+    """Length filter, limit and cut, in that order; the texts in the order of the source."""
+    notes = []
     if config.strict_length_filter and kept:
         kept, found = _length_filter(split, kept, raw.length_filter)
         notes += found
-    if config.limit is not None and config.limit < len(members):
+    if config.limit is not None and config.limit < total:
         kept = dict(list(kept.items())[: config.limit])
-        notes.append(f"{split}: {len(kept):,} of {len(members):,} texts sampled (seed {config.seed})")
+        notes.append(f"{split}: {len(kept):,} of {total:,} texts sampled (seed {config.seed})")
     examples = [kept[i] for i in sorted(kept)]
     if config.max_length is not None:
         long = sum(len(e) > config.max_length for e in examples)
@@ -115,7 +132,7 @@ def _examples(
             notes.append(f"{long:,} {split} texts cut to {config.max_length} words")
         examples = [checks.cut(e, config.max_length) for e in examples]
     if not examples:
-        raise DataError(f"{raw.name}: no text is left in {split}. {' '.join(notes)}".strip())
+        raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}".strip())
     return examples, notes
 
 

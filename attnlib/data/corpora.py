@@ -129,6 +129,8 @@ def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
 def _config(corpus: str | Path | DataConfig, options: dict[str, Any]) -> DataConfig:
     shared = {name: options.pop(name) for name in list(options) if name in DataConfig.model_fields}
     own = {**shared.pop("options", {}), **options}
+    if isinstance(own.get("preprocessing"), Preprocessing):
+        own["preprocessing"] = own["preprocessing"].model_dump()  # configs hold plain values
     if isinstance(corpus, DataConfig):
         return corpus.replace(**shared, options={**corpus.options, **own})
     return DataConfig(corpus=str(corpus), options=own, **shared)
@@ -172,12 +174,10 @@ def _check_options(spec: CorpusSpec, own: Mapping[str, Any], first: tuple[str, .
 
 
 def _changed(raw: RawCorpus, changes: dict[str, Any]) -> RawCorpus:
-    steps = changes.pop("preprocessing", None)
-    if isinstance(steps, Preprocessing):
-        changes["preprocessing"] = steps
-    elif isinstance(steps, Mapping):
+    steps = changes.get("preprocessing", {})
+    if isinstance(steps, Mapping):
         changes["preprocessing"] = raw.preprocessing.replace(**steps)
-    elif steps is not None:
+    else:
         raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
     return replace(raw, **changes)
 

@@ -74,6 +74,8 @@ class Corpus:
     citation: str = ""
     notes: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    known: Vocabulary | None = None
+    """The vocabulary, where it is not that of `train`: Jain & Wallace count words before their length filter."""
 
     @property
     def task(self) -> str:
@@ -85,7 +87,7 @@ class Corpus:
         """Words of the training texts (and queries) with a document frequency of at least `min_df`."""
         from attnlib.data.vocabulary import Vocabulary
 
-        return Vocabulary.build(self.train, min_df=self.min_df)
+        return Vocabulary.build(self.train, min_df=self.min_df) if self.known is None else self.known
 
     @cached_property
     def fingerprint(self) -> str:
@@ -94,6 +96,8 @@ class Corpus:
         for split, example in self.items():
             row = [split, example.tokens, example.label, example.query, example.rationale, example.sentences]
             digest.update(json.dumps(row, ensure_ascii=False).encode())
+        if self.known is not None:
+            digest.update(self.known.to_json().encode())
         return digest.hexdigest()
 
     def items(self) -> Iterator[tuple[str, Example]]:
@@ -115,7 +119,8 @@ class Corpus:
                 rows = np.random.default_rng([seed, k]).choice(len(examples), n, replace=False)
                 drawn[split] = tuple(examples[i] for i in sorted(rows))
         note = tuple(f"{split}: {n} of {len(getattr(self, split))} texts sampled (seed {seed})" for split in drawn)
-        return replace(self, **drawn, notes=self.notes + note)
+        known = None if "train" in drawn else self.known
+        return replace(self, **drawn, notes=self.notes + note, known=known)
 
     def stats(self) -> pd.DataFrame:
         """One row a split: texts, mean and extreme lengths, share of each class; |V| from train."""

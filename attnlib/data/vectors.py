@@ -1,0 +1,157 @@
+"""Word vectors for a vocabulary: random, packaged GloVe, or a GloVe or fastText text file."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
+from attnlib.errors import ConfigError, DataError
+
+OOV = ("normal", "zero")
+
+
+class Found(NamedTuple):
+    """Initial embeddings and how much of the vocabulary the source knew.
+
+    matrix    (len(vocabulary), size) float32; the row of PAD is zero
+    coverage  share of the words (special ones aside) that have a vector in the source
+    weighted  the same, each word weighted by the number of training texts that hold it
+    missing   the most frequent words without one
+    """
+
+    matrix: np.ndarray
+    coverage: float
+    weighted: float
+    missing: tuple[str, ...]
+
+
+def vectors(
+    name_or_path: str,
+    vocabulary: Vocabulary,
+    size: int,
+    seed: int = 0,
+    *,
+    oov: Literal["normal", "zero"] = "normal",
+    oov_scale: float | None = None,
+) -> np.ndarray:
+    """(len(vocabulary), size) initial embeddings: the matrix of `find_vectors`."""
+    return find_vectors(name_or_path, vocabulary, size, seed, oov=oov, oov_scale=oov_scale).matrix
+
+
+def find_vectors(
+    name_or_path: str,
+    vocabulary: Vocabulary,
+    size: int,
+    seed: int = 0,
+    *,
+    oov: Literal["normal", "zero"] = "normal",
+    oov_scale: float | None = None,
+) -> Found:
+    """Initial embeddings for every id.
+
+    name_or_path  `none`: N(0, 1) for every row but PAD. `glove`: the packaged 50-wide GloVe. Else a text file,
+                  a line for a word and its numbers (GloVe, fastText .vec with its header line; .gz is fine)
+    oov           words without a vector (UNK among them): `normal`, N(0, oov_scale²), as TaSc does with scale 1;
+                  `zero`, as Jain & Wallace do. SOS and EOS are zero whenever vectors are read (both papers)
+    oov_scale     None: the standard deviation of the vectors found, so that unknown words do not stand out
+    """
+    if oov not in OOV:
+        raise ConfigError(f"oov must be 'normal' or 'zero'; got {oov!r}.")
+    noise = np.random.default_rng(seed).standard_normal((len(vocabulary), size), dtype=np.float32)
+    if name_or_path == "none":
+        noise[PAD_ID] = 0
+        return Found(noise, 0.0, 0.0, vocabulary.words[len(SPECIAL) : len(SPECIAL) + 10])
+    known = _glove(vocabulary, size) if name_or_path == "glove" else _from_file(name_or_path, vocabulary, size)
+    if not known:
+        raise DataError(
+            f"Vectors {name_or_path!r} know none of the {len(vocabulary) - len(SPECIAL):,} words of the corpus. "
+            "Are they vectors of another language, or upper-case?"
+        )
+    rows = np.fromiter(known, dtype=np.int64)
+    values = np.stack(list(known.values())).astype(np.float32)
+    scale = (float(values.std()) if oov_scale is None else oov_scale) if oov == "normal" else 0.0
+    matrix = noise * np.float32(scale)
+    matrix[rows] = values
+    matrix[[PAD_ID, SOS_ID, EOS_ID]] = 0
+    counts = np.array(vocabulary.counts, dtype=float)
+    missing = [w for i, w in enumerate(vocabulary.words[len(SPECIAL) :], start=len(SPECIAL)) if i not in known]
+    return Found(
+        matrix,
+        len(known) / (len(vocabulary) - len(SPECIAL)),
+        float(counts[rows].sum() / max(counts.sum(), 1)),
+        tuple(missing[:10]),
+    )
+
+
+def _glove(vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
+    from attnlib.data.packaged import glove
+
+    source = glove()
+    if source.matrix.shape[1] != size:
+        raise ConfigError(f"vectors 'glove' are {source.matrix.shape[1]} wide; got size {size}.")
+    return {i: source.matrix[source.index[w]] for w, i in _wanted(vocabulary).items() if w in source.index}
+
+
+def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(
+            f"There are no vectors {path!r}. Use 'none', 'glove', or the path of a GloVe or fastText text file."
+        )
+    wanted = _wanted(vocabulary)
+    found: dict[int, np.ndarray] = {}
+    for number, line in _lines(file):
+        # A word may hold spaces (GloVe 840B has such), numbers may not: cut from the right.
+        word, *cells = line.rstrip().rsplit(" ", size)
+        if number == 1 and _is_header(line):
+            _check_width(file, int(line.split()[1]), size)
+            continue
+        if len(cells) != size or (number == 1 and _number(word.rsplit(" ", 1)[-1]) and " " in word):
+            _check_width(file, len(line.split()) - 1, size)
+            raise DataError(f"{file.name}, line {number:,}: needs a word and {size} numbers; got {line[:60]!r}.")
+        row = wanted.get(word)
+        if row is not None and row not in found:
+            try:
+                found[row] = np.array(cells, dtype=np.float32)
+            except ValueError:
+                raise DataError(f"{file.name}, line {number:,}: not {size} numbers: {line[:60]!r}.") from None
+    return found
+
+
+def _wanted(vocabulary: Vocabulary) -> dict[str, int]:
+    return {word: i for i, word in enumerate(vocabulary.words[len(SPECIAL) :], start=len(SPECIAL))}
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str]]:
+    with file.open("rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+    with gzip.open(file) if packed else file.open("rb") as stream:
+        for number, raw_line in enumerate(stream, start=1):
+            line = raw_line.decode("utf-8", errors="replace")  # broken bytes only make that word unknown
+            if line.strip():
+                yield number, line
+
+
+def _is_header(line: str) -> bool:
+    cells = line.split()
+    return len(cells) == 2 and all(cell.isdigit() for cell in cells)
+
+
+def _check_width(file: Path, width: int, size: int) -> None:
+    if width != size:
+        raise ConfigError(
+            f"{file.name} holds vectors of {width} numbers; got size {size}. Set embedding_size={width}."
+        )
+
+
+def _number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
