@@ -13,7 +13,7 @@ elsewhere, by design.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -95,45 +95,47 @@ class RowAdam(Optimizer):
 class Optimisers:
     """The optimisers of one model: fused Adam, and RowAdam for word tables under lazy updates.
 
-    Every part gets its own learning rate and weight decay; frozen parts stop asking for gradients.
+    Every part gets its own learning rate and weight decay; frozen parts stop asking for gradients. Word tables
+    give sparse gradients in both modes, so that the backward pass and clipping touch the batch's words alone.
     """
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         freeze(model, config)
-        self.lazy = list(_tables(model)) if config.embedding_update == "lazy" else []
         self.clip_norm = config.clip_norm
-        lazy = {id(module.weight) for module in self.lazy}
+        self.tables = list(_tables(model))
+        self.lazy = config.embedding_update == "lazy"
         groups = parameter_groups(model, config)
-        rows = [g | {"params": [p for p in g["params"] if id(p) in lazy]} for g in groups]
-        dense = [g | {"params": [p for p in g["params"] if id(p) not in lazy]} for g in groups]
-        rows, dense = [g for g in rows if g["params"]], [g for g in dense if g["params"]]
-        if not rows and not dense:
+        words = {id(table.weight) for table in self.tables} if self.lazy else set()
+        dense = _only(groups, lambda p: id(p) not in words)
+        rows = _only(groups, lambda p: id(p) in words)
+        if not dense and not rows:
             raise ConfigError(
                 f"Nothing is left to train: freeze={config.freeze}, train_embeddings={config.train_embeddings}. "
                 "Free a part, or ask for epochs=0."
             )
         self.all: list[Optimizer] = []
         if dense:
-            fused = next(iter(dense[0]["params"])).device.type in ("cpu", "cuda")
+            fused = dense[0]["params"][0].device.type in ("cpu", "cuda")
             self.all.append(Adam(dense, lr=config.learning_rate, amsgrad=config.amsgrad, fused=fused))
         if rows:
             self.all.append(RowAdam(rows, lr=config.learning_rate, amsgrad=config.amsgrad))
         self.parameters = [p for g in (*dense, *rows) for p in g["params"]]
+        self.buffers = {} if self.lazy else {t.weight: torch.zeros_like(t.weight) for t in self.tables}
 
     @contextmanager
     def sparse_gradients(self) -> Iterator[None]:
-        """Word tables give sparse gradients inside, where they are updated lazily."""
-        for module in self.lazy:
-            module.sparse = True
+        """Word tables give sparse gradients inside."""
+        for table in self.tables:
+            table.sparse = True
         try:
             yield
         finally:
-            for module in self.lazy:
-                module.sparse = False
+            for table in self.tables:
+                table.sparse = False
 
     def zero_grad(self) -> None:
-        for optimiser in self.all:
-            optimiser.zero_grad(set_to_none=True)
+        for weight in self.parameters:
+            weight.grad = None
 
     def clip(self) -> None:
         """Scale all gradients together so that their joint norm is at most `clip_norm`."""
@@ -149,16 +151,35 @@ class Optimisers:
             else:
                 gradients.append(weight.grad)
         norm = nn.utils.get_total_norm(gradients)
-        # always multiplied, by at most one: no wait for the device
+        if norm.device.type == "cpu" and norm <= self.clip_norm:
+            return
+        # elsewhere always multiplied, by at most one: a look at the norm would wait for the device
         torch._foreach_mul_(gradients, torch.clamp(self.clip_norm / (norm + 1e-6), max=1.0))
 
-    def step(self) -> None:
-        for optimiser in self.all:
-            optimiser.step()
+    def step(self, step: Callable[[Optimizer], object] = lambda optimiser: optimiser.step()) -> None:
+        """One update. `step` runs an optimiser, by way of a gradient scaler, say."""
+        with self._dense_gradients():
+            for optimiser in self.all:
+                step(optimiser)
+
+    @contextmanager
+    def _dense_gradients(self) -> Iterator[None]:
+        """Sparse gradients written into standing buffers of zeros, for optimisers that need dense ones."""
+        written = []
+        for weight, buffer in self.buffers.items():
+            if weight.grad is not None and weight.grad.is_sparse:
+                gradient = weight.grad.coalesce()
+                rows = gradient.indices()[0]
+                weight.grad = buffer.index_copy_(0, rows, gradient.values())
+                written.append((weight, rows))
+        yield
+        for weight, rows in written:
+            self.buffers[weight].index_fill_(0, rows, 0.0)
+            weight.grad = None
 
     @property
     def rate(self) -> float:
-        """The learning rate now, of the first part that trains."""
+        """The learning rate now, of the first group."""
         return self.all[0].param_groups[0]["lr"]
 
     def scale_rates(self, factor: float) -> None:
@@ -168,17 +189,20 @@ class Optimisers:
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """One group a part, with its own rate and weight decay; parameters outside all parts take the defaults."""
+    """Parts with their own rates and weight decays, like ones in one group (fewer, larger groups step faster).
+
+    Parameters outside all parts take the defaults.
+    """
     seen: set[int] = set()
-    groups = []
+    groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for part, module in (*model.parts().items(), ("rest", model)):
         params = [p for p in module.parameters() if p.requires_grad and id(p) not in seen]
         seen.update(id(p) for p in params)
+        rate = config.learning_rates.get(part, config.learning_rate)
+        decay = config.weight_decays.get(part, config.weight_decay)
         if params:
-            rate = config.learning_rates.get(part, config.learning_rate)
-            decay = config.weight_decays.get(part, config.weight_decay)
-            groups.append({"part": part, "params": params, "lr": rate, "weight_decay": decay})
-    return groups
+            groups.setdefault((rate, decay), []).extend(params)
+    return [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
 
 
 def freeze(model: nn.Module, config: TrainConfig) -> None:
@@ -188,6 +212,11 @@ def freeze(model: nn.Module, config: TrainConfig) -> None:
     for part in PARTS:
         if part in frozen and part in parts:
             parts[part].requires_grad_(False)
+
+
+def _only(groups: list[dict], wanted: Callable[[nn.Parameter], bool]) -> list[dict]:
+    kept = [group | {"params": [p for p in group["params"] if wanted(p)]} for group in groups]
+    return [group for group in kept if group["params"]]
 
 
 def _tables(model: nn.Module) -> Iterator[nn.Embedding]:

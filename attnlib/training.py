@@ -124,7 +124,7 @@ def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
     if config.encoder == "bert":
         from attnlib.data.wordpieces import WordPieceVectoriser
 
-        return WordPieceVectoriser(config.pretrained)
+        return WordPieceVectoriser(config.pretrained, corpus.preprocessing)
     from attnlib.data.batching import WordVectoriser
 
     return WordVectoriser(
@@ -248,8 +248,7 @@ class _Run:
         for optimiser in self.optimisers.all:
             self.scaler.unscale_(optimiser)
         self.optimisers.clip()
-        for optimiser in self.optimisers.all:
-            self.scaler.step(optimiser)
+        self.optimisers.step(self.scaler.step)
         self.scaler.update()
         return terms
 
