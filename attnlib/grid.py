@@ -1,0 +1,161 @@
+"""run_grid: many runs through one store and one executor, resumable at any moment.
+
+    runs = [measure(flips, Fit(data=data, model=model, seed=seed), ranking="alpha") for seed in (24, 92, 7)]
+    result = run_grid(runs, executor="local")
+    result.frame("flips")       # one tidy frame over all runs
+    result.failures             # what is missing, and why
+
+Finished runs are answered from the store. Models that measures need are trained first, once, whoever asks. A run
+that fails is tried once more and then recorded, while the rest goes on. The same call continues after any stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnlib.batch import make_executor
+from attnlib.errors import AttnlibError
+from attnlib.runs import Entry, Store
+from attnlib.scheduler import Scheduler
+from attnlib.spec import Corpora, Fit, Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.data.types import Corpus
+    from attnlib.fitted import Fitted
+
+
+class GridFailed(AttnlibError):
+    """Some runs of a grid failed twice."""
+
+
+@dataclass
+class GridResult:
+    """What a grid gave.
+
+    keys      run -> key, also of the models that measures asked for
+    columns   run asked for -> the columns that identify it
+    cached    how many of them were in the store; `computed` are new; `models` were trained beside, for them
+    failures  one row a missing run: run, key, attempts, error, message, traceback
+    """
+
+    store: Store
+    keys: dict[Run, str]
+    columns: dict[Run, dict[str, Any]]
+    cached: int
+    computed: int
+    models: int
+    failures: pd.DataFrame
+    seconds: float
+
+    def entry(self, run: Run) -> Entry:
+        """The stored result of one run of the grid."""
+        entry = self.store.get(self.keys[run]) if run in self.keys else None
+        if entry is None:
+            raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
+        return entry
+
+    def fitted(self, run: Fit) -> Fitted:
+        """A trained model of the grid, also one that measures asked for."""
+        return self.entry(run).fitted()
+
+    def frame(self, name: str | None = None) -> pd.DataFrame:
+        """Frames of that name from every run that has one, one below the other, led by the columns of the run.
+
+        None: the one name there is, histories of trainings aside.
+        """
+        import pandas as pd
+
+        entries = {run: entry for run in self.columns if (entry := self.store.get(self.keys[run])) is not None}
+        names = {n for entry in entries.values() for n in entry.frame_names}
+        if name is None:
+            own = names - {"history"} or names
+            if len(own) != 1:
+                raise GridFailed(f"Say which frame; these runs hold {sorted(names)}.")
+            name = own.pop()
+        parts = []
+        for run, entry in entries.items():
+            if name in entry.frame_names:
+                part = entry.frame(name)
+                new = {column: value for column, value in self.columns[run].items() if column not in part}
+                for i, (column, value) in enumerate(new.items()):
+                    part.insert(i, column, value)
+                parts.append(part)
+        if not parts:
+            raise GridFailed(f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}")
+        return pd.concat(parts, ignore_index=True)
+
+    @property
+    def summary(self) -> str:
+        """One sentence on what is done and what is missing."""
+        text = f"{len(self.columns)} runs: {self.cached} from the store, {self.computed} computed"
+        text += f" (with {self.models} models trained for them)" if self.models else ""
+        return text + (f", {len(self.failures)} failed (see .failures)." if len(self.failures) else ".")
+
+    def complete(self) -> GridResult:
+        """Itself, where no run failed; else an error that names the first."""
+        if len(self.failures):
+            first = self.failures.iloc[0]
+            raise GridFailed(f"{self.summary} First: {first['run']}: {first['error']}: {first['message']}")
+        return self
+
+
+def run_grid(
+    runs: Iterable[Run],
+    *,
+    store: Store | str | None = None,
+    executor: Executor | str = "serial",
+    jobs: int | None = None,
+    corpora: Mapping[str, Corpus] | Corpora | None = None,
+    title: str = "runs",
+    **options: Any,
+) -> GridResult:
+    """Compute what the store does not hold yet.
+
+    executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
+              of the caller's, which is left open
+    corpora   corpora already loaded, by the name their DataConfig gives
+    """
+    start = time.monotonic()
+    store = store if isinstance(store, Store) else Store(store)
+    corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
+    grid = Scheduler(store, corpora, tuple(dict.fromkeys(runs)))
+    if grid.pending:
+        own = isinstance(executor, str)
+        pool = make_executor(executor, jobs=jobs, **options) if own else executor
+        try:
+            grid.work(pool, title)
+        except BaseException:
+            if own:
+                pool.kill()
+            raise
+        finally:
+            store.close()
+        if own:
+            pool.shutdown()
+    cached, models = grid.counts["cached"], grid.counts["models"]
+    computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
+    seconds = time.monotonic() - start
+    return GridResult(store, grid.keys, grid.columns, cached, computed, models, _failures(grid), seconds)
+
+
+def _failures(grid: Scheduler) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for key, node in grid.failed.items():
+        where = " ".join(str(value) for value in grid.columns.get(node.run, node.run.label).values())
+        row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": node.attempts}
+        rows.append(row | dict(node.errors[-1]))
+    return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
+
+
+def obtain(run: Run, *, store: Store | str | None = None, corpora: Mapping[str, Corpus] | None = None) -> Entry:
+    """The entry of one run, computed here if the store does not hold it; its error is raised as it is recorded."""
+    result = run_grid([run], store=store, corpora=corpora)
+    return result.complete().entry(run)

@@ -1,0 +1,337 @@
+"""The store: one folder a finished run, addressed by its key, written atomically.
+
+    STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
+    STORE/tmp/        what is being written; a folder and a lock a process
+    STORE/locks/      who computes what right now
+    STORE/corrupt/    entries that failed their check, set aside
+    STORE/failures/   tracebacks of runs that failed twice
+
+An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
+renamed into place: killed at any moment, a store holds whole entries and rubbish in `tmp`, never half an entry.
+Locks are the operating system's, so they end with the process that held them, however it ended.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import secrets
+import shutil
+import socket
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from attnlib import paths
+from attnlib.errors import AttnlibError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.fitted import Fitted
+
+DONE = "done.json"
+FOREIGN_AGE = 24 * 3600
+"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
+
+
+class StoreError(AttnlibError, OSError):
+    """The store cannot be written or read at all."""
+
+
+class CorruptEntry(AttnlibError):
+    """An entry failed its check. It has been set aside; computing it again is safe."""
+
+
+class Entry:
+    """One finished run. Files are checked against their checksums when they are read."""
+
+    def __init__(self, store: Store, key: str, files: Mapping[str, tuple[int, str]]) -> None:
+        self.store = store
+        self.key = key
+        self.files = files
+        self.folder = store.folder(key)
+
+    def __repr__(self) -> str:
+        return f"Entry({self.key[:12]}, {', '.join(sorted(self.files))})"
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(size for size, _ in self.files.values())
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The run, as written: its configs, identity and columns."""
+        return json.loads(self.read("spec.json"))
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Versions, platform, device, seconds, and when it was finished."""
+        return json.loads(self.read("environment.json"))
+
+    @property
+    def frame_names(self) -> list[str]:
+        return sorted(n[len("frames/") : -len(".parquet")] for n in self.files if n.startswith("frames/"))
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """One of the run's frames."""
+        import pandas as pd
+
+        file = f"frames/{name}.parquet"
+        if file not in self.files:
+            raise StoreError(f"Run {self.key[:12]} holds no frame {name!r}; it holds {self.frame_names}.")
+        try:
+            return pd.read_parquet(io.BytesIO(self.read(file)))
+        except (OSError, ValueError) as error:  # pyarrow's errors derive from these
+            raise self.store.set_aside(self.key, f"{file} is no readable parquet: {error}") from error
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes, checked."""
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            raise self.store.set_aside(self.key, f"{name} cannot be read: {error}") from error
+        if hashlib.sha256(data).hexdigest() != self.files[name][1]:
+            raise self.store.set_aside(self.key, f"{name} does not match its checksum")
+        return data
+
+    def verify(self, prefix: str = "") -> None:
+        """Check every file whose name starts with `prefix`; raises CorruptEntry."""
+        for name in self.files:
+            if name.startswith(prefix):
+                self.read(name)
+
+    def model_files(self) -> dict[str, bytes]:
+        """The files of a trained model, checked: what travels to a worker without a shared disk."""
+        return {n[len("model/") :]: self.read(n) for n in self.files if n.startswith("model/")}
+
+    def fitted(self) -> Fitted:
+        """The trained model."""
+        from attnlib import fitted
+
+        if not any(n.startswith("model/") for n in self.files):
+            raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
+        self.verify("model/")
+        return fitted.load(self.folder / "model")
+
+
+class Store:
+    """Finished runs below `root` (default: `attnlib.paths.store()`). Several processes may share it."""
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        self.root = Path(root).expanduser().resolve() if root is not None else paths.store()
+        self._session: tuple[Path, FileLock] | None = None
+        self.sweep()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def folder(self, key: str) -> Path:
+        return self.root / key[:2] / key
+
+    def get(self, key: str) -> Entry | None:
+        """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
+        try:
+            done = json.loads((self.folder(key) / DONE).read_text("utf-8"))
+            files = {name: (int(size), str(digest)) for name, (size, digest) in done["files"].items()}
+        except FileNotFoundError:
+            if self.folder(key).exists():
+                self.set_aside(key, f"{DONE} is missing")
+            return None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            self.set_aside(key, f"{DONE} cannot be read: {error}")
+            return None
+        entry = Entry(self, key, files)
+        for name, (size, _) in files.items():
+            try:
+                found = (entry.folder / name).stat().st_size
+            except OSError:
+                found = -1
+            if found != size:
+                if self.folder(key).exists():  # else another process removed it just now
+                    state = "is missing" if found < 0 else f"has {found:,} bytes instead of {size:,}"
+                    self.set_aside(key, f"{name} {state}")
+                return None
+        return entry
+
+    def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
+        """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
+        session = self._workspace()
+        draft = session / f"{key[:16]}-{secrets.token_hex(4)}"
+        try:
+            checks = {}
+            for name, data in files.items():
+                _write(draft / name, data)
+                checks[name] = (len(data), hashlib.sha256(data).hexdigest())
+            done = json.dumps({"key": key, "files": checks}, indent=1)
+            for folder in [*(p for p in draft.rglob("*") if p.is_dir()), draft]:
+                _flush_folder(folder)
+            _write(draft / DONE, done.encode())
+            _flush_folder(draft)
+            home = self.folder(key)
+            home.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                draft.rename(home)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                if self.get(key) is None:  # what stood there was broken and is now set aside
+                    draft.rename(home)
+            _flush_folder(home.parent)
+        except OSError as error:
+            raise StoreError(
+                f"The store {self.root} cannot be written: {error}. Finished runs are kept; free some space there, "
+                "or choose another folder with ATTNLIB_STORE, and start the same call again."
+            ) from error
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        (self.root / "failures" / f"{key}.json").unlink(missing_ok=True)
+        entry = self.get(key)
+        if entry is None:
+            raise StoreError(f"Run {key[:12]} vanished from {self.root} as soon as it was written.")
+        return entry
+
+    def lock(self, key: str) -> FileLock | None:
+        """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
+        folder = self.root / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / f"{key}.lock", thread_local=False)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return None
+        return lock
+
+    def unlock(self, lock: FileLock) -> None:
+        """Give the right back. The file goes too: whoever waits for it asks `get` again."""
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+    def set_aside(self, key: str, reason: str) -> CorruptEntry:
+        """Move a broken entry to `corrupt`, warn, and return the error to raise."""
+        target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder(key).rename(target)
+        except FileNotFoundError:
+            target = None  # another process set it aside, or removed it
+        where = f" It was moved to {target}." if target else ""
+        message = f"Run {key[:12]} in {self.root} is damaged: {reason}.{where} It will be computed again."
+        warnings.warn(message, stacklevel=3)
+        return CorruptEntry(message)
+
+    def keys(self) -> Iterator[str]:
+        """Keys of all finished runs."""
+        for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]/*")):
+            if len(folder.name) == 64 and folder.is_dir():
+                yield folder.name
+
+    def find(self, prefix: str) -> Entry:
+        """The one entry whose key starts with `prefix`."""
+        found = [key for key in self.keys() if key.startswith(prefix)]
+        if len(found) != 1:
+            state = "No run" if not found else f"{len(found)} runs"
+            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
+        entry = self.get(found[0])
+        if entry is None:
+            raise CorruptEntry(f"Run {found[0][:12]} was damaged and has been set aside.")
+        return entry
+
+    def record_failure(self, key: str, record: Mapping[str, Any]) -> Path:
+        """Keep the traceback of a run that failed; it goes when the run succeeds."""
+        path = self.root / "failures" / f"{key}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{secrets.token_hex(4)}")
+        draft.write_text(json.dumps(record, indent=1, ensure_ascii=False, default=str), "utf-8")
+        draft.replace(path)
+        return path
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Key -> record of the runs that failed and have not succeeded since."""
+        found = {}
+        for path in sorted((self.root / "failures").glob("*.json")):
+            try:
+                found[path.stem] = json.loads(path.read_text("utf-8"))
+            except (OSError, ValueError):
+                continue
+        return found
+
+    def remove(self, key: str) -> None:
+        """Delete an entry: out of sight in one step, then file by file."""
+        grave = self._workspace() / f"{key[:16]}-{secrets.token_hex(4)}"
+        try:
+            self.folder(key).rename(grave)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(grave, ignore_errors=True)
+
+    def sweep(self) -> list[Path]:
+        """Remove what processes that ended left in `tmp`; what a living one writes stays."""
+        removed = []
+        for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
+            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            try:
+                foreign = not folder.name.startswith(f"{_host()}-")
+                if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
+                    continue
+                lock.acquire(blocking=False)
+            except (OSError, Timeout):
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            self.unlock(lock)
+            removed.append(folder)
+        return removed
+
+    def close(self) -> None:
+        """Give up this process's temporary folder."""
+        if self._session is not None:
+            folder, lock = self._session
+            self._session = None
+            shutil.rmtree(folder, ignore_errors=True)
+            self.unlock(lock)
+
+    def _workspace(self) -> Path:
+        """This process's folder in `tmp`, under a lock that lives as long as the process."""
+        if self._session is None:
+            name = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+            folder = self.root / "tmp" / name
+            try:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+                lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
+                folder.mkdir()
+            except OSError as error:
+                raise StoreError(
+                    f"The store {self.root} cannot be written: {error}. Choose another folder with ATTNLIB_STORE."
+                ) from error
+            self._session = folder, lock
+        return self._session[0]
+
+
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(path: Path) -> None:
+    if os.name == "posix":  # elsewhere folders cannot be opened
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
