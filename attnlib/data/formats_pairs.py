@@ -76,12 +76,13 @@ def _questions(text: str, where: str, split: str) -> Iterator[RawExample]:
             raise DataError(
                 f"{place}: the supporting sentences {support!r} are not sentences of the story before it."
             )
-        yield _question(story, question, answer, {int(f) for f in facts}, split, number)
+        yield question_row(story, question, answer, {int(f) for f in facts}, split, number)
 
 
-def _question(
+def question_row(
     story: dict[int, tuple[str, ...]], question: str, answer: str, facts: set[int], split: str, number: int
 ) -> RawExample:
+    """A question about the sentences (by number) told so far; the words of the `facts` are the rationale."""
     tokens: list[str] = []
     marks: list[bool] = []
     starts: list[int] = []
