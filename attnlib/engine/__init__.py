@@ -1,0 +1,11 @@
+"""The engine: what happens when parts of a text are removed, exactly and fast.
+
+attention   erasure of attention weights: closed forms through token logits, no encoder pass beyond the first
+operators   what "removed from the input" means: pad, delete, mask, unk
+pointwise   input erasure for encoders that read each word alone (none, mlp): closed form
+windows     for cnn: only the columns around a removed word are computed again
+recurrent   for lstm and gru: states before and after a change are shared by all the variants
+rows        for everything else: variants as extra rows of a batch
+flips       first flips in geometric blocks; texts leave at their first flip
+jacobian    the gradient of every ‖h_p‖ with respect to every input
+"""

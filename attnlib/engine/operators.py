@@ -1,0 +1,90 @@
+"""What "removed from the input" means.
+
+pad     the word's id becomes PAD (the zero vector) where it stands, and attention may not look there. A recurrent
+        or convolutional encoder still steps over the place; a transformer's self-attention leaves it out, and the
+        other words keep their positions. In a hierarchical model the place is stepped over at both levels, and a
+        sentence without words left is not attended. This is what Chrysostomou & Aletras run (FIDELITY 2.3).
+delete  the word is taken out and the text closes up: what the papers' words say.
+mask    the word becomes the mask token, which stays in the text and may be attended to.
+unk     likewise with the unknown word.
+
+Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector (FIDELITY B14).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from attnlib.errors import ConfigError, UnknownName, unknown
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+
+OPERATORS = ("pad", "delete", "mask", "unk")
+SELF_ATTENTIVE = ("transformer", "bert")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator for one model: `token` stands in for a removed word (None for delete)."""
+
+    name: str
+    token: int | None
+    hides: bool
+    """Whether a removed position also leaves the encoder's mask."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether attention may still look at the place of a removed word."""
+        return self.name in ("mask", "unk")
+
+    def __call__(self, batch: Batch, removed: Tensor) -> Batch:
+        """The batch without the `removed` (B, T) positions."""
+        if self.name == "delete":
+            return close_up(batch, removed)
+        ids = batch.ids.masked_fill(removed, self.token)
+        if self.stays:
+            return replace(batch, ids=ids)
+        mask = batch.mask & ~removed if self.hides else batch.mask
+        return replace(batch, ids=ids, mask=mask, content=batch.content & ~removed)
+
+
+def operator(name: str, model, vectoriser) -> Operator:
+    """The operator `name` for a model and the vectoriser that makes its ids."""
+    if name not in OPERATORS:
+        raise UnknownName(unknown("operator", name, OPERATORS))
+    token = {"pad": 0, "delete": None, "unk": vectoriser.unk_id}.get(name)
+    if name == "pad":
+        token = vectoriser.pad_id
+    if name == "mask":
+        token = vectoriser.mask_id
+        if token is None or token >= model.embedding.num_embeddings:
+            raise ConfigError(
+                "operator 'mask' needs a mask token, which bert and models trained with regulariser 'mlm' have; "
+                "this model has none. Use 'unk', 'pad' or 'delete'."
+            )
+    flat_attentive = model.config.encoder in SELF_ATTENTIVE and not model.config.hierarchical
+    return Operator(name, token, hides=flat_attentive)
+
+
+def close_up(batch: Batch, removed: Tensor) -> Batch:
+    """Take positions out and move the rest together, to the width of the longest text left (at least one)."""
+    kept = batch.mask & ~removed
+    order = torch.argsort((~kept).to(torch.uint8), dim=1, stable=True)
+    width = max(1, int(kept.sum(1).max()))
+    order = order[:, :width]
+    stays = kept.gather(1, order)
+    fields = {"mask": stays, "content": batch.content.gather(1, order) & stays}
+    fields["ids"] = batch.ids.gather(1, order).masked_fill(~stays, 0)
+    fields["words"] = batch.words.gather(1, order).masked_fill(~stays, -1)
+    if batch.sentences is not None:
+        # Sentences that vanished leave no gap in the numbers.
+        number = batch.sentences.gather(1, order)
+        begins = torch.zeros_like(number)
+        begins[:, 1:] = number[:, 1:] != number[:, :-1]
+        fields["sentences"] = begins.cumsum(1).masked_fill(~stays, 0)
+    return replace(batch, **fields)

@@ -1,0 +1,125 @@
+"""Tutek & Šnajder's regularisers against worked examples and stated shares."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from attnlib.models import build_model
+from attnlib.models.regularise import corrupt, join, mlm_loss, tying_loss
+from tests.models.helpers import N_IDS, config_of, make_batch
+
+
+def test_concat_and_residual_by_hand():
+    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
+    embedded = torch.tensor([[[10.0, 20.0], [30.0, 40.0]]])
+    mask = torch.tensor([[True, False]])
+    assert join("concat", hidden, embedded, mask).tolist() == [[[1, 2, 10, 20], [3, 4, 0, 0]]]
+    assert join("residual", hidden, embedded, mask).tolist() == [[[11, 22], [3, 4]]]
+    assert join("tying", hidden, embedded, mask) is hidden
+
+
+def test_tying_by_hand():
+    # Text 1: distances 5 and 0, so squares 25 and 0 over two tokens; text 2: distance 2 over one. Padding is far off.
+    hidden = torch.tensor([[[3.0, 4.0], [1.0, 1.0]], [[2.0, 0.0], [99.0, 99.0]]])
+    embedded = torch.tensor([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
+    mask = torch.tensor([[True, True], [True, False]])
+    assert tying_loss(hidden, embedded, mask).item() == pytest.approx((25 / 2 + 4) / 2)
+    assert tying_loss(hidden, embedded, mask, squared=False).item() == pytest.approx((5 / 2 + 2) / 2)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_tying_has_finite_gradients_where_h_equals_e_and_where_a_text_is_empty(squared):
+    hidden = torch.zeros(2, 3, 4, requires_grad=True)
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    tying_loss(hidden, torch.zeros(2, 3, 4), mask, squared=squared).backward()
+    assert (hidden.grad == 0).all()
+
+
+def test_the_weights_delta_and_eta_multiply():
+    batch = make_batch()
+    for regulariser, option in (("tying", "tying_delta"), ("mlm", "mlm_eta")):
+        losses = []
+        for value in (1.0, 10.0, 0.0):
+            torch.manual_seed(0)
+            model = build_model(config_of({"regulariser": regulariser, option: value}), N_IDS, 2)
+            torch.manual_seed(1)
+            losses.append(model.regularisation(model(batch), batch)[regulariser].item())
+        assert losses[0] > 0
+        assert losses[1] == pytest.approx(10 * losses[0], rel=1e-5)
+        assert losses[2] == 0
+
+
+def test_masking_follows_the_stated_shares():
+    torch.manual_seed(0)
+    ids = torch.randint(4, 1004, (500, 120))
+    content = torch.rand(ids.shape) < 0.8
+    n = int(content.sum())
+    changed, chosen = corrupt(ids, content, 0.15, mask_id=1004, words=(4, 1004))
+    assert not chosen[~content].any()
+    assert torch.equal(changed[~chosen], ids[~chosen])
+
+    def close(count: int, of: int, share: float) -> bool:
+        return abs(count / of - share) < 4 * math.sqrt(share * (1 - share) / of)
+
+    k = int(chosen.sum())
+    assert close(k, n, 0.15)
+    hidden = chosen & (changed == 1004)
+    assert close(int(hidden.sum()), k, 0.8)
+    replaced = chosen & ~hidden & (changed != ids)
+    assert close(int(replaced.sum()), k, 0.1 * 999 / 1000)
+    drawn = changed[replaced]
+    assert drawn.min() >= 4
+    assert drawn.max() < 1004
+    # Every word can be drawn: 7,000 draws of 1,000 words leave out one in a thousand.
+    assert len(drawn.unique()) > 950
+
+
+def test_mlm_loss_by_hand():
+    # Three words with vectors 0, 1, 2: the logits of state h are 0, h, 2h.
+    vectors = torch.tensor([[0.0], [1.0], [2.0]], requires_grad=True)
+    hidden = torch.tensor([[[1.0], [2.0], [5.0]], [[0.5], [7.0], [9.0]]], requires_grad=True)
+    ids = torch.tensor([[0, 2, 1], [1, 0, 0]])
+    chosen = torch.tensor([[True, True, False], [True, False, False]])
+
+    def surprise(h: float, word: int) -> float:
+        return math.log(sum(math.exp(h * k) for k in range(3))) - h * word
+
+    loss = mlm_loss(hidden, ids, chosen, vectors)
+    # Summed over the words of a text, averaged over the two texts.
+    assert loss.item() == pytest.approx((surprise(1, 0) + surprise(2, 2) + surprise(0.5, 1)) / 2)
+    loss.backward()
+    assert vectors.grad is None
+    assert (hidden.grad[~chosen] == 0).all()
+    assert mlm_loss(hidden, ids, torch.zeros_like(chosen), vectors).item() == 0
+
+
+@pytest.mark.parametrize("hierarchical", [False, True])
+def test_mlm_reads_the_corrupted_text_and_guesses_the_true_one(hierarchical, monkeypatch):
+    batch = make_batch()
+    model = build_model(config_of({"regulariser": "mlm", "hierarchical": hierarchical}), N_IDS, 2).double()
+    seen = []
+    model.embedding.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0]))
+    trace = model(batch)
+    loss = model.regularisation(trace, batch)["mlm"]
+    clean, corrupted = seen
+    assert torch.equal(clean, batch.ids)
+    assert model.mask_id == N_IDS - 1
+    changed = corrupted != batch.ids
+    assert changed.any()
+    assert not changed[~batch.content].any()
+    assert loss.item() > 0
+
+
+def test_tying_of_a_hierarchical_model_is_that_of_its_words():
+    batch = make_batch()
+    model = build_model(config_of({"regulariser": "tying", "hierarchical": True, "tying_delta": 3.0}), N_IDS, 2)
+    model = model.double()
+    trace = model(batch)
+    loss = model.regularisation(trace, batch)["tying"]
+    texts = trace.words.hidden.reshape(len(batch), -1, trace.words.hidden.shape[-1])
+    words = trace.words.embedded.reshape(texts.shape)
+    mask = trace.words.mask.reshape(len(batch), -1)
+    torch.testing.assert_close(loss, 3 * tying_loss(texts, words, mask))

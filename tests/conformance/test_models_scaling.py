@@ -1,0 +1,91 @@
+"""TaSc against its equations, its parameter counts and the collapsed form of its convolution."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from attnlib.config import ModelConfig
+from attnlib.models.scaling import build_scaling
+
+V, D, N = 23, 6, 15
+COUNTS = {"lin": V, "feat": V * D, "conv": V + N * D + N}
+
+
+def scaling_of(kind: str, pool: str = "sum"):
+    torch.manual_seed(0)
+    return build_scaling(ModelConfig(scaling=kind, scaling_pool=pool, scaling_channels=N), V, D).double()
+
+
+@pytest.fixture
+def text() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, V, (4, 7), generator=generator)
+    return ids, torch.randn(4, 7, D, dtype=torch.float64, generator=generator)
+
+
+@pytest.mark.parametrize(("kind", "count"), COUNTS.items())
+def test_parameter_counts_of_appendix_b(kind, count):
+    assert sum(p.numel() for p in scaling_of(kind).parameters()) == count
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_initial_range(kind):
+    table = scaling_of(kind).table.weight
+    assert table.abs().max() <= V**-0.5
+    assert table.abs().max() > 0.7 * V**-0.5
+    assert (table > 0).any()
+    assert (table < 0).any()
+
+
+def test_lin_and_feat_by_hand(text):
+    ids, embedded = text
+    lin, feat = scaling_of("lin"), scaling_of("feat")
+    s_lin, s_feat = lin(ids, embedded), feat(ids, embedded)
+    for b in range(4):
+        for t in range(7):
+            word, e = ids[b, t], embedded[b, t]
+            assert s_lin[b, t].item() == pytest.approx(
+                sum(lin.table.weight[word, 0].item() * x for x in e.tolist())
+            )
+            assert s_feat[b, t].item() == pytest.approx((feat.table.weight[word] @ e).item())
+
+
+def test_conv_is_a_convolution_and_equals_its_collapsed_form(text):
+    ids, embedded = text
+    scaling = scaling_of("conv")
+    scores = scaling(ids, embedded)
+    u = scaling.table(ids)
+    convolved = torch.nn.functional.conv1d(
+        (u * embedded).transpose(1, 2), scaling.channels.weight.unsqueeze(-1), scaling.channels.bias
+    )
+    torch.testing.assert_close(scores, convolved.sum(1))
+    w, b = scaling.channels.weight.sum(0), scaling.channels.bias.sum()
+    torch.testing.assert_close(scores, u.squeeze(-1) * (embedded @ w) + b)
+
+
+@pytest.mark.parametrize(("kind", "pool"), [("lin", "mean"), ("feat", "max"), ("conv", "max"), ("conv", "mean")])
+def test_other_pools_of_footnote_4(text, kind, pool):
+    ids, embedded = text
+    scaling = scaling_of(kind, pool)
+    values = scaling.table(ids) * embedded
+    if kind == "conv":
+        values = scaling.channels(values)
+    expected = values.mean(-1) if pool == "mean" else values.max(-1).values
+    torch.testing.assert_close(scaling(ids, embedded), expected)
+
+
+def test_direct_is_u_itself(text):
+    ids, embedded = text
+    scaling = scaling_of("lin", "direct")
+    torch.testing.assert_close(scaling(ids, embedded), scaling.table.weight[ids, 0])
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_scores_of_word_types_are_those_of_their_tokens(kind):
+    scaling = scaling_of(kind)
+    vectors = torch.randn(V, D, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    ids = torch.tensor([[3, 3, 0, 22], [7, 1, 3, 5]])
+    scores = scaling.word_scores(vectors)
+    assert scores.shape == (V,)
+    torch.testing.assert_close(scores[ids], scaling(ids, vectors[ids]))

@@ -1,0 +1,82 @@
+"""Models of every kind, small, in float64, with predictions that vary from text to text."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import load_corpus
+from attnlib.training import fit
+
+SIZE = {"embedding_size": 12, "hidden_size": 16}
+KINDS: dict[str, dict] = {
+    "none": {"encoder": "none"},
+    "none-sparsemax": {"encoder": "none", "projection": "sparsemax"},
+    "mlp": {"encoder": "mlp", "attention": "dot"},
+    "mlp-lin": {"encoder": "mlp", "scaling": "lin"},
+    "mlp-entmax-feat": {"encoder": "mlp", "projection": "entmax", "scaling": "feat"},
+    "mlp-concat": {"encoder": "mlp", "regulariser": "concat", "attention": "deep"},
+    "cnn": {"encoder": "cnn"},
+    "cnn-conv": {"encoder": "cnn", "scaling": "conv", "attention": "dot"},
+    "cnn-sparse-concat": {"encoder": "cnn", "projection": "sparsegen", "regulariser": "concat"},
+    "cnn-2": {"encoder": "cnn", "layers": 2},
+    "lstm": {"encoder": "lstm"},
+    "lstm-lin-dot": {"encoder": "lstm", "scaling": "lin", "attention": "dot"},
+    "lstm-concat-sparse": {"encoder": "lstm", "regulariser": "concat", "projection": "sparsemax"},
+    "lstm-residual": {"encoder": "lstm", "regulariser": "residual", "hidden_size": 12, "attention": "deep"},
+    "lstm-2": {"encoder": "lstm", "layers": 2},
+    "lstm-left": {"encoder": "lstm", "bidirectional": False},
+    "gru": {"encoder": "gru"},
+    "gru-gumbel-feat": {"encoder": "gru", "projection": "gumbel", "scaling": "feat"},
+    "gru-mlm": {"encoder": "gru", "regulariser": "mlm", "hidden_size": 12},
+    "transformer": {"encoder": "transformer", "layers": 2, "heads": 2},
+    "transformer-sparse": {"encoder": "transformer", "projection": "sparsemax", "scaling": "lin"},
+    "han-gru": {"encoder": "gru", "hierarchical": True},
+    "han-none": {"encoder": "none", "hierarchical": True},
+    "han-cnn-sparse": {"encoder": "cnn", "hierarchical": True, "projection": "sparsemax"},
+    "han-transformer": {"encoder": "transformer", "hierarchical": True},
+    "query-lstm": {"encoder": "lstm"},
+    "query-mlp": {"encoder": "mlp", "attention": "dot"},
+    "query-cnn": {"encoder": "cnn", "attention": "deep"},
+    "query-gru-sparse": {"encoder": "gru", "projection": "sparsemax", "scaling": "lin"},
+}
+FLAT = [name for name in KINDS if not name.startswith("han")]
+
+
+@cache
+def corpus(task: str = "classification"):
+    options = {"task": task} if task == "qa" else {"classes": 3}
+    return load_corpus("planted", n_train=60, n_dev=20, n_test=20, seed=3, **options)
+
+
+@cache
+def fitted(name: str, seed: int = 0):
+    """A freshly initialised model whose weights were spread until its answers differ from text to text."""
+    values = {**SIZE, **KINDS[name]}
+    found = fit(
+        corpus("qa" if name.startswith("query") else "classification"),
+        ModelConfig(**values),
+        TrainConfig(epochs=0, precision="float64", device="cpu"),
+        seed=seed,
+    )
+    spread(found)
+    return found
+
+
+def spread(found) -> None:
+    """Larger weights and a decoder centred on these texts: random models otherwise always say the same."""
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for part in ("attention", "scaling", "decoder"):
+            for p in found.model.parts()[part].parameters():
+                p += 0.8 * torch.randn(p.shape, generator=generator, dtype=p.dtype)
+        out = found.model.decoder if not found.query else found.model.decoder.out
+        out.weight *= 3
+        trace = found.trace(texts(found, 20))
+        out.bias -= trace.logits.median(0).values
+
+
+def texts(found, n: int = 6):
+    return corpus("qa" if found.query else "classification").test[:n]
