@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -79,7 +81,8 @@ def load_pretrained(name: str) -> nn.Module:
         name = str(minilm())
     try:
         # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
-        network = AutoModel.from_pretrained(name, attn_implementation="eager")
+        with _without_bar():
+            network = AutoModel.from_pretrained(name, attn_implementation="eager")
     except (OSError, ValueError) as error:
         kind = "folder" if Path(name).exists() else "name"
         raise ConfigError(
@@ -87,3 +90,17 @@ def load_pretrained(name: str) -> nn.Module:
             "'minilm', a folder that save_pretrained wrote, or a hub id reachable from here."
         ) from error
     return network.float()
+
+
+@contextmanager
+def _without_bar() -> Iterator[None]:
+    """No progress bar for reading weights, which an executed notebook would keep; the user's setting comes back."""
+    from transformers.utils import logging
+
+    enabled = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if enabled:
+            logging.enable_progress_bar()

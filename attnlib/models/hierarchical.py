@@ -100,7 +100,9 @@ class HierarchicalClassifier(Classifier):
         words = self._word_level(plan, batch, embedded, query)
         content = words.mask.any(1).view(len(batch.ids), plan.sentences)
         vectors = words.context.view(*content.shape, -1)
-        reading = self.sentence.read(None, vectors, content, content, query)
+        # A sentence of nothing to attend to (all its words removed, say) is read, as zeros, but not attended.
+        exists = (plan.source >= 0).view(*content.shape, -1).any(-1)
+        reading = self.sentence.read(None, vectors, exists, content, query)
         return Trace(
             mask=content,
             embedded=vectors,
