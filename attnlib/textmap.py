@@ -115,6 +115,7 @@ def text_heatmap(
     marked: Sequence[bool] | None = None,
     unknown_words: Sequence[bool] | None = None,
     numbers: bool | None = None,
+    legend: bool = True,
     limit: int = LIMIT,
 ) -> Html:
     """One text, coloured.
@@ -126,6 +127,7 @@ def text_heatmap(
     erased         positions to show as removed
     marked         tokens to underline: a rationale
     unknown_words  tokens to show with a dotted line: not in the model's vocabulary
+    legend         whether to explain the colours
     limit          tokens shown; the rest is counted. Word pieces (`##ing`) are joined to their word
     """
     rows = _rows(tokens, values, label)
@@ -156,11 +158,12 @@ def text_heatmap(
     strip = "display:block;white-space:nowrap;font-size:.75em;line-height:1.7em;opacity:.85"
     names = "".join(f'<span style="{strip}">{escape(name)}</span>' for name in rows)
     gutter = f'<div style="flex:none;text-align:right"><span style="display:block">&nbsp;</span>{names}</div>'
-    legend = "".join(scales[name].legend(name) for name in rows)
+    below = "".join(scales[name].legend(name) for name in rows)
     if marked is not None and any(marked[:limit]):
-        legend += '<span style="margin-right:1.5em"><u>underlined</u>: marked as decisive</span>'
+        below += '<span style="margin-right:1.5em"><u>underlined</u>: marked as decisive</span>'
     if unknown_words is not None and any(unknown_words[:limit]):
-        legend += '<span style="border-bottom:1px dotted currentColor">dotted</span>: unknown to the model'
+        below += '<span style="border-bottom:1px dotted currentColor">dotted</span>: unknown to the model'
+    below = f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{below}</div>'
     head = head if isinstance(head, Html) else Html(escape(head), head)
     above = f'<div style="margin-bottom:.3em">{head}</div>' if head.html else ""
     html = (
@@ -168,7 +171,7 @@ def text_heatmap(
         f'style="margin:.6em 0 1.1em 0;padding-left:.8em;border-left:3px solid rgba(128,128,128,.35)">{above}'
         f'<div style="display:flex;gap:.4em;line-height:{1.7 if numbers else 1.9}em">{gutter if numbers else ""}'
         f'<div style="overflow-wrap:anywhere;min-width:0">{"".join(cells)}</div></div>'
-        f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{legend}</div></div>'
+        f"{below if legend else ''}</div>"
     )
     return Html(html, _as_text(tokens, rows, head.text))
 

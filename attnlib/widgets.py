@@ -1,0 +1,226 @@
+"""An explorer: choose or type a text, colour it, erase its top tokens one by one, watch the prediction.
+
+`explore` is a widget where somebody can use it and its static twin where nobody can: in batch runs, whose HTML
+report must be complete without a kernel. Both draw the same steps of a `Path`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.heatmap import Reading, read
+from attnlib.narrate import say
+from attnlib.progress import SWITCH
+from attnlib.report import VARIABLE
+from attnlib.stats import descending
+from attnlib.textmap import BLUE, ORANGE, Html
+
+if TYPE_CHECKING:
+    from ipywidgets import VBox
+
+    from attnlib.data.types import Example
+    from attnlib.fitted import Fitted
+
+LEVELS = {
+    "attention": "the token's weight becomes zero, the others grow to sum to one",
+    "input": "the token is blanked before the model reads the text",
+}
+TYPED = "— a text of your own —"
+STEPS = 4
+
+
+def batch_run() -> bool:
+    """Whether nobody is there to move a slider: a run by `attnlib run`, or under nbval."""
+    return VARIABLE in os.environ or os.environ.get(SWITCH) == "0"
+
+
+@dataclass(frozen=True)
+class Path:
+    """One text on its way to nothing: erasing its k top tokens, k = 0, 1, …, T.
+
+    order        (T,) tokens from the top of the ranking
+    probability  (T + 1,) of the class predicted for the whole text;  flipped (T + 1,): another class wins
+    """
+
+    reading: Reading
+    order: np.ndarray
+    probability: np.ndarray
+    flipped: np.ndarray
+
+    @property
+    def first_flip(self) -> int | None:
+        """Tokens erased when the decision first changes; None: never."""
+        return int(self.flipped.argmax()) if self.flipped.any() else None
+
+    def step(self, k: int, *, legend: bool = True) -> Html:
+        """The text with its k top tokens erased, and what the model says then."""
+        k = min(max(k, 0), len(self.order))
+        name = self.reading.classes[self.reading.predicted]
+        html = f"p(<b><bdi>{escape(name)}</bdi></b>) = {self.probability[k]:.2f}"
+        text = f"{k} erased: p({name}) = {self.probability[k]:.2f}"
+        if self.flipped[k]:
+            html, text = f"{html} <b>— decision changed</b>", f"{text}, decision changed"
+        if k:
+            words = [self.reading.tokens[i].removeprefix("##") for i in self.order[:k]]
+            told = ", ".join(words[:6]) + (f" and {k - 6} more" if k > 6 else "")
+            html += f" · erased {k} of {len(self.order)}: <i><bdi>{escape(told)}</bdi></i>"
+        else:
+            html += " · nothing erased"
+        head = Html(_bar(self.probability[k], bool(self.flipped[k])) + html, text)
+        return self.reading.html(head=head, erased=self.order[:k], numbers=False, legend=legend)
+
+    def verdict(self) -> str:
+        """What erasing everything in this order showed, in words."""
+        k, n = self.first_flip, len(self.order)
+        if k is None:
+            return f"The decision never changes, not even when all {n} tokens are erased."
+        if k == n:
+            return f"The decision changes only when nothing is left of the {n} tokens."
+        return f"The decision first changes after {k} of {n} tokens ({k / n:.0%})."
+
+
+def erase(
+    fitted: Fitted, text: str | Example, *, by: str = "alpha", level: str = "attention", seed: int = 0
+) -> Path:
+    """Erase the tokens of one text from the top of a ranking, one after the other.
+
+    by     what colours the text; importances (`alpha` among them) also rank it, `probability` leaves that to alpha
+    level  see LEVELS; a hierarchical model attends to sentences, so its words can be erased from the input alone
+    """
+    from attnlib.erasure import erasure_curves
+
+    if level not in LEVELS:
+        raise UnknownName(unknown("level", level, LEVELS))
+    if level == "attention" and fitted.model_config.hierarchical:
+        raise ConfigError("A hierarchical model attends to sentences: its words are erased at level='input'.")
+    ranking = "alpha" if by == "probability" else by
+    (reading,) = read(fitted, text, list(dict.fromkeys((by, ranking))), seed=seed)
+    scores = reading.rows[ranking]
+    curve = erasure_curves(fitted, [reading.example], [scores], level=level)
+    return Path(
+        reading=replace(reading, rows={by: reading.rows[by]}),
+        order=descending(scores),
+        probability=curve["probability"].to_numpy(),
+        flipped=curve["flipped"].to_numpy(),
+    )
+
+
+def _bar(share: float, flipped: bool) -> str:
+    """A small bar of a probability: blue while the decision stands, orange after."""
+    red, green, blue = ORANGE if flipped else BLUE
+    return (
+        '<span style="display:inline-block;width:6em;height:.75em;margin-right:.6em;vertical-align:-.05em;'
+        'border:1px solid rgba(128,128,128,.6)"><span style="display:block;height:100%;'
+        f'width:{share:.0%};background:rgb({red},{green},{blue})"></span></span>'
+    )
+
+
+def explore_static(
+    fitted: Fitted,
+    examples: Sequence[str | Example],
+    *,
+    by: str = "alpha",
+    level: str = "attention",
+    steps: int = STEPS,
+    seed: int = 0,
+) -> Html:
+    """The explorer on paper: each text after 0, 1, … `steps` erasures, and where its decision first changes."""
+    parts = []
+    for example in examples:
+        path = erase(fitted, example, by=by, level=level, seed=seed)
+        shown = sorted({*range(min(steps, len(path.order)) + 1), path.first_flip or 0})
+        told = say(path.verdict())
+        parts.append(sum((path.step(k, legend=k == shown[-1]) for k in shown), start=Html("")) + told)
+    ranking = "attention" if by in ("alpha", "probability") else by.replace("_", " ")
+    how = f"Tokens are erased from the highest {ranking} down, at the {level} level: {LEVELS[level]}."
+    return sum(parts, start=say(how))
+
+
+def explore(
+    fitted: Fitted,
+    examples: Sequence[str | Example],
+    *,
+    by: Sequence[str] = ("alpha", "probability", "alpha_grad", "omission"),
+    level: str = "attention",
+    steps: int = STEPS,
+    seed: int = 0,
+) -> VBox | Html:
+    """The explorer: a widget, or in a batch run its static twin.
+
+    by  what the text may be coloured and ranked by; the first is where the widget starts
+    """
+    if batch_run():
+        return explore_static(fitted, examples, by=by[0], level=level, steps=steps, seed=seed)
+    return Explorer(fitted, examples, by, level, seed).box
+
+
+class Explorer:
+    """State of the widget; `box` is what is shown."""
+
+    def __init__(
+        self, fitted: Fitted, examples: Sequence[str | Example], by: Sequence[str], level: str, seed: int
+    ) -> None:
+        import ipywidgets as widgets
+
+        self.fitted, self.seed = fitted, seed
+        choices = [(_short(example), example) for example in examples]
+        wide = {"layout": {"width": "98%"}, "style": {"description_width": "8em"}}
+        self.chosen = widgets.Dropdown(options=[*choices, (TYPED, None)], description="text", **wide)
+        self.typed = widgets.Textarea(
+            placeholder="type a text, then leave the field",
+            description="your text",
+            continuous_update=False,
+            **wide,
+        )
+        self.by = widgets.Dropdown(options=list(by), description="colour by", style=wide["style"])
+        levels = ["input"] if fitted.model_config.hierarchical else list(LEVELS)
+        value = level if level in levels else levels[0]
+        self.level = widgets.ToggleButtons(
+            options=levels, value=value, description="erase from", style=wide["style"]
+        )
+        self.count = widgets.IntSlider(min=0, max=1, description="tokens to erase", **wide)
+        self.view = widgets.HTML()
+        self.box = widgets.VBox(
+            [self.chosen, self.typed, widgets.HBox([self.by, self.level]), self.count, self.view]
+        )
+        for control in (self.chosen, self.typed, self.by, self.level):
+            control.observe(self._changed, names="value")
+        self.count.observe(self._moved, names="value")
+        self._changed(None)
+
+    def _changed(self, _: Any) -> None:
+        """Another text, colour or level: walk the path again."""
+        own = self.chosen.value is None
+        self.typed.layout.display = "" if own else "none"
+        text = self.typed.value if own else self.chosen.value
+        self.path = None
+        if own and not text.strip():
+            self.view.value = "<p><i>Type a text above.</i></p>"
+            return
+        try:
+            self.path = erase(self.fitted, text, by=self.by.value, level=self.level.value, seed=self.seed)
+        except AttnlibError as error:
+            self.view.value = (
+                '<p role="alert" style="border-left:3px solid rgb(213,94,0);padding-left:.8em">'
+                f"{escape(str(error))}</p>"
+            )
+            return
+        self.count.max = len(self.path.order)
+        self._moved(None)
+
+    def _moved(self, _: Any) -> None:
+        if self.path is not None:
+            told = f"<p>{escape(self.path.verdict())}</p>"
+            self.view.value = str(self.path.step(self.count.value)) + told
+
+
+def _short(example: str | Example, most: int = 80) -> str:
+    text = example if isinstance(example, str) else example.text
+    return text if len(text) <= most else text[: most - 1] + "…"
