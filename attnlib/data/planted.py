@@ -57,9 +57,9 @@ def planted(
     """Rows of the planted corpus.
 
     n_train, n_dev, n_test  texts a split
-    vocabulary              distinct words (300); a small one is English, a larger one adds made-up words
+    vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
     shortest, longest       words a text, drawn evenly; for stories, rounded to whole sentences
-    classes                 2 sentiments, or more topics (stories: places, 6)
+    classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """
     sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
@@ -77,9 +77,9 @@ def planted(
         for name, value in (("vocabulary", vocabulary), ("negation", negation)):
             if value is not None:
                 raise ConfigError(f"planted: {name} has no meaning for task 'qa'; leave it out.")
-        rows, names = _stories(rng, n, shortest, longest, classes or 6, distractors)
+        rows, names = _stories(rng, n, shortest, longest, classes or 4, distractors)
     elif task == "classification":
-        words = _Lexicon(300 if vocabulary is None else vocabulary, 2 if classes is None else classes)
+        words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
         rows = _texts(rng, n, shortest, longest, words, 0.2 if negation is None else negation, distractors)
         names = words.classes
     else:

@@ -36,7 +36,7 @@ FILLER = (
     "late old new open quiet round tall"
 ).split()
 
-PEOPLE = "mary john sandra daniel emily oscar".split()
+PEOPLE = "mary john sandra daniel".split()
 PLACES = "kitchen garden office bathroom hallway bedroom cellar attic garage balcony library porch".split()
 MOVES = ("went to", "travelled to", "walked to", "moved to")
 THINGS = "apple football milk book lamp hat".split()

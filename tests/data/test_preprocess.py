@@ -1,0 +1,95 @@
+import pytest
+
+from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
+from attnlib.errors import ConfigError
+
+
+def test_spacy_words_in_lower_case():
+    assert Preprocessing().tokens("It's  GOOD,\n isn't it?") == ("it", "'s", "good", ",", "is", "n't", "it", "?")
+
+
+def test_digits_become_qqq():
+    assert JAIN_WALLACE.tokens("In 2019 the B2B deal") == ("in", "qqq", "the", "qqq", "deal")
+
+
+def test_sst_cleaning():
+    sst = Preprocessing(clean="sst")
+    assert sst.tokens("A -LRB- very -RRB- well-made film \\/ 1980 's") == (
+        "a", "very", "well", "made", "film", "1980", "s",
+    )  # fmt: skip
+
+
+def test_mimic_cleaning():
+    mimic = JAIN_WALLACE.replace(clean="mimic")
+    text = "Admitted [**2101-10-20**] to [**Hospital 12**] ---- BP 120"
+    assert mimic.tokens(text) == ("admitted", "<de>", "to", "<de>", "-", "bp", "qqq")
+
+
+def test_newsgroup_step_keeps_the_last_sign_of_a_run():
+    step = Preprocessing(punctuation="last_of_run")
+    # Between words the last sign of " , " is the space itself, so the comma goes; the final stop stays.
+    assert step.tokens("well, they won.") == ("well", "they", "won", ".")
+    assert step.tokens("don't") == ("do", "n", "'", "t")
+
+
+def test_punctuation_can_be_dropped():
+    assert Preprocessing(punctuation="drop").tokens("Well, 3 - 1!") == ("well", "3", "1")
+
+
+def test_whitespace_tokenizer_keeps_ready_made_words():
+    assert Preprocessing(tokenizer="whitespace", lower=False).tokens("Do n't  go .") == ("Do", "n't", "go", ".")
+
+
+@pytest.mark.parametrize("blank", ["", "  \n\t", "\x00\x07", "\u200b", "\ufeff"])
+def test_blank_and_control_characters_hold_no_word(blank):
+    assert Preprocessing().tokens(blank) == ()
+
+
+def test_unicode_is_normalised():
+    assert Preprocessing().tokens("ﬁne cafe\u0301\u00a0ＯＫ") == ("fine", "café", "ok")
+
+
+def test_html_stays_text():
+    assert "".join(Preprocessing().tokens("<script>x</script>")) == "<script>x</script>"
+
+
+def test_very_long_words_are_cut():
+    (word,) = Preprocessing(max_word=10).tokens("a" * 50_000)
+    assert word == "a" * 10
+
+
+def test_many_signs_in_a_row_end():
+    assert len(Preprocessing().tokens("!" * 3000)) == 3000
+
+
+def test_marks_follow_their_words_through_cleaning():
+    text = "It was\u00a0  GREAT, really [**x**] great"
+    start = text.index("GREAT")
+    words, marks = JAIN_WALLACE.replace(clean="mimic").marked(text, [(start, start + 5)])
+    assert words == ("it", "was", "great", ",", "really", "<de>", "great")
+    assert [w for w, m in zip(words, marks, strict=True) if m] == ["great"]
+    assert marks.index(True) == 2
+
+
+def test_a_mark_within_a_word_covers_the_word():
+    words, marks = Preprocessing().marked("a wonderful film", [(4, 7)])
+    assert dict(zip(words, marks, strict=True)) == {"a": False, "wonderful": True, "film": False}
+
+
+def test_overlapping_empty_and_outside_spans():
+    words, marks = Preprocessing().marked("a b c", [(0, 3), (2, 3), (4, 4), (4, 99)])
+    assert words == ("a", "b", "c")
+    assert marks == (True, True, True)
+
+
+def test_ready_made_tokens_stay_aligned():
+    words = Preprocessing(digits="qqq", punctuation="drop").words(["Good", "", "!", "New York", "7up"])
+    assert words == ("good", "", "", "new_york", "qqq")
+
+
+def test_steps_are_validated_and_saved():
+    with pytest.raises(ConfigError, match="Did you mean 'digits'"):
+        Preprocessing(digit="qqq")
+    with pytest.raises(ConfigError, match="'keep' or 'qqq'"):
+        Preprocessing(digits="drop")
+    assert Preprocessing.from_yaml(JAIN_WALLACE.to_yaml()) == JAIN_WALLACE
