@@ -111,6 +111,8 @@ def _index(folder: Path) -> dict[str, Any]:
     keys = {"model_config", "train_config", "classes", "seed", "query", "notes", "dtype", "sha256"}
     if missing := keys - index.keys():
         raise DataError(f"{folder / INDEX} lacks {', '.join(sorted(missing))}. Save the model again.")
+    if foreign := index["sha256"].keys() ^ {VECTORISER, HISTORY, WEIGHTS}:
+        raise DataError(f"{folder / INDEX} names files it should not: {', '.join(sorted(foreign))}.")
     return index
 
 

@@ -1,0 +1,136 @@
+"""Configs: wrong names and values are explained, combinations checked, and equal configs are one key."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from attnlib.config import ENCODERS, REGULARISERS, SCALINGS, DataConfig, ModelConfig, TrainConfig
+from attnlib.errors import ConfigError
+
+CONFIGS = (
+    ModelConfig(),
+    ModelConfig(encoder="cnn", kernel_sizes=(3, 5), scaling="conv", unattended=(".",)),
+    TrainConfig(),
+    TrainConfig(learning_rates={"encoder": 1e-4}, freeze=("decoder",), clip_norm=None),
+    DataConfig(corpus="planted", options={"vocabulary": 100}),
+)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ModelConfig(encodr="lstm"), "Unknown option of ModelConfig 'encodr'. Did you mean 'encoder'?"),
+        (lambda: ModelConfig(encoder="lstn"), "encoder must be 'none', 'mlp', .* got 'lstn'. Did you mean 'lstm'?"),
+        (lambda: TrainConfig(epochs=-1), "epochs: .*greater than or equal to 0; got -1"),
+        (lambda: TrainConfig(epochs="many"), "epochs: .*integer.*; got 'many'"),
+        (lambda: TrainConfig(clip_norm=0), "clip_norm: .*greater than 0; got 0"),
+        (lambda: TrainConfig(freeze=("encodr",)), "Unknown part in freeze 'encodr'. Did you mean 'encoder'?"),
+        (
+            lambda: TrainConfig(learning_rates={"atention": 1}),
+            "learning_rates 'atention'. Did you mean 'attention'",
+        ),
+        (lambda: TrainConfig(weight_decays={"decoder": -1}), r"weight_decays\['decoder'\] must not be negative"),
+        (lambda: DataConfig(), "corpus: Field required"),
+    ],
+)
+def test_what_is_wrong_is_said(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()
+
+
+def test_every_problem_is_listed():
+    with pytest.raises(ConfigError) as caught:
+        ModelConfig(encodr="lstm", layers=0)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "reason", "fix"),
+    [
+        ({"hidden_size": 33}, "must be even for two directions", {"hidden_size": 34}),
+        ({"encoder": "cnn", "hidden_size": 3}, "too small for 4 kernel sizes", {"hidden_size": 4}),
+        ({"kernel_sizes": (2, 3)}, "must be odd", {"kernel_sizes": (1, 3)}),
+        ({"encoder": "transformer", "heads": 3}, "not divisible by heads", {"heads": 2}),
+        ({"vectors": "glove", "embedding_size": 300}, "are 50 wide", {"embedding_size": 50}),
+        ({"encoder": "bert", "vectors": "glove"}, "brings its own embeddings", {"vectors": "none"}),
+        ({"scaling": "feat", "scaling_pool": "direct"}, "uses u itself", {"scaling": "lin"}),
+        ({"regulariser": "tying"}, "widths must agree; .*Set hidden_size=50", {"hidden_size": 50}),
+        ({"regulariser": "residual"}, "widths must agree", {"embedding_size": 128}),
+        ({"regulariser": "mlm"}, "widths must agree", {"hidden_size": 50}),
+        (
+            {"regulariser": "mlm", "encoder": "none"},
+            "encoder 'none' reads none. Use a contextual encoder",
+            {"encoder": "lstm", "hidden_size": 50},
+        ),
+        ({"hierarchical": True, "encoder": "bert"}, "reads words alone. Use lstm", {"encoder": "gru"}),
+    ],
+)
+def test_combinations_that_cannot_work_name_the_reason_and_the_fix(values, reason, fix):
+    with pytest.raises(ConfigError, match=reason):
+        ModelConfig(**values)
+    ModelConfig(**{**values, **fix})
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_round_trips(config):
+    kind = type(config)
+    assert kind.from_yaml(config.to_yaml()) == config
+    assert kind.from_yaml(config.to_yaml(only_changed=True)) == config
+    assert kind(**config.model_dump()) == config
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+def test_only_changes_are_printed():
+    assert ModelConfig(encoder="gru", layers=2).to_yaml(only_changed=True) == "encoder: gru\nlayers: 2\n"
+
+
+def test_equal_configs_are_one_key():
+    rates = {"encoder": 1e-4, "decoder": 1e-2}
+    one = TrainConfig(learning_rates=rates)
+    other = TrainConfig(learning_rates=dict(reversed(rates.items())))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.digest == other.digest
+    assert len({one, other, TrainConfig()}) == 2
+
+
+def test_every_option_is_part_of_the_digest():
+    digests = {ModelConfig(encoder=e).digest for e in ENCODERS}
+    digests |= {ModelConfig(scaling=s, dropout=d).digest for s in SCALINGS for d in (0.0, 0.1)}
+    digests |= {ModelConfig(regulariser=r, hidden_size=50).digest for r in REGULARISERS}
+    # the default stands once among the encoders and once among the scalings
+    assert len(digests) == len(ENCODERS) + 2 * len(SCALINGS) + len(REGULARISERS) - 1
+
+
+def test_digest_is_the_same_in_another_process():
+    program = "from attnlib.config import *; print(TrainConfig(learning_rates={'encoder': 1e-4}).digest)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == TrainConfig(learning_rates={"encoder": 1e-4}).digest
+
+
+def test_configs_do_not_change():
+    config = TrainConfig(learning_rates={"encoder": 1e-4})
+    with pytest.raises(ValidationError, match="frozen"):
+        config.epochs = 3
+    with pytest.raises(TypeError, match=r"config\.replace"):
+        config.learning_rates["encoder"] = 1.0
+    with pytest.raises(TypeError, match=r"config\.replace"):
+        config.weight_decays.update(encoder=1.0)
+
+
+def test_replace_validates_again():
+    config = ModelConfig().replace(encoder="gru")
+    assert config.encoder == "gru"
+    with pytest.raises(ConfigError, match="even"):
+        config.replace(hidden_size=7)
+
+
+def test_width_is_what_attention_reads():
+    assert ModelConfig(encoder="none", embedding_size=20).width == 20
+    assert ModelConfig(encoder="cnn", kernel_sizes=(1, 3, 5, 7, 15), hidden_size=128).width == 125
+    assert ModelConfig(encoder="lstm", hidden_size=64).width == 64
