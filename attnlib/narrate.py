@@ -30,11 +30,11 @@ def percent(share: float) -> str:
 
 
 def share(interval: Interval) -> str:
-    """`12.3% (95% interval 10.1% to 14.4%; n = 853)`."""
+    """`**12.3%** (95% interval 10.1% to 14.4%; n = 853)`."""
     if interval.low != interval.low:
-        return f"{percent(interval.estimate)} (n = {interval.n:,}, too few for an interval)"
+        return f"**{percent(interval.estimate)}** (n = {interval.n:,}, too few for an interval)"
     between = f"{percent(interval.low)} to {percent(interval.high)}"
-    return f"{percent(interval.estimate)} (95% interval {between}; n = {interval.n:,})"
+    return f"**{percent(interval.estimate)}** (95% interval {between}; n = {interval.n:,})"
 
 
 def plural(n: int, noun: str) -> str:

@@ -33,7 +33,8 @@ LEVELS = {
     "input": "the token is blanked before the model reads the text",
 }
 TYPED = "— a text of your own —"
-STEPS = 4
+STEPS, TEXTS = 3, 3
+"""Of the static twin: first steps shown of a text, and texts shown."""
 
 
 def batch_run() -> bool:
@@ -152,12 +153,12 @@ def explore(
     steps: int = STEPS,
     seed: int = 0,
 ) -> VBox | Html:
-    """The explorer: a widget, or in a batch run its static twin.
+    """The explorer: a widget, or in a batch run its static twin of the first few texts.
 
     by  what the text may be coloured and ranked by; the first is where the widget starts
     """
     if batch_run():
-        return explore_static(fitted, examples, by=by[0], level=level, steps=steps, seed=seed)
+        return explore_static(fitted, list(examples)[:TEXTS], by=by[0], level=level, steps=steps, seed=seed)
     return Explorer(fitted, examples, by, level, seed).box
 
 

@@ -36,7 +36,7 @@ def about_accuracy(right: pd.DataFrame, corpus: Corpus) -> list[str]:
     often = labels.max() / labels.sum()
     better = "better than" if found.low > often else "not clearly better than"
     return [
-        f"Over {plural(right['seed'].nunique(), 'seed')}, **{share(found)}** of the test predictions are right, "
+        f"Over {plural(right['seed'].nunique(), 'seed')}, {share(found)} of the test predictions are right, "
         f"{better} always saying {corpus.classes[int(labels.argmax())]!r} ({percent(often)}). n counts texts times "
         "seeds."
     ]
@@ -53,7 +53,7 @@ def about_decisive(models: Sequence[Fitted], examples: Sequence[Example]) -> lis
     hit = stats.bootstrap(found, groups="seed", instances="instance")
     mass = stats.bootstrap(found, groups="seed", instances="instance", column="mass")
     return [
-        f"The most attended word is one of the decisive ones in **{share(hit)}** of the texts; a word picked "
+        f"The most attended word is one of the decisive ones in {share(hit)} of the texts; a word picked "
         f"blindly would be in {percent(found['chance'].mean())}. Decisive words hold {share(mass)} of the "
         "attention."
     ]
