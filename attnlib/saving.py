@@ -14,6 +14,7 @@ import math
 import os
 import shutil
 import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +54,13 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
             "seed": fitted.seed,
             "query": fitted.query,
             "notes": list(fitted.notes),
+            "architecture": _network_config(fitted),
             "dtype": str(next(fitted.model.parameters()).dtype).removeprefix("torch."),
             "sha256": {name: _sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
         }
         _write(temporary / INDEX, index)
         temporary.chmod(0o777 & ~_umask())
+        (temporary / WEIGHTS).chmod(0o666 & ~_umask())  # safetensors keeps them to the owner
         _swap(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -81,7 +84,7 @@ def load(folder: str | Path, device: str = "auto") -> Fitted:
             raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
     model_config, train_config = ModelConfig(**index["model_config"]), TrainConfig(**index["train_config"])
     vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
-    with preserved_rng():
+    with preserved_rng(), _architecture(index["architecture"]):
         model = initial_model(model_config, vectoriser, len(index["classes"]), vectors=None, query=index["query"])
     model.to(getattr(torch, index["dtype"]))
     load_model(model, str(folder / WEIGHTS), strict=True)
@@ -108,12 +111,27 @@ def _index(folder: Path) -> dict[str, Any]:
             f"{folder / INDEX} has format version {version!r}; this attnlib reads version {VERSION}. "
             "Load it with the attnlib that saved it, or train again."
         )
-    keys = {"model_config", "train_config", "classes", "seed", "query", "notes", "dtype", "sha256"}
+    keys = {"model_config", "train_config", "classes", "seed", "query", "notes", "architecture", "dtype", "sha256"}
     if missing := keys - index.keys():
         raise DataError(f"{folder / INDEX} lacks {', '.join(sorted(missing))}. Save the model again.")
     if foreign := index["sha256"].keys() ^ {VECTORISER, HISTORY, WEIGHTS}:
         raise DataError(f"{folder / INDEX} names files it should not: {', '.join(sorted(foreign))}.")
     return index
+
+
+def _network_config(fitted: Fitted) -> dict[str, Any] | None:
+    """How a pretrained encoder is built: its weights are saved here, its own files need not be there again."""
+    if fitted.model_config.encoder != "bert":
+        return None
+    return json.loads(fitted.model.encoder.network.config.to_json_string(use_diff=False))
+
+
+def _architecture(values: dict[str, Any] | None) -> AbstractContextManager[None]:
+    if values is None:
+        return nullcontext()
+    from attnlib.models.bert import architecture
+
+    return architecture(values)
 
 
 def _records(history: pd.DataFrame) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -260,3 +261,31 @@ def test_tokens_and_device(lstm, corpus):
 def test_it_says_what_it_is(lstm):
     assert repr(lstm).startswith("Fitted(lstm, additive, softmax")
     assert "epoch 1 of 1, seed 0" in repr(lstm)
+
+
+@pytest.fixture
+def tiny_bert(tmp_path, corpus) -> str:
+    """A pretrained encoder of two layers, in a folder as `save_pretrained` writes it."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *corpus.vocabulary.words[4:])
+    folder = str(tmp_path / "tiny")
+    BertTokenizerFast(vocab={name: i for i, name in enumerate(names)}).save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(vocab_size=len(names), max_position_embeddings=64, **sizes)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("update", ["dense", "lazy"])
+def test_a_pretrained_encoder_is_saved_with_its_weights(corpus, tiny_bert, tmp_path, update):
+    config = QUICK.replace(learning_rates={"encoder": 1e-3, "embedding": 1e-3}, embedding_update=update)
+    fitted = fit(corpus, ModelConfig(encoder="bert", pretrained=tiny_bert, scaling="lin"), config)
+    assert fitted == fit(corpus, fitted.model_config, config)
+    folder = fitted.save(tmp_path / "m")
+    shutil.rmtree(tiny_bert)  # a saved model needs nothing but itself
+    again = load(folder, device="cpu")
+    assert again == fitted
+    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+    assert again.tokens(corpus.test[0]) == fitted.tokens(corpus.test[0])

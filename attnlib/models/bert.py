@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
 from attnlib.errors import ConfigError, DataError
 from attnlib.models.masking import blank, masked_mean
+
+_given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=None)
+
+
+@contextmanager
+def architecture(values: dict[str, Any]) -> Iterator[None]:
+    """Inside, encoders are built from this configuration (`encoder.network.config.to_dict()`) with random weights.
+
+    For a saved model, which brings weights of its own and must load without the files it was made from.
+    """
+    token = _given.set(values)
+    try:
+        yield
+    finally:
+        _given.reset(token)
 
 
 class Detached(nn.Module):
@@ -73,8 +90,10 @@ class Bert(nn.Module):
 
 def load_pretrained(name: str) -> nn.Module:
     """An encoder by name: `minilm` (packaged), a local folder or a hub id; float32, plain attention."""
-    from transformers import AutoModel
+    from transformers import AutoConfig, AutoModel
 
+    if (values := _given.get()) is not None:
+        return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
     if name == "minilm":
         from attnlib.data.packaged import minilm
 
