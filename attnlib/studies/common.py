@@ -1,0 +1,148 @@
+"""What every study does with its frames: means with intervals, paired contrasts, ours beside the paper's.
+
+A frame holds one row a measurement: the columns that name its cell (dataset, encoder, attention, projection,
+variant, importance, metric), `seed`, `instance` and `value`. Seeds and instances are crossed: the same texts meet
+every seed, so a bootstrap draws both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from attnlib import stats
+from attnlib.claims import Claim, Direction, judge
+from attnlib.errors import DataError
+from attnlib.reference import beside
+
+RESAMPLES = 1000
+
+
+def summarise(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
+    """One row a cell: mean `value` with its 95 % interval over seeds and instances, n, seeds, missing."""
+    _need(frame, [*by, "value"])
+    rows = []
+    for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True):
+        found = stats.bootstrap(part["value"].to_numpy(float), **_crossed(part), resamples=resamples)
+        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row |= {
+            "value": found.estimate,
+            "low": found.low,
+            "high": found.high,
+            "n": found.n,
+            "missing": found.missing,
+        }
+        row["seeds"] = part["seed"].nunique() if "seed" in part else 1
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def contrast(
+    frame: pd.DataFrame,
+    column: str,
+    a: str,
+    b: str,
+    by: Sequence[str] = (),
+    *,
+    pair: Sequence[str] = (),
+    resamples: int = RESAMPLES,
+) -> pd.DataFrame:
+    """Paired differences between two values of a column, mean(a) - mean(b), one row a cell of `by`.
+
+    Rows are paired by seed, instance and the columns named in `pair` (cells to average over, such as dataset). A
+    measurement that lacks its partner is left out and counted in `missing`. `p_holm` corrects over the rows.
+    """
+    _need(frame, [column, *by, *pair, "value"])
+    keys = [*by, *pair, *(k for k in ("seed", "instance") if k in frame)]
+    sides = [frame[frame[column] == side].set_index(keys)["value"] for side in (a, b)]
+    for side, values in zip((a, b), sides, strict=True):
+        if values.empty:
+            raise DataError(f"No row has {column} = {side!r}; the frame has {sorted(frame[column].unique())}.")
+        if values.index.has_duplicates:
+            raise DataError(
+                f"Several rows share {keys} where {column} = {side!r}; name what tells them apart in `pair`."
+            )
+    both = pd.concat(sides, axis=1, keys=["a", "b"]).reset_index()
+    rows = []
+    for key, part in both.groupby(list(by), sort=False) if by else [((), both)]:
+        found = stats.paired_bootstrap(
+            part["a"].to_numpy(float), part["b"].to_numpy(float), **_crossed(part), resamples=resamples
+        )
+        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row |= {"contrast": f"{a} - {b}", "a": part["a"].mean(), "b": part["b"].mean()}
+        rows.append(row | found._asdict())
+    table = pd.DataFrame(rows)
+    table["p_holm"] = stats.holm(table["p"])
+    return table
+
+
+def claim(
+    row: pd.Series | dict | stats.Interval | stats.Difference,
+    direction: Direction,
+    border: float = 0.0,
+    **said: object,
+) -> Claim:
+    """A ledger entry from a row of `summarise` or `contrast` (estimate or value, low, high, n)."""
+    values = row._asdict() if hasattr(row, "_asdict") else dict(row)
+    effect = values.get("estimate", values.get("value"))
+    low, high = float(values["low"]), float(values["high"])
+    return Claim(
+        effect=float(effect),
+        low=low,
+        high=high,
+        n=int(values["n"]),
+        verdict=judge(low, high, direction, border),
+        **said,
+    )
+
+
+def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
+    """`0.41 [0.38, 0.44]` for every row with value, low and high."""
+
+    def text(value: float, low: float, high: float) -> str:
+        if np.isnan(value):
+            return "–"
+        return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
+
+    return pd.Series(
+        [text(*row) for row in frame[["value", "low", "high"]].to_numpy(float)], index=frame.index, dtype=object
+    )
+
+
+def beside_paper(summary: pd.DataFrame, paper: str, table: str | int, digits: int = 2) -> pd.DataFrame:
+    """A summary with the paper's value and the difference, ours written with its interval."""
+    joined = beside(summary, paper, table)
+    joined.insert(len(joined.columns), "ours", interval_text(joined, digits))
+    return joined
+
+
+def relative(frame: pd.DataFrame, column: str, base: str, by: Sequence[str]) -> pd.DataFrame:
+    """`frame` with `relative`: value divided by that of the row where `column` is `base`, within the cell `by`."""
+    _need(frame, [column, *by, "value"])
+    bases = frame[frame[column] == base][[*by, "value"]].rename(columns={"value": "base"})
+    joined = (
+        frame.merge(bases, on=list(by), how="left", validate="many_to_one")
+        if by
+        else frame.assign(base=bases["base"].iloc[0])
+    )
+    joined["relative"] = joined["value"] / joined["base"].where(joined["base"] != 0)
+    return joined.drop(columns="base")
+
+
+def _crossed(part: pd.DataFrame) -> dict[str, np.ndarray | None]:
+    """Labels for the bootstrap: seeds as groups, and instances, which differ between data sets."""
+    labels: dict[str, np.ndarray | None] = {"groups": None, "instances": None}
+    if "seed" in part:
+        labels["groups"] = part["seed"].to_numpy()
+    if "instance" in part:
+        text = [c for c in ("dataset", "instance") if c in part]
+        labels["instances"] = part.groupby(text, sort=False, dropna=False).ngroup().to_numpy()
+    return labels
+
+
+def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    absent = [c for c in columns if c not in frame]
+    if absent:
+        raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")

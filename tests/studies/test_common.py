@@ -1,0 +1,93 @@
+"""Means, contrasts and claims of tidy frames, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib.errors import DataError
+from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """Two variants of one model on 200 texts with three seeds; lin is lower by 0.2 on every text."""
+    rng = np.random.default_rng(0)
+    texts = rng.random(200)
+    rows = [
+        {"dataset": "d", "variant": v, "seed": s, "instance": i, "value": texts[i] + 0.01 * s - 0.2 * (v == "lin")}
+        for v in ("none", "lin")
+        for s in range(3)
+        for i in range(200)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_summary_holds_mean_interval_and_counts(frame: pd.DataFrame) -> None:
+    table = summarise(frame, ["dataset", "variant"]).set_index("variant")
+    mean = frame[frame["variant"] == "none"]["value"].mean()
+    row = table.loc["none"]
+    assert row["value"] == pytest.approx(mean)
+    assert row["low"] < mean < row["high"]
+    assert (row["n"], row["seeds"], row["missing"]) == (600, 3, 0)
+
+
+def test_the_same_text_under_three_seeds_is_one_text(frame: pd.DataFrame) -> None:
+    """Taken as 600 texts the interval would be narrower by a factor of the square root of three."""
+    row = summarise(frame[frame["variant"] == "none"], ["variant"]).iloc[0]
+    once = summarise(frame[(frame["variant"] == "none") & (frame["seed"] == 0)], ["variant"]).iloc[0]
+    assert row["high"] - row["low"] == pytest.approx(once["high"] - once["low"], rel=0.25)
+
+
+def test_a_paired_contrast_is_sharp_where_the_means_are_not(frame: pd.DataFrame) -> None:
+    row = contrast(frame, "variant", "lin", "none", ["dataset"]).iloc[0]
+    assert row["estimate"] == pytest.approx(-0.2)
+    assert row["high"] - row["low"] < 1e-9
+    assert row["n"] == 600
+    assert row["p"] < 0.01
+
+
+def test_what_lacks_a_partner_is_counted(frame: pd.DataFrame) -> None:
+    short = frame.drop(frame[(frame["variant"] == "lin") & (frame["instance"] < 10)].index)
+    row = contrast(short, "variant", "lin", "none").iloc[0]
+    assert (row["n"], row["missing"]) == (570, 30)
+
+
+def test_contrast_refuses_ambiguity(frame: pd.DataFrame) -> None:
+    with pytest.raises(DataError, match="name what tells them apart"):
+        contrast(pd.concat([frame, frame]), "variant", "lin", "none")
+    with pytest.raises(DataError, match="No row has variant = 'conv'"):
+        contrast(frame, "variant", "conv", "none")
+    with pytest.raises(DataError, match="lacks the columns"):
+        summarise(frame, ["encoder"])
+
+
+def test_a_claim_follows_from_a_row(frame: pd.DataFrame) -> None:
+    row = contrast(frame, "variant", "lin", "none").iloc[0]
+    said = dict(id="x", paper="tasc", claim="c", where="w", test="t", setting="s")
+    assert claim(row, "less", **said).verdict == "reproduced"
+    assert claim(row, "greater", **said).verdict == "not reproduced"
+    assert claim(row, "less", **said).n == 600
+
+
+def test_ours_beside_the_paper() -> None:
+    ours = pd.DataFrame(
+        [{"dataset": "sst", "encoder": "lstm", "attention": "dot", "variant": "lin", "metric": "f1_macro",
+          "value": 0.8, "low": 0.78, "high": 0.82}]
+    )  # fmt: skip
+    row = beside_paper(ours, "tasc", 2).iloc[0]
+    assert row["ours"] == "0.80 [0.78, 0.82]"
+    assert row["paper"] == pytest.approx(0.79)
+    assert row["difference"] == pytest.approx(0.01)
+
+
+def test_relative_to_the_base() -> None:
+    table = pd.DataFrame({"metric": "m", "variant": ["none", "lin"], "value": [0.4, 0.2]})
+    assert relative(table, "variant", "none", ["metric"])["relative"].tolist() == [1.0, 0.5]
+    assert relative(table, "variant", "none", [])["relative"].tolist() == [1.0, 0.5]
+
+
+def test_missing_intervals_are_not_invented() -> None:
+    table = pd.DataFrame({"value": [0.5, np.nan], "low": [np.nan] * 2, "high": [np.nan] * 2})
+    assert interval_text(table).tolist() == ["0.50", "–"]
