@@ -83,18 +83,11 @@ def _delimited(text: str, path: Path, delimiter: str | None) -> Table:
     if "\0" in text:
         raise DataError(f"{path.name} holds zero bytes: it is no text file, or encoding='utf-16'.")
     csv.field_size_limit(2**31 - 1)  # the default of 128 KB is less than a long review page
-    quoting = csv.QUOTE_MINIMAL
     delimiter = delimiter or _sniffed(text, path)
-    rows = _rows(text, delimiter, quoting)
-    if delimiter == "\t" and '"' in text and _ragged(rows):
-        # Many tsv files know no quotes: a stray one then swallows the lines up to the next.
-        plain = _rows(text, delimiter, csv.QUOTE_NONE)
-        if len(_ragged(plain)) < len(_ragged(rows)):
-            rows = plain
+    rows, notes = _unquoted(text, delimiter)
     if not rows:
         raise DataError(f"{path.name} is empty.")
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    notes = []
     if _is_header(rows[0]):
         header, rows = rows[0], rows[1:]
     else:
@@ -103,14 +96,29 @@ def _delimited(text: str, path: Path, delimiter: str | None) -> Table:
     return Table(_columns(header, rows, path, delimiter), notes)
 
 
-def _rows(text: str, delimiter: str, quoting: int) -> list[list[str]]:
+def _unquoted(text: str, delimiter: str) -> tuple[list[list[str]], list[str]]:
+    """The rows, and a note where quotes stand in odd places: a stray one swallows the lines up to the next."""
     try:
-        reader = csv.reader(
-            io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting, skipinitialspace=True
-        )
+        rows = _rows(text, delimiter, strict=True)
+        fault = None
+    except DataError as error:
+        rows, fault = _rows(text, delimiter), str(error)
+    if delimiter == "\t" and '"' in text and (fault or _ragged(rows)):
+        # Many tsv files know no quotes at all.
+        plain = _rows(text, delimiter, quoting=csv.QUOTE_NONE)
+        if len(_ragged(plain)) <= len(_ragged(rows)):
+            return plain, ["double quotes are taken for text: as quotes they do not match"]
+    return rows, [f"{fault} Read as well as possible: compare the number of texts"] if fault else []
+
+
+def _rows(text: str, delimiter: str, **options: Any) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, **options)
+    try:
         return [row for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise DataError(f"The file cannot be read as a table with the delimiter {delimiter!r}: {error}.") from None
+        raise DataError(
+            f"Quotes do not match with the delimiter {delimiter!r}, line {reader.line_num:,}: {error}."
+        ) from None
 
 
 def _ragged(rows: list[list[str]]) -> list[int]:
@@ -124,7 +132,7 @@ def _sniffed(text: str, path: Path) -> str:
     best: tuple[float, bool, int] = (0.0, False, 0)
     found = favourite
     for delimiter in DELIMITERS:
-        rows = _rows(sample, delimiter, csv.QUOTE_MINIMAL)[: _SAMPLE + 1]
+        rows = _rows(sample, delimiter)[: _SAMPLE + 1]
         if len(sample) < len(text) and len(rows) > 1:
             rows = rows[:-1]
         if not rows or len(rows[0]) < 2:

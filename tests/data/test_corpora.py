@@ -1,0 +1,136 @@
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from attnlib import paths
+from attnlib.config import DataConfig
+from attnlib.data import READERS, Vocabulary, corpora, load_corpus
+from attnlib.data.corpora import find_source
+from attnlib.errors import ConfigError, DataError, UnknownName
+
+realdata = pytest.mark.skipif(paths.development_data() is None, reason="needs the raw corpora (ATTNLIB_DATA)")
+
+
+def test_unknown_names_are_met_with_the_nearest():
+    with pytest.raises(
+        UnknownName, match=r"Unknown corpus 'plantd'\. Did you mean 'planted'\? Available: .*hub:NAME"
+    ):
+        load_corpus("plantd")
+
+
+def test_unknown_options_name_the_nearest_and_list_the_allowed():
+    with pytest.raises(
+        ConfigError, match=r"'vocabluary' of corpus 'planted'. Did you mean 'vocabulary'.*n_train.*limit"
+    ):
+        load_corpus("planted", vocabluary=50)
+    with pytest.raises(ConfigError, match="Did you mean 'strict_length_filter'"):
+        load_corpus("planted", strict_lenght_filter=True)
+    with pytest.raises(ConfigError, match="limit"):
+        load_corpus("planted", limit=0)
+
+
+def test_options_and_config_are_the_same_thing():
+    config = DataConfig(corpus="planted", options={"n_train": 40, "n_dev": 9, "n_test": 9}, limit=30, seed=5)
+    first = load_corpus(config)
+    second = load_corpus("planted", n_train=40, n_dev=9, n_test=9, limit=30, seed=5)
+    assert first.fingerprint == second.fingerprint
+    assert len(first.train) == 30
+    assert len(load_corpus(config, limit=20).train) == 20
+    assert load_corpus(DataConfig(**first.options)).fingerprint == first.fingerprint
+
+
+def test_preprocessing_can_be_changed_for_every_corpus():
+    plain = load_corpus("planted", n_train=30, preprocessing={"punctuation": "drop"})
+    assert not any("." in e.tokens for e in plain.train)
+    assert plain.preprocessing.lower
+    with pytest.raises(ConfigError, match="Preprocessing or a dict"):
+        load_corpus("planted", preprocessing="lower")
+    with pytest.raises(ConfigError, match="Did you mean 'punctuation'"):
+        load_corpus("planted", preprocessing={"punctuatio": "drop"})
+
+
+def test_every_registered_corpus_is_described():
+    assert {"planted", "rotten_tomatoes", "imdb", "20news", "bbc", "sst", "anemia", "diabetes", "adr"} <= set(
+        corpora
+    )
+    for name, spec in corpora.items():
+        assert spec.name == name
+        assert spec.summary
+        assert spec.source
+        assert spec.citation
+        assert spec.kind in ("generated", "packaged", "raw", "hub")
+
+
+def test_the_list_of_corpora_does_not_wait_for_heavy_libraries():
+    code = "import sys, attnlib.data as d; list(d.corpora); print([m for m in HEAVY if m in sys.modules])"
+    heavy = ("torch", "pandas", "transformers", "datasets", "spacy", "sklearn")
+    run = subprocess.run(
+        [sys.executable, "-c", code.replace("HEAVY", repr(heavy))], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]"
+    assert READERS
+
+
+def test_torch_names_are_still_in_reach():
+    from attnlib.data import Batch
+    from attnlib.data.types import Batch as same
+
+    assert Batch is same
+
+
+def test_files_that_are_not_there(tmp_path, monkeypatch):
+    (tmp_path / "reviews.csv").write_text("text,label\n")
+    with pytest.raises(DataError, match=r"There is no file .*Did you mean 'reviews.csv'"):
+        load_corpus(tmp_path / "review.csv")
+    with pytest.raises(DataError, match="Nor is there a folder"):
+        load_corpus(tmp_path / "nowhere" / "review.csv")
+    (tmp_path / "notes.docx").write_text("x")
+    with pytest.raises(DataError, match=r"not a table attnlib reads \(.csv.*path="):
+        load_corpus(tmp_path / "notes.docx")
+    monkeypatch.setenv("ATTNLIB_DATA", str(tmp_path / "none"))
+    with pytest.raises(DataError, match=r"not on this machine.*path="):
+        load_corpus("sst")
+    with pytest.raises(DataError, match="does not exist"):
+        find_source(tmp_path / "nix", "sst", "sst")
+
+
+def test_sample_and_stats(planted):
+    small = planted.sample(20, seed=1)
+    assert [len(small.train), len(small.dev), len(small.test)] == [20, 20, 20]
+    stats = planted.stats()
+    assert stats["texts"].tolist() == [240, 60, 60]
+    assert (stats["vocabulary"] == len(planted.vocabulary)).all()
+
+
+@pytest.fixture(scope="module")
+def sst():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_corpus("sst", strict_length_filter=True), load_corpus("sst")
+
+
+@realdata
+@pytest.mark.realdata
+def test_sst_is_that_of_jain_and_wallace(sst):
+    """Sizes and |V| of their released preprocessing: words are counted on train, before the length filter."""
+    filtered, whole = sst
+    assert [len(filtered.train), len(filtered.dev), len(filtered.test)] == [6355, 821, 1725]
+    assert [sum(e.label == c for e in filtered.train) for c in (0, 1)] == [3034, 3321]
+    assert [sum(e.label == c for e in filtered.test) for c in (0, 1)] == [863, 862]
+    assert len(filtered.vocabulary) == len(whole.vocabulary) == 13_826
+    assert len(Vocabulary.build(filtered.train)) == 13_705  # had they counted after the filter
+    # The figure printed in their paper counts the words of all splits.
+    assert len(Vocabulary.build(whole.train + whole.dev + whole.test)) == 16_175
+    assert [len(whole.train), len(whole.dev), len(whole.test)] == [6920, 872, 1821]
+
+
+@realdata
+@pytest.mark.realdata
+def test_sst_with_qqq_is_that_of_tasc(sst):
+    from attnlib.data.preprocess import DIGITS
+
+    _, whole = sst
+    words = {DIGITS if any(map(str.isdigit, w)) else w for w in whole.vocabulary.words[4:]}
+    assert len(words) + 4 == 13_686

@@ -1,0 +1,69 @@
+from collections import Counter
+
+import pytest
+
+from attnlib.data.raw import RawExample
+from attnlib.data.splits import with_splits
+from attnlib.errors import DataError
+
+
+def rows(n, split=None, classes=2, text="text {i}"):
+    return [RawExample(text.format(i=i), label=i % classes, split=split) for i in range(n)]
+
+
+def sizes(made):
+    return dict(Counter(row.split for row in made))
+
+
+def test_own_split_is_stratified_and_fixed():
+    made, notes = with_splits("toy", rows(1000, classes=4))
+    assert sizes(made) == {"train": 800, "dev": 100, "test": 100}
+    assert Counter(r.label for r in made if r.split == "test") == dict.fromkeys(range(4), 25)
+    assert made == with_splits("toy", rows(1000, classes=4))[0]
+    assert "own split 80/10/10" in notes[0]
+    # not simply the last rows
+    assert [r.split for r in made[-100:]].count("train") > 50
+
+
+def test_missing_dev_or_test_is_taken_from_train():
+    made, notes = with_splits("toy", rows(200, "train") + rows(50, "test"))
+    assert sizes(made) == {"train": 170, "dev": 30, "test": 50}
+    assert notes == ["own dev: 15% of train (stratified, seed 1378); the source has none"]
+    made, notes = with_splits("toy", rows(200, "train") + rows(50, "dev"))
+    assert sizes(made) == {"train": 170, "dev": 50, "test": 30}
+
+
+def test_given_splits_stay():
+    given = rows(4, "train") + rows(3, "dev") + rows(2, "test")
+    assert with_splits("toy", given) == (given, [])
+
+
+def test_train_alone_is_split_like_none():
+    assert sizes(with_splits("toy", rows(100, "train"))[0]) == {"train": 80, "dev": 10, "test": 10}
+
+
+def test_identical_texts_stay_together():
+    made, _ = with_splits("toy", rows(60) + rows(60, text="TEXT  {i}") + rows(60))
+    where = {}
+    for row in made:
+        where.setdefault(row.text.lower().split()[1], set()).add(row.split)
+    assert all(len(splits) == 1 for splits in where.values())
+
+
+def test_small_classes_still_reach_every_split():
+    made, _ = with_splits("toy", rows(6))
+    assert sizes(made) == {"train": 2, "dev": 2, "test": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (rows(3) + rows(3, "train"), "3 of 6 rows have no split"),
+        (rows(3, "test"), "no row has the split 'train'"),
+        (rows(3, "trian"), "Did you mean 'train'"),
+        ([], "no text"),
+    ],
+)
+def test_bad_splits_are_named(given, message):
+    with pytest.raises(DataError, match=message):
+        with_splits("toy", given)
