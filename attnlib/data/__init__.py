@@ -12,7 +12,7 @@ from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.types import Corpus, Example
 from attnlib.data.vocabulary import Vocabulary
 
-READERS = ("planted", "packaged", "formats_reviews", "formats_news", "formats_pairs", "clinical")
+READERS = ("planted", "packaged", "formats_reviews", "formats_news", "formats_pairs", "hub", "clinical")
 """Modules of this package that register corpora: imported below, so heavy imports belong inside functions."""
 
 _WITH_TORCH = ("Batch", "Encoded", "Vectoriser", "WordVectoriser")

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from attnlib import paths
 from attnlib.errors import AttnlibError, DataError
-from attnlib.progress import bar
+from attnlib.progress import SWITCH, bar, visible
 
 log = logging.getLogger(__name__)
 TIMEOUT = 30
@@ -94,7 +94,9 @@ def _download(package: Package, work: Path) -> Path:
             f"{sys.executable} has no pip to download {package} with. "
             f"Run '{sys.executable} -m ensurepip'. {_by_hand(package)}"
         )
-    log.info("Downloading %s into %s", package, paths.cache())
+    if not visible() and SWITCH not in os.environ:
+        # nobody watches a bar here (a log, a pipe) and nobody asked for silence
+        print(f"attnlib: downloading {package} into {paths.cache()}", file=sys.stderr)
     said = _run_pip(package, work)
     came = work / package.file
     if not came.is_file():

@@ -58,6 +58,19 @@ def test_the_second_call_is_offline(pip, cache: Path) -> None:
     assert left(cache) == [GOOD.file]
 
 
+@pytest.mark.parametrize(("switch", "said"), [(None, "downloading some-set==1.0 (0.0 MB)"), ("0", "")])
+def test_what_is_downloaded_is_said_unless_silenced(
+    pip, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, switch: str | None, said: str
+) -> None:
+    monkeypatch.delenv("ATTNLIB_PROGRESS", raising=False)
+    if switch is not None:
+        monkeypatch.setenv("ATTNLIB_PROGRESS", switch)
+    fetch(GOOD)
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert bool(printed) == bool(said)
+
+
 def test_a_file_put_there_by_hand_is_used(pip, cache: Path) -> None:
     (cache / "packages").mkdir(parents=True)
     (cache / "packages" / GOOD.file).write_bytes(CONTENT)
