@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -95,6 +96,8 @@ def run(
     from attnlib.notebooks import plan
 
     executor = execute.parse_executor(executor)
+    if executor == "serial" and jobs not in (None, 1):
+        raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
     plans = plan(list(notebooks), profile, list(params))
     if out.exists() and not out.is_dir():
         raise ConfigError(f"--out {out} is a file; name a folder.")
@@ -102,9 +105,8 @@ def run(
         for one in plans:
             _describe(one, out)
         return
-    jobs = jobs or (1 if executor == "serial" else _cores())
-    watch = Watch()
-    outcomes = execute.run_all(plans, out.resolve(), executor, jobs, watch)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
+    outcomes = execute.run_all(plans, out.resolve(), executor, jobs, Watch())
     if outcomes:
         click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
     if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(plans):
@@ -270,10 +272,6 @@ LISTS: dict[str, Callable[[], Rows]] = {
     "notebooks": _notebooks,
     "profiles": _profiles,
 }
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _short(path: Path) -> str:

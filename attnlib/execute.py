@@ -56,15 +56,18 @@ class Running:
     note: str = ""
 
 
-def environment(folder: Path, executor: str, jobs: int) -> dict[str, str]:
+def environment(folder: Path, executor: str, jobs: int | None) -> dict[str, str]:
     """What the kernel sees: one torch thread, no progress bars, where to write, how to spread trainings."""
+    shared = {key: value for key, value in os.environ.items() if key != "ATTNLIB_JOBS"}
+    if executor == "local" and jobs == 1:
+        executor = "serial"  # the same, without a second process to start
     return {
-        **os.environ,
+        **shared,
+        **({"ATTNLIB_JOBS": str(jobs)} if jobs else {}),
         "OMP_NUM_THREADS": "1",
         "ATTNLIB_PROGRESS": "0",
         "ATTNLIB_OUT": str(folder),
         "ATTNLIB_EXECUTOR": executor,
-        "ATTNLIB_JOBS": str(jobs),
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
@@ -74,7 +77,7 @@ def run(
     plan: Plan,
     out: Path,
     executor: str,
-    jobs: int,
+    jobs: int | None,
     *,
     state: Running | None = None,
     stop: threading.Event | None = None,
@@ -210,19 +213,29 @@ def parse_executor(text: str) -> str:
     return text
 
 
-def notebooks_at_once(executor: str, jobs: int, count: int) -> tuple[int, int]:
+def share(executor: str, jobs: int | None, count: int) -> tuple[int, int | None]:
     """How many notebooks run side by side, and how many processes each may use for its own trainings.
 
-    `local` shares `jobs` processes out: first among the notebooks, what is left within them.
+    `local` shares `jobs` processes (None: one a core) out: first among the notebooks, what is left within them.
+    A notebook that runs alone without `jobs` decides for itself, since it knows the GPUs.
     """
     if executor != "local":
-        return 1, jobs
-    side_by_side = max(1, min(jobs, count))
-    return side_by_side, max(1, jobs // side_by_side)
+        return 1, None
+    total = jobs or _cores()
+    side_by_side = max(1, min(total, count))
+    return side_by_side, jobs if side_by_side == 1 else total // side_by_side
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_all(
-    plans: list[Plan], out: Path, executor: str, jobs: int, watch: Callable[[list[Running], list[Outcome]], None]
+    plans: list[Plan],
+    out: Path,
+    executor: str,
+    jobs: int | None,
+    watch: Callable[[list[Running], list[Outcome]], None],
 ) -> list[Outcome]:
     """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -230,7 +243,7 @@ def run_all(
     from attnlib import render
 
     stop, outcomes = threading.Event(), []
-    side_by_side, inner = notebooks_at_once(executor, jobs, len(plans))
+    side_by_side, inner = share(executor, jobs, len(plans))
     states = [Running(plan) for plan in plans]
     out.mkdir(parents=True, exist_ok=True)
 

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
@@ -25,12 +26,43 @@ def maths(latex: str, *, block: bool = False) -> str:
     """LaTeX as MathML; what the converter does not know is shown as its source."""
     from latex2mathml.converter import convert
 
+    source = latex.strip()
+    known = re.sub(r"\\arg\s*\\(min|max)(?![a-zA-Z])", r"\\arg\1", re.sub(r"\{aligned\}", "{align*}", source))
     try:
-        html = convert(latex.strip(), display="block" if block else "inline")
+        if _depth(known) != 0:
+            raise ValueError("unbalanced braces")
+        found = convert(known, display="block" if block else "inline")
+        tree = ElementTree.fromstring(re.sub(r'\sxmlns="[^"]*"', "", found))  # HTML knows the namespace by itself
+        _tidy(tree, block)
+        html = ElementTree.tostring(tree, encoding="unicode")
     except Exception:  # its errors have no common base, and a formula must never cost the report
-        html = f"<code>{escape(latex.strip())}</code>"
-    html = re.sub(r'\sxmlns="[^"]*"', "", html)  # HTML knows the namespace by itself
-    return f'<div class="maths">{html}</div>' if block else html
+        html = f"<code>{escape(source)}</code>"
+    return f'<span class="maths">{html}</span>' if block else html  # a div would end the paragraph it is in
+
+
+LIMITS = {*"∑∏∐⋂⋃⋁⋀", "min", "max", "lim", "sup", "inf", "arg\u2009min", "arg\u2009max"}
+FUNCTIONS = {"ln", "log", "exp", "sin", "cos", "tan", "tanh", "det", "dim", "ker"}
+
+
+def _tidy(tree: ElementTree.Element, block: bool) -> None:
+    """Refuse what is no maths, put limits under their sums and a thin space after `ln`."""
+    for node in tree.iter():
+        if not re.fullmatch(r"m[a-z]+", node.tag) or "\\" in (node.text or ""):
+            raise ValueError(f"not understood: {node.text or node.tag}")
+        if block and node.tag in UNDER and len(node) > 1 and (node[0].text or "").strip() in LIMITS:
+            node.tag = UNDER[node.tag]
+        for at, child in reversed(list(enumerate(node))):
+            after = node[at + 1] if at + 1 < len(node) else None
+            if node.tag == "mrow" and child.text in FUNCTIONS and after is not None and after.text != "(":
+                node.insert(at + 1, ElementTree.Element("mspace", width="0.17em"))
+
+
+UNDER = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}
+
+
+def _depth(latex: str) -> int:
+    bare = re.sub(r"\\.", "", latex, flags=re.DOTALL)
+    return bare.count("{") - bare.count("}")
 
 
 def markdown(

@@ -76,7 +76,7 @@ def index(out: Path) -> str:
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report's header."""
-    header = dict(run.get("header") or {})
+    header = {name: value for name, value in (run.get("header") or {}).items() if value is not None}
     found = [("Notebook", run["notebook"]), ("Profile", run["profile"])]
     found += [(name.replace("_", " ").capitalize(), _words(value)) for name, value in header.items()]
     found += [("Duration", duration(run["seconds"])), ("Date", day(run["date"]))]

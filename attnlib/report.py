@@ -146,7 +146,7 @@ def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows:
     shown = frame.head(rows).reset_index() if keyed else frame.head(rows)
     numeric = [is_numeric_dtype(t) and not is_bool_dtype(t) for t in shown.dtypes]
     head = "".join(
-        f'<th scope="col"{_NUMBER if right else ""}>{escape(_label(column))}</th>'
+        f'<th scope="col"{_NUMBER if right else ""}>{escape(_label(column).replace("_", " "))}</th>'
         for column, right in zip(shown.columns, numeric, strict=True)
     )
     lines = []
@@ -197,7 +197,7 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
             f'white-space:nowrap"><span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
         )
         source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
-        interval = f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
+        interval = "–" if row["low"] is None else f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
         lines.append(
             f"<tr><td>{badge}</td>{_td(str(row['claim']), False)}<td>{escape(source)}</td>"
             f"<td>{escape(str(row['setting']))}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"

@@ -23,6 +23,7 @@ def main() -> None:
     """Read the job, run it, report it."""
     events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else prints must not mix with the events
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background inherits it ignored
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_interrupt_when_alone, daemon=True).start()
     result = run(job, Path(sys.argv[1]), lambda event: print(json.dumps(event), file=events, flush=True))

@@ -1,0 +1,180 @@
+"""Running notebooks: what a run leaves behind, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from attnlib import execute, worker
+from attnlib.notebooks import plan
+
+
+def gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{process}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_run_writes_its_folder(finished: Path) -> None:
+    names = sorted(p.relative_to(finished).as_posix() for p in finished.rglob("*") if p.is_file())
+    assert names == [
+        "claims.json",
+        "figures/first.svg",
+        "figures/second.svg",
+        "params.yaml",
+        "report.html",
+        "run.ipynb",
+        "run.json",
+        "tables/texts.parquet",
+    ]
+    assert [p.name for p in finished.parent.iterdir()] == ["cpu"], "no working folder stays"
+    parameters = yaml.safe_load((finished / "params.yaml").read_text())
+    assert parameters["corpus"] == "other"
+    assert parameters["seeds"] == [0, 1, 2]
+    assert parameters["encoder"] == "lstm", "every parameter is there, not only what differs"
+    assert pd.read_parquet(finished / "tables" / "texts.parquet").shape == (2, 2)
+    assert [claim["verdict"] for claim in json.loads((finished / "claims.json").read_text())][2:] == [
+        "not reproduced",
+        "undetermined",
+    ]
+
+
+def test_the_notebook_ran_with_the_values_in_their_declared_types(finished: Path) -> None:
+    cells = json.loads((finished / "run.ipynb").read_text())["cells"]
+    texts = [text for cell in cells for output in cell.get("outputs", ()) for text in output.get("text", ())]
+    assert "<script>alert(2)</script> other:0:0.01:[0, 1, 2]\n" in texts
+
+
+def test_the_record_of_a_run_holds_no_path_of_the_machine(finished: Path) -> None:
+    record = json.loads((finished / "run.json").read_text())
+    assert record["status"] == "done"
+    assert record["header"]["sizes"] == {"train": 1234}
+    assert {"attnlib", "Python", "torch"} <= set(record["versions"])
+    for name in ("run.json", "run.ipynb", "report.html"):
+        assert str(finished.parent.parent.parent) not in (finished / name).read_text()
+
+
+def test_the_kernel_sees_one_thread_no_bars_and_where_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTNLIB_JOBS", "7")
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    seen = execute.environment(tmp_path, "local", 3)
+    assert seen["OMP_NUM_THREADS"] == "1"
+    assert seen["ATTNLIB_PROGRESS"] == "0"
+    assert seen["ATTNLIB_OUT"] == str(tmp_path)
+    assert (seen["ATTNLIB_EXECUTOR"], seen["ATTNLIB_JOBS"]) == ("local", "3")
+    assert execute.environment(tmp_path, "local", 1)["ATTNLIB_EXECUTOR"] == "serial"
+    assert "ATTNLIB_JOBS" not in execute.environment(tmp_path, "dask:tcp://a:1", None)
+
+
+@pytest.mark.parametrize(
+    ("executor", "jobs", "count", "shared"),
+    [
+        ("serial", None, 5, (1, None)),
+        ("dask:tcp://a:1", None, 5, (1, None)),
+        ("local", 4, 1, (1, 4)),
+        ("local", 4, 2, (2, 2)),
+        ("local", 2, 8, (2, 1)),
+        ("local", 1, 8, (1, 1)),
+        ("local", None, 1, (1, None)),
+    ],
+)
+def test_local_shares_its_processes_among_notebooks(
+    executor: str, jobs: int | None, count: int, shared: tuple[int, int | None]
+) -> None:
+    assert execute.share(executor, jobs, count) == shared
+
+
+def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Path) -> None:
+    (one,) = plan(["90_demo"], "smoke", [("wait", "300")])
+    out, stop, ended = series / "reports", threading.Event(), []
+    runner = threading.Thread(target=lambda: ended.append(execute.run(one, out, "serial", 1, stop=stop)))
+    runner.start()
+    header = out / "90_demo" / f"smoke.part-{os.getpid()}" / "header.json"
+    for _ in range(600):  # the kernel writes its number, then sleeps
+        if header.exists() or not runner.is_alive():
+            break
+        time.sleep(0.1)
+    kernel = json.loads(header.read_text())["process"]
+    assert not gone(kernel)
+    stop.set()
+    runner.join(60)
+    (outcome,) = ended
+    assert outcome.status == "interrupted"
+    assert gone(kernel)
+    assert (outcome.cell, outcome.total) == (6, 15), "the cell with the wait, after the injected one"
+    assert "This run was interrupted in cell 6 of 15" in outcome.report.read_text()
+    assert [p.name for p in outcome.folder.parent.iterdir()] == ["smoke"]
+
+
+def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
+    (one,) = plan(["91_short"], "smoke", [("seed", "5")])
+    old = series / "reports" / "91_short" / "smoke"
+    old.mkdir(parents=True)
+    (old / "stale.txt").write_text("from an earlier run")
+    abandoned = old.with_name("smoke.part-999999999")
+    abandoned.mkdir()
+    outcome = execute.run(one, series / "reports", "serial", 1)
+    assert outcome.status == "done"
+    assert not (old / "stale.txt").exists()
+    assert not abandoned.exists(), "what a killed process left is cleared away"
+    assert "seed 5" in outcome.report.read_text()
+    assert json.loads((old / "claims.json").read_text()) == []
+
+
+class DeadKernelError(RuntimeError):
+    """Named as nbclient's."""
+
+
+def attempts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, errors: list[Any], code_done: int = 0) -> tuple:
+    events: list[dict] = []
+    waiting = list(errors)
+
+    def papermill(job: dict, progress: worker.Progress) -> None:
+        progress.code_done = code_done
+        error = waiting.pop(0)
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(worker, "_papermill", papermill)
+    return worker.run({}, tmp_path, events.append), events, len(errors) - len(waiting)
+
+
+def test_a_kernel_lost_at_the_start_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result, events, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None])
+    assert (result, tries) == ({"status": "done"}, 2)
+    assert "Kernel died" in events[0]["retry"]
+    result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died")] * 3)
+    assert (result["status"], tries) == ("failed", 2)
+    assert "memory" in result["error"]
+
+
+def test_other_failures_are_not_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None], code_done=1)
+    assert (result["status"], tries) == ("failed", 1), "work was done already"
+    result, _, tries = attempts(monkeypatch, tmp_path, [ValueError("in the notebook"), None])
+    assert (result["error"], tries) == ("ValueError: in the notebook", 1)
+
+
+def test_a_process_that_dies_without_a_word_is_a_failed_run(series: Path, write_notebook: Any) -> None:
+    kill = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+    write_notebook(series / "notebooks" / "94_dies.ipynb", [("code", "print('before')", []), ("code", kill, [])])
+    (one,) = plan(["94_dies"], "smoke", [])
+    outcome = execute.run(one, series / "reports", "serial", 1)
+    assert outcome.status == "failed"
+    assert "ended with code -9" in outcome.error
+    report = outcome.report.read_text()
+    assert "before" in report, "what was done is shown"
+    assert "This run failed in cell 2 of 2" in report

@@ -1,0 +1,250 @@
+"""The report as a page: complete, escaped, alone; and how it looks in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attnlib import render
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+
+
+def external(text: str) -> list[str]:
+    """Every address that a page would load or point to outside itself."""
+    page = BeautifulSoup(text, "html.parser")
+    found = [
+        f"{tag.name} {name}={value}"
+        for tag in page.find_all(True)
+        for name, value in tag.attrs.items()
+        if name != "content" and ADDRESS.match(value if isinstance(value, str) else " ".join(value))
+    ]
+    styles = [style.get_text() for style in page.find_all("style")]
+    styles += [str(tag["style"]) for tag in page.find_all(style=True)]
+    for style in styles:
+        found += re.findall(r"@import[^;]*|url\(\s*['\"]?(?!#|data:)[^)]*\)", style)
+    found += [str(tag) for tag in page.find_all(["iframe", "object", "embed", "base"])]
+    found += [str(tag) for tag in page.find_all("link") if not tag.get("href", "").startswith("data:")]
+    found += [str(tag) for tag in page.find_all("script") if tag.get("src")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def text(finished: Path) -> str:
+    return (finished / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> BeautifulSoup:
+    return BeautifulSoup(text, "html.parser")
+
+
+def test_the_finder_of_external_addresses_finds_them() -> None:
+    loads = [
+        '<img src="https://a.b/c.png">',
+        "<link rel=stylesheet href='//a.b/c.css'>",
+        '<script src="x.js"></script>',
+        "<style>@import 'a.css';</style>",
+        '<p style="background:url(http://a.b/c)">',
+        '<svg><use xlink:href="https://a.b/c#d"></use></svg>',
+        '<a href="https://a.b">a</a>',
+        "<iframe></iframe>",
+    ]
+    for one in loads:
+        assert external(one), one
+    assert external('<a href="#x">https://a.b</a><img src="data:image/png;base64,//8=">') == []
+
+
+def test_nothing_comes_from_outside(text: str, finished: Path) -> None:
+    assert external(text) == []
+    assert external(render.index(finished.parent.parent)) == []
+    assert "spy" in text, "the image's words stay, its address goes"
+
+
+def test_texts_are_shown_as_texts(page: BeautifulSoup) -> None:
+    main = page.find("main")
+    assert main.find("script") is None
+    for shown in ("<script>alert(1)</script>", "<script>alert(2)</script> other", "<i>warned</i>"):
+        assert shown in main.get_text()
+    assert "<script>alert(4)</script>" in main.get_text(), "markdown of an output is not trusted"
+    assert "What <b>people</b> wrote" in [caption.get_text() for caption in main.find_all("figcaption")]
+    assert "<u>claim</u> 0" in main.get_text()
+
+
+def test_only_the_script_of_the_page_may_run(page: BeautifulSoup) -> None:
+    import base64
+    import hashlib
+
+    policy = page.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    (script,) = page.find_all("script")
+    digest = base64.b64encode(hashlib.sha256(script.get_text().encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'")
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_the_header_says_what_was_run(page: BeautifulSoup, finished: Path) -> None:
+    facts = {div.dt.get_text(): div.dd.get_text() for div in page.select(".facts > div")}
+    assert facts["Corpus"] == "other"
+    assert facts["Sizes"] == "train 1,234"
+    assert facts["Seeds"] == "0, 1, 2"
+    assert facts["Device"] == "cpu"
+    assert facts["Profile"] == "cpu"
+    assert facts["Versions"].startswith("attnlib ")
+    assert "torch " in facts["Versions"]
+    assert {"Duration", "Date"} <= set(facts)
+    changed = [row.th.get_text() for row in page.select(".parameters tr.changed")]
+    assert changed == ["corpus", "rate", "seeds"]
+    assert page.title.get_text() == "A demo of everything · cpu"
+    assert page.select_one(".verdicts").get_text(" ", strip=True).split() == (
+        "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined".split()
+    )
+
+
+def test_contents_lead_to_sections(page: BeautifulSoup) -> None:
+    links = [link["href"] for link in page.select(".toc a")]
+    assert links == ["#tables", "#figures", "#figures-2"]
+    assert all(page.find(id=link[1:]) for link in links)
+
+
+def test_ids_are_unique(page: BeautifulSoup) -> None:
+    ids = [tag["id"] for tag in page.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+
+
+def test_maths_is_mathml(page: BeautifulSoup) -> None:
+    assert len(page.find_all("math")) == 2
+    assert page.select_one("math[display=block] munderover") is not None
+
+
+def test_code_is_there_but_hidden_and_some_cells_are_left_out(page: BeautifulSoup) -> None:
+    code = [cell.get_text() for cell in page.select(".input")]
+    assert any("derived = " in source for source in code)
+    assert not any("Parameters" in source and "other" in source for source in code), "injected by papermill"
+    assert "left out" not in page.get_text()
+    assert page.find(id="show-code") is not None
+    style = page.find("style").get_text()
+    assert ".input { display: none; }" in style
+    assert "body:has(#show-code:checked) .input { display: block; }" in style
+
+
+def test_widgets_without_a_static_twin_do_not_appear(page: BeautifulSoup) -> None:
+    shown = [node.get_text() for node in page.select("main .output, main pre.text")]
+    assert any("kept" in text for text in shown)
+    assert not any("Slider(dead)" in text for text in shown)
+
+
+def test_a_failed_run_says_so(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "90_demo" / "cpu"
+    shutil.copytree(finished, folder)
+    run = json.loads((folder / "run.json").read_text())
+    run |= {"status": "failed", "cell": 3, "total": 9, "error": "ValueError: <b>no</b>"}
+    (folder / "run.json").write_text(json.dumps(run))
+    alert = BeautifulSoup(render.report(folder), "html.parser").find(role="alert")
+    assert "This run failed in cell 3 of 9." in alert.get_text(" ", strip=True)
+    assert "ValueError: <b>no</b>" in alert.get_text()
+
+
+def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) -> None:
+    for name in ("cpu", "paper.part-12"):
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+    listed = BeautifulSoup(render.index(tmp_path), "html.parser").select(".runs > li")
+    (card,) = listed
+    assert card.a["href"] == "90_demo/cpu/report.html"
+    assert card.a.get_text() == "A demo of everything"
+    said = " ".join(card.get_text(" ", strip=True).split())
+    assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
+    assert re.search(r"90_demo · cpu .* UTC · took .* · \d+ kB", said)
+
+
+@pytest.mark.parametrize(
+    ("tag", "kept"),
+    [
+        ('<img src="https://a.b/c" alt="x">', '<img alt="x">'),
+        ("<img src='//a.b/c' alt=x>", "<img alt=x>"),
+        ("<img src=http://a.b/c alt=x>", "<img alt=x>"),
+        ('<a href="#here">https://a.b</a>', '<a href="#here">https://a.b</a>'),
+        ('<svg xmlns="http://www.w3.org/2000/svg" width="3">', '<svg width="3">'),
+        ('<img src="data:image/png;base64,//8=">', '<img src="data:image/png;base64,//8=">'),
+        ('text src="https://a.b" text', 'text src="https://a.b" text'),
+    ],
+)
+def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
+    assert render.offline(tag) == kept
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599.6, "1 h 0 min"), (7800, "2 h 10 min")],
+)
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert render.duration(seconds) == text
+
+
+def browse(page: str, folder: Path, width: int, *flags: str) -> str:
+    file = folder / f"page-{width}.html"
+    file.write_text(page, encoding="utf-8")
+    quiet = "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    quiet += " disable-component-update disable-sync hide-scrollbars"
+    command = [CHROMIUM, *(f"--{flag}" for flag in quiet.split()), f"--user-data-dir={folder / 'profile'}"]
+    command += [f"--window-size={width},844", *flags, file.as_uri()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return ended.stdout
+
+
+MEASURE = """<script>
+addEventListener("load", function () {
+  var root = document.documentElement, loaded = performance.getEntriesByType("resource").map(function (entry) {
+    return entry.name; }).filter(function (name) { return name.slice(0, 5) !== "data:"; });
+  var shown = function (query) { return getComputedStyle(document.querySelector(query)).display !== "none"; };
+  var seen = { width: root.clientWidth, needed: root.scrollWidth, loaded: loaded, code: shown(".input"),
+    contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor };
+  document.getElementById("show-code").click();
+  seen.clicked = shown(".input");
+  document.getElementById("theme").click();
+  seen.theme = root.dataset.theme;
+  parent.document.body.textContent = JSON.stringify(seen);
+});
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None:
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')  # it would forbid our measuring too
+    flags = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    inner = html.escape(policy.sub("", text).replace("</body>", MEASURE))
+    frame = f'<!DOCTYPE html><iframe width="{width}" height="844" style="border:0" srcdoc="{inner}"></iframe>'
+    measured = browse(frame, tmp_path, 1400, "--dump-dom", *flags)  # a window itself is never narrower than 500
+    seen = json.loads(html.unescape(re.search(r"<body[^>]*>(.*)</body>", measured, re.DOTALL)[1]))
+    assert seen["width"] == width
+    assert seen["needed"] <= width, "nothing sticks out sideways"
+    assert seen["loaded"] == []
+    assert (seen["code"], seen["clicked"]) == (False, True)
+    assert seen["contents"] == (width > 1000), "a column on a desk, folded away on a phone"
+    assert seen["paper"] == ("rgb(20, 24, 30)" if dark else "rgb(255, 255, 255)")
+    assert seen["theme"] == ("light" if dark else "dark"), "the button turns it round"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+def test_a_screenshot_and_a_print_are_not_blank(text: str, tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    browse(text, tmp_path, 1280, f"--screenshot={tmp_path / 'page.png'}")
+    picture = imread(tmp_path / "page.png")[..., :3].mean(-1)
+    assert picture.shape == (844, 1280)
+    ink = picture < 0.5
+    assert 0.002 < ink.mean() < 0.4
+    assert ink[:, :330].any(), "the contents"
+    assert ink[:, 330:].any(), "the text"
+    browse(text, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    data = (tmp_path / "page.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    assert len(data) > 20_000

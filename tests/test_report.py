@@ -1,0 +1,240 @@
+"""What a notebook leaves behind: saved, shown, escaped."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
+
+from attnlib import report
+from attnlib.errors import ConfigError
+
+CLAIM = {
+    "id": "a",
+    "paper": "P & Q",
+    "claim": "<i>more</i> is more",
+    "where": "Table 2",
+    "setting": "planted",
+    "effect": np.float64(0.25),
+    "low": 0.1,
+    "high": 0.4,
+    "n": np.int64(12000),
+    "verdict": "reproduced",
+}
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[BeautifulSoup]:
+    """What was displayed."""
+    pages: list[BeautifulSoup] = []
+    monkeypatch.setattr(report, "_show", lambda html, text: pages.append(BeautifulSoup(html, "html.parser")))
+    return pages
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> report.Output:
+    return report.Output(tmp_path, batch=True)
+
+
+def rows(page: BeautifulSoup) -> list[list[str]]:
+    return [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in page.find_all("tr")]
+
+
+def test_a_table_is_saved_and_shown_escaped(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "text": ["<script>alert(1)</script>", None],
+            "mean_value": [0.123456, float("nan")],
+            "tiny": [1e-9, 0.0],
+            "n": [12345, 2],
+            "flipped": [True, False],
+        }
+    )
+    output.table(frame, "flips", caption="A & <b>")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "tables" / "flips.parquet"), frame)
+    (page,) = shown
+    assert page.find("script") is None
+    assert page.figcaption.get_text() == "A & <b>"
+    assert rows(page) == [
+        ["text", "mean value", "tiny", "n", "flipped"],
+        ["<script>alert(1)</script>", "0.123", "1.0e-09", "12,345", "yes"],
+        ["–", "–", "0.000", "2", "no"],
+    ]
+
+
+def test_the_download_holds_the_whole_table(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    frame = pd.DataFrame({"x": range(120)})
+    output.table(frame, "long", rows=50)
+    (page,) = shown
+    assert len(rows(page)) == 51
+    assert "50 of 120 rows" in page.get_text()
+    link = page.find("a")
+    assert link["download"] == "long.csv"
+    data = base64.b64decode(link["href"].partition("base64,")[2])
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(data)), frame)
+
+
+def test_a_large_table_is_named_instead_of_carried(
+    output: report.Output, shown: list[BeautifulSoup], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "EMBEDDED", 10)
+    output.table(pd.DataFrame({"x": range(20)}), "large")
+    assert shown[0].find("a") is None
+    assert "tables/large.parquet" in shown[0].get_text()
+
+
+def test_an_index_with_a_name_and_columns_of_two_levels_are_kept(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({("f1", "mean"): [0.5], ("f1", "n"): [3]}, index=pd.Index(["lstm"], name="encoder"))
+    output.table(frame, "two")
+    assert rows(shown[0]) == [["encoder", "f1 · mean", "f1 · n"], ["lstm", "0.500", "3"]]
+    assert list(pd.read_parquet(tmp_path / "tables" / "two.parquet").columns) == ["f1 · mean", "f1 · n"]
+
+
+def test_a_column_of_mixed_types_is_refused(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="one type"):
+        output.table(pd.DataFrame({"x": [1, {"a": 2}]}), "mixed")
+    assert list((tmp_path / "tables").iterdir()) == []
+
+
+def draw() -> Figure:
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1])
+    return figure
+
+
+def test_a_figure_is_saved_and_shown_with_words(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    output.figure(draw(), "rise", caption="It <rises>", alt='A line "up"')
+    output.figure(draw(), "again")
+    assert (tmp_path / "figures" / "rise.svg").read_text().startswith("<?xml")
+    first, second = shown
+    assert first.svg["aria-label"] == 'A line "up"'
+    assert first.svg["role"] == "img"
+    assert first.figcaption.get_text() == "It <rises>"
+    ids = [[tag["id"] for tag in page.find_all(id=True)] for page in shown]
+    assert ids[0]
+    assert not set(ids[0]) & set(ids[1]), "two figures of a page share no id"
+    used = {tag["href"] for tag in first.find_all("use")}
+    assert used
+    assert used <= {f"#{i}" for i in ids[0]}
+    assert "http" not in str(second)
+
+
+def test_the_same_figure_gives_the_same_file(shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        report.Output(tmp_path / folder).figure(draw(), "rise")
+    files = [(tmp_path / folder / "figures" / "rise.svg").read_bytes() for folder in ("a", "b")]
+    assert files[0] == files[1]
+
+
+def test_claims_are_written_as_plain_json_and_shown(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    nothing = {
+        "id": "b",
+        "effect": float("nan"),
+        "low": float("nan"),
+        "high": float("nan"),
+        "verdict": "undetermined",
+    }
+    output.claims([CLAIM, {**CLAIM, **nothing}])
+    first, second = json.loads((tmp_path / "claims.json").read_text())
+    assert first == {**CLAIM, "effect": 0.25, "n": 12000}
+    assert second["effect"] is None
+    (page,) = shown
+    assert page.find("i") is None
+    assert rows(page)[1] == [
+        "✓ reproduced",
+        "<i>more</i> is more",
+        "P & Q, Table 2",
+        "planted",
+        "0.250",
+        "0.100 to 0.400",
+        "12,000",
+    ]
+    assert rows(page)[2][0] == "? undetermined"
+    assert rows(page)[2][4:6] == ["–", "–"]
+
+
+def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    from attnlib.claims import Claim
+
+    output.claims([Claim("a", "P", "c", "T1", "how", "s", 0.1, 0.0, 0.2, 3, "reproduced")])
+    assert json.loads((tmp_path / "claims.json").read_text())[0]["test"] == "how"
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ([{k: v for k, v in CLAIM.items() if k != "low"}], "lacks low"),
+        ([{**CLAIM, "verdict": "reproducd"}], "Did you mean 'reproduced'?"),
+        ([CLAIM, CLAIM], "share an id: a"),
+    ],
+)
+def test_a_wrong_claim_is_refused(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path, claims: list[dict[str, Any]], said: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        output.claims(claims)
+    assert said in str(error.value)
+    assert not (tmp_path / "claims.json").exists()
+
+
+def test_the_header_grows(output: report.Output, tmp_path: Path) -> None:
+    @dataclass
+    class Thing:
+        def __str__(self) -> str:
+            return "a thing"
+
+    output.header(corpus="imdb", seeds=range(2))
+    output.header(device=Thing(), loss=np.float32(0.5))
+    found = json.loads((tmp_path / "header.json").read_text())
+    assert found == {"corpus": "imdb", "seeds": [0, 1], "device": "a thing", "loss": 0.5}
+
+
+def test_a_name_is_used_once_in_a_batch_and_again_by_hand(shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1]})
+    for batch in (True, False):
+        output = report.Output(tmp_path, batch=batch)
+        output.table(frame, "one")
+        if batch:
+            with pytest.raises(ConfigError, match=r"tables/one\.parquet was written already"):
+                output.table(frame, "one")
+        else:
+            output.table(frame, "one")
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "", "a b", ".hidden"])
+def test_a_name_is_no_path(output: report.Output, name: str) -> None:
+    with pytest.raises(ConfigError, match="letters, digits"):
+        output.table(pd.DataFrame({"x": [1]}), name)
+
+
+def test_where_a_run_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNLIB_OUT", str(tmp_path / "run"))
+    assert report.output("00_x").folder == tmp_path / "run"
+    monkeypatch.delenv("ATTNLIB_OUT")
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
+    assert report.output("00_x").folder == tmp_path / "reports" / "00_x" / "interactive"
+    assert report.output().folder.name.startswith("attnlib-")
+    monkeypatch.setenv("JPY_SESSION_NAME", "/somewhere/01_y.ipynb")
+    assert report.output().folder == tmp_path / "reports" / "01_y" / "interactive"
