@@ -16,7 +16,7 @@ TEXT = (
 ).split()
 LABEL = (
     "label class sentiment category target stars rating polarity topic intent liked labels emotion spam star "
-    "sentiments y gold_label answer output"
+    "sentiments score y gold_label answer output"
 ).split()
 QUERY = "query question hypothesis sentence2".split()
 RATIONALE = "rationale rationales evidence highlights".split()
@@ -36,7 +36,8 @@ def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | 
 
     asked  role -> column name, `auto` to detect, None for none. Detection: a column called exactly like a role
            (`text`, `label`), then one called like a usual name for it (`review`, `stars`), then one whose name
-           contains such a name (`review_text`); then, for text and label, the only column that looks like it.
+           ends with or contains such a name (`review_text`); of several, the only one that looks like it (many
+           words; few values). Then, for text and label, the only column of the table that looks like it.
     """
     found = {role: name for role, name in asked.items() if name != AUTO}
     for role, name in found.items():
@@ -52,7 +53,7 @@ def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | 
             found[role] = next((c for n in names for c in free if _plain(c) == n and _fits(table, role, c)), None)
             if found[role] is not None:
                 free.remove(found[role])
-    return found
+    return {role: found[role] for role in asked}
 
 
 def _plain(name: str) -> str:
@@ -65,12 +66,14 @@ def _named(table: Table, role: str, names: Sequence[str], free: Sequence[str]) -
     fitting = [c for c in free if _fits(table, role, c)]
     exact = [c for c in fitting if _plain(c) == names[0]]
     usual = [c for c in fitting if _plain(c) in names]
+    ending = [c for c in fitting if _plain(c).rsplit("_", 1)[-1] in names]
     partly = [c for c in fitting if set(_plain(c).split("_")) & set(names)]
-    for candidates in (exact, usual, partly):
-        if len(candidates) == 1:
-            return candidates[0]
-        if len(candidates) > 1:
-            raise _ambiguous(table, role, candidates)
+    for candidates in (exact, usual, ending, partly):
+        likely = [c for c in candidates if _like(table, role, c)]
+        if len(candidates) == 1 or len(likely) == 1:
+            return (likely or candidates)[0]
+        if candidates:
+            raise _ambiguous(table, role, likely or candidates)
     return None
 
 
@@ -88,12 +91,14 @@ def _fits(table: Table, role: str, column: str) -> bool:
     return bool(cells)
 
 
+def _like(table: Table, role: str, column: str) -> bool:
+    """Whether the cells look like the role: many words and varied, or few values."""
+    cells = table.columns[column]
+    return _many_words(cells) if role == "text" else _few_values(cells)
+
+
 def _looks_like(table: Table, role: str, free: Sequence[str]) -> str:
-    if role == "text":
-        texts = [c for c in free if _fits(table, "text", c) and _many_words(table.columns[c])]
-        candidates = texts
-    else:
-        candidates = [c for c in free if _fits(table, "label", c) and _few_values(table.columns[c])]
+    candidates = [c for c in free if _fits(table, role, c) and _like(table, role, c)]
     if len(candidates) == 1:
         return candidates[0]
     raise _ambiguous(table, role, candidates)

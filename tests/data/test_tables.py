@@ -47,6 +47,26 @@ SHAPES = {
         ["review_id", "user", "Review Text", "Rating", "helpful", "title"],
         lambda i, t, y: [i, f"user{i % 7}", t, y, i % 3, f"Title {i}"],
     ),
+    "airline tweets": (
+        [
+            "tweet_id",
+            "airline_sentiment",
+            "airline_sentiment_confidence",
+            "airline",
+            "name",
+            "text",
+            "tweet_created",
+        ],
+        lambda i, t, y: [7 * i, y, 1 / (i + 1), "ab"[i % 2], f"n{i % 5}", t, f"2015-02-24 11:{i:02d} -0800"],
+    ),
+    "food reviews": (
+        ["Id", "ProductId", "HelpfulnessNumerator", "HelpfulnessDenominator", "Score", "Time", "Summary", "Text"],
+        lambda i, t, y: [i, f"B{i}", i % 2, i % 3, y, 1300000000 + i, f"so so {i}", t],
+    ),
+    "scored review with a date": (
+        ["review_date", "review_body", "sentiment", "score"],
+        lambda i, t, y: [f"2020-01-{i % 28 + 1:02d}", t, y, 1 / (i + 2)],
+    ),
     "no header": (None, lambda i, t, y: [y, t]),
     "booleans": (["text", "is spam"], lambda i, t, y: [t, bool(y)]),
 }
