@@ -1,7 +1,7 @@
 """The slow definitions: one text, one variant, one forward pass at a time, in plain Python.
 
-Written to be obviously right, and without a line of the engine: erased texts are built from lists, every answer is a
-forward pass of the model on a batch of one. Only the conventions are shared: equal scores keep the order of the
+Written to be obviously right, and without a line of the engine: erased texts are built from lists, every answer is
+a forward pass of the model on a batch of one. Only the conventions are shared: equal scores keep the order of the
 text, and where nothing is left the context is the zero vector.
 """
 
@@ -28,9 +28,14 @@ def logits(fitted, batch: Batch) -> torch.Tensor:
         return fitted.model(batch).logits[0].double()
 
 
+def traced(fitted, example):
+    with torch.no_grad():
+        return fitted.model(single(fitted, example))
+
+
 def nothing_left(fitted, example) -> torch.Tensor:
     with torch.no_grad():
-        trace = fitted.model(single(fitted, example))
+        trace = traced(fitted, example)
         return trace.decode(torch.zeros_like(trace.context))[0].double()
 
 
@@ -75,10 +80,12 @@ def without(fitted, example, removed: set[int], operator: str) -> torch.Tensor:
     return logits(fitted, erased)
 
 
-def reweighed(fitted, example, removed: set[int], reproject: bool = False) -> torch.Tensor:
-    """Logits with the attention weights at `removed` (indices into units) zeroed and the rest renormalised."""
+def reweighed(trace, removed: set[int], reproject: bool = False) -> torch.Tensor:
+    """Logits with the attention weights at `removed` (indices into units) zeroed and the rest renormalised.
+
+    trace: that of a batch of one.
+    """
     with torch.no_grad():
-        trace = fitted.model(single(fitted, example))
         units = trace.mask[0].nonzero().squeeze(1).tolist()
         gone = [units[i] for i in removed]
         if reproject:
@@ -104,9 +111,10 @@ def curve(fitted, example, scores, level: str, operator: str = "pad", reproject:
     ranked = order(scores)
     out = [logits(fitted, single(fitted, example))]
     where = None if level == "attention" else content(fitted, example)
+    trace = traced(fitted, example)
     for k in range(1, len(ranked) + 1):
         if level == "attention":
-            out.append(reweighed(fitted, example, set(ranked[:k]), reproject))
+            out.append(reweighed(trace, set(ranked[:k]), reproject))
         else:
             out.append(without(fitted, example, {where[i] for i in ranked[:k]}, operator))
     return torch.stack(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import torch
@@ -47,7 +48,7 @@ FLAT = [name for name in KINDS if not name.startswith("han")]
 
 @cache
 def corpus(task: str = "classification"):
-    options = {"task": task} if task == "qa" else {"classes": 3}
+    options = {"task": task} if task == "qa" else {"classes": 3, "shortest": 8, "longest": 13}
     return load_corpus("planted", n_train=60, n_dev=20, n_test=20, seed=3, **options)
 
 
@@ -79,4 +80,8 @@ def spread(found) -> None:
 
 
 def texts(found, n: int = 6):
-    return corpus("qa" if found.query else "classification").test[:n]
+    """Texts for a model; for a hierarchical one, of three sentences each."""
+    chosen = corpus("qa" if found.query else "classification").test[:n]
+    if found.model_config.hierarchical:
+        return tuple(replace(text, sentences=(0, 3, 6)) for text in chosen)
+    return chosen
