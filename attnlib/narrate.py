@@ -19,6 +19,8 @@ def say(*sentences: str) -> Html:
 
 def points(gap: Difference) -> str:
     """A difference of two shares: `9.0 points (95% interval 2.0 to 17.0; n = 400), above zero`."""
+    if gap.low != gap.low:
+        return f"{100 * gap.estimate:.1f} points (n = {gap.n:,}, too few for an interval)"
     where = "above zero" if gap.low > 0 else "below zero" if gap.high < 0 else "which covers zero"
     between = f"{100 * gap.low:.1f} to {100 * gap.high:.1f}"
     return f"{100 * gap.estimate:.1f} points (95% interval {between}, {where}; n = {gap.n:,})"
