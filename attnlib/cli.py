@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +191,8 @@ def list_(kind: str) -> None:
 
     KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks or profiles.
     """
+    from attnlib.listing import LISTS
+
     if kind not in LISTS:
         raise UnknownName(unknown("list", kind, LISTS))
     rows = LISTS[kind]()
@@ -203,75 +204,6 @@ def list_(kind: str) -> None:
         click.echo(f"{name:<{width}}  {first}".rstrip())
         for line in rest:
             click.echo(f"{'':<{width}}  {line}".rstrip())
-
-
-Rows = list[tuple[str, str]]
-
-
-def _corpora() -> Rows:
-    from attnlib.data import corpora
-
-    return [(n, f"{c.summary}\nsource: {c.source}\ncite: {c.citation}") for n, c in sorted(corpora.items())]
-
-
-def _importances() -> Rows:
-    from attnlib.importance import METHODS
-
-    return [(name, _first_line(method)) for name, method in METHODS.items()]
-
-
-def _notebooks() -> Rows:
-    from attnlib.notebooks import names, profiles, read
-
-    rows = []
-    for name in names():
-        notebook = read(name)
-        lines = [f"{notebook.title}  [{', '.join(profiles(name))}]"]
-        for p in notebook.parameters.values():
-            comment = f"  # {p.comment}" if p.comment else ""
-            lines.append(f"  {p.name}: {p.annotation} = {p.default!r}{comment}")
-        rows.append((name, "\n".join(lines)))
-    return rows
-
-
-def _profiles() -> Rows:
-    from attnlib.notebooks import PROFILES, names, profiles
-
-    having = {name: list(profiles(name)) for name in names()}
-    known = dict(PROFILES)
-    known.update({p: "" for found in having.values() for p in found if p not in known})
-    rows = []
-    for profile, text in known.items():
-        owners = ", ".join(name for name, found in having.items() if profile in found)
-        rows.append((profile, "\n".join(part for part in (text, f"notebooks: {owners or 'none'}") if part)))
-    return rows
-
-
-def _parts(constant: str) -> Callable[[], Rows]:
-    def rows() -> Rows:
-        from attnlib import config
-
-        return [(name, "") for name in getattr(config, constant)]
-
-    return rows
-
-
-def _first_line(item: object) -> str:
-    text = getattr(item, "summary", None) or item.__doc__ or ""
-    return text.strip().split("\n")[0]
-
-
-LISTS: dict[str, Callable[[], Rows]] = {
-    "corpora": _corpora,
-    "encoders": _parts("ENCODERS"),
-    "attentions": _parts("ATTENTIONS"),
-    "projections": _parts("PROJECTIONS"),
-    "scalings": _parts("SCALINGS"),
-    "regularisers": _parts("REGULARISERS"),
-    "importances": _importances,
-    "notebooks": _notebooks,
-    "profiles": _profiles,
-}
 
 
 def _short(path: Path) -> str:

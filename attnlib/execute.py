@@ -101,12 +101,11 @@ def _supervise(
     log = folder / "log.txt"
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "attnlib.worker", str(folder)],
+            [sys.executable, "-P", "-m", "attnlib.worker", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             env=env,
-            cwd=plan.notebook.path.parent,
             start_new_session=True,  # Ctrl-C in the terminal reaches us alone; we tell the worker
         )
     assert process.stdin

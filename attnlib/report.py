@@ -157,7 +157,7 @@ def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows:
     note = f'<p class="note">{len(shown):,} of {len(frame):,} rows are shown.</p>' if hidden else ""
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return (
-        f'<figure class="table">{title}<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
     )
 
@@ -207,7 +207,7 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
     head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in names)
     head += "".join(f'<th scope="col"{_NUMBER}>{name}</th>' for name in ("effect", "interval", "n"))
     return (
-        f'<figure class="claims"><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f'<figure class="claims"><div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div></figure>"
     )
 

@@ -113,8 +113,7 @@ def _papermill(job: dict[str, Any], progress: Progress) -> None:
         parameters=job["parameters"],
         engine_name="attnlib",
         kernel_name="python3",
-        progress_bar=False,
-        cwd=str(Path(job["notebook"]).parent),
+        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means the file beside the user
     )
 
 

@@ -134,6 +134,19 @@ def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
     assert json.loads((old / "claims.json").read_text()) == []
 
 
+def test_a_relative_path_means_the_file_beside_the_user(
+    series: Path, write_notebook: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [("code", "file: str = ''", ["parameters"]), ("code", "print(open(file).read())", [])]
+    write_notebook(series / "notebooks" / "95_reads.ipynb", cells)
+    (series / "elsewhere").mkdir()
+    (series / "elsewhere" / "mine.csv").write_text("what I wrote")
+    monkeypatch.chdir(series / "elsewhere")
+    (one,) = plan(["95_reads"], "smoke", [("file", "mine.csv")])
+    outcome = execute.run(one, series / "reports", "serial", 1)
+    assert "what I wrote" in outcome.report.read_text()
+
+
 class DeadKernelError(RuntimeError):
     """Named as nbclient's."""
 
