@@ -8,16 +8,42 @@ every seed, so a bootstrap draws both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
 from attnlib.claims import Claim, Direction, judge
-from attnlib.errors import DataError
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.errors import ConfigError, DataError
 from attnlib.reference import beside
 
+if TYPE_CHECKING:
+    from attnlib.data.types import Example
+
 RESAMPLES = 1000
+
+CPU_DATA = DataConfig(corpus="rotten_tomatoes")
+"""The data of every study's cpu profile: film reviews of one sentence, 6,826 / 852 / 852 texts."""
+CPU_MODEL = ModelConfig(vectors="glove", hidden_size=128)
+"""The model they start from; `CPU_MODEL.replace(encoder="mlp", scaling="lin")` makes a point of a grid."""
+CPU_TRAIN = TrainConfig(epochs=5, patience=2, monitor="loss", amsgrad=True, train_embeddings=False)
+"""How they train: Adam with amsgrad, rate 1e-3, batches of 32, the epoch with the lowest dev loss. Word vectors
+stay as GloVe has them: two thirds of the words occur at most twice here, too rarely to learn one."""
+CPU_SEEDS = (0, 1, 2)
+CPU_TEXTS = 400
+"""How many test texts costly measures look at: `sampled(corpus.test, CPU_TEXTS)`."""
+
+
+def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:
+    """`n` of the texts drawn without replacement, in their own order (None: all): splits may be sorted by class."""
+    if n is not None and n < 1:
+        raise ConfigError(f"A sample needs at least one text; got n = {n}. None takes them all.")
+    if n is None or n >= len(examples):
+        return list(examples)
+    chosen = np.random.default_rng(seed).choice(len(examples), n, replace=False)
+    return [examples[i] for i in np.sort(chosen)]
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:

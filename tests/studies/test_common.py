@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.errors import DataError
-from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise
+from attnlib.data.types import Example
+from attnlib.errors import ConfigError, DataError
+from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, sampled, summarise
 
 
 @pytest.fixture
@@ -91,3 +92,15 @@ def test_relative_to_the_base() -> None:
 def test_missing_intervals_are_not_invented() -> None:
     table = pd.DataFrame({"value": [0.5, np.nan], "low": [np.nan] * 2, "high": [np.nan] * 2})
     assert interval_text(table).tolist() == ["0.50", "–"]
+
+
+def test_a_sample_is_drawn_evenly_in_order_and_is_repeatable():
+    texts = [Example((str(i),), int(i >= 50), id=str(i)) for i in range(100)]
+    some = sampled(texts, 40)
+    places = [int(e.id) for e in some]
+    assert len(set(places)) == 40 and places == sorted(places) and some == sampled(texts, 40)
+    assert {e.label for e in some} == {0, 1}
+    assert sampled(texts, 40, seed=1) != some
+    assert sampled(texts, None) == sampled(texts, 1000) == texts
+    with pytest.raises(ConfigError, match="at least one text; got n = 0"):
+        sampled(texts, 0)
