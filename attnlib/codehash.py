@@ -5,7 +5,7 @@ of the whole package throws everything away when a plot changes its colour. So t
 function that makes the result:
 
 - in the function's own module, the function and every name it uses there (a study's figures do not matter to its
-  measures), with what is registered on such a name by a decorator;
+  measures), with what importing the module registers or runs;
 - of every other module it imports, the whole module, and what that imports in turn;
 - comments, doc-strings, formatting and type-checking imports never count.
 
@@ -57,7 +57,7 @@ def code_of(task: str) -> dict[str, str]:
     source = _parse(module)
     if source is None:
         raise ConfigError(f"Task {task!r}: there is no module {module!r} whose source can be read.")
-    statements = _reachable(source, name, task)
+    statements = _reachable(source, module, name)
     parts = {f"{module}:{name}": _digest(statements)}
     queue = list(_imports(statements, module))
     while queue:
@@ -79,7 +79,7 @@ def code_hash(task: str) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _reachable(tree: ast.Module, name: str, task: str) -> list[ast.stmt]:
+def _reachable(tree: ast.Module, module: str, name: str) -> list[ast.stmt]:
     """The top-level statements that the function `name` uses, directly or not, in the order of the file."""
     bound: dict[str, list[int]] = {}
     for i, statement in enumerate(tree.body):
@@ -87,21 +87,18 @@ def _reachable(tree: ast.Module, name: str, task: str) -> list[ast.stmt]:
             bound.setdefault(target, []).append(i)
     if name not in bound:
         functions = [s.name for s in tree.body if isinstance(s, ast.FunctionDef)]
-        raise ConfigError(unknown(f"function in task {task!r}:", name, functions))
-    names, kept, queue = set(), set(), [name]
+        raise ConfigError(unknown(f"function of {module}", name, functions))
+    own = set(bound) - _foreign(tree, ("attnlib", module.split(".")[0]))
+    kept = {i for i, statement in enumerate(tree.body) if _acts(statement, own)}
+    names: set[str] = set()
+    queue = [name, *(n for i in kept for n in _uses(tree.body[i]))]
     while queue:
         current = queue.pop()
         if current in names or current not in bound:
             continue
         names.add(current)
-        found = set(bound[current])
-        for i, statement in enumerate(tree.body):  # `@METHODS.register("a")`, `TABLE["a"] = f`, `TABLE.update(...)`
-            if i not in kept and current in _acts_on(statement):
-                found.add(i)
-        kept |= found
-        for i in found:
-            queue.extend(n.id for n in ast.walk(tree.body[i]) if isinstance(n, ast.Name))
-            queue.extend(_binds(tree.body[i]))
+        kept.update(bound[current])
+        queue.extend(n for i in bound[current] for n in _uses(tree.body[i]))
     return [tree.body[i] for i in sorted(kept)]
 
 
@@ -118,17 +115,36 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
                 yield node.id
 
 
-def _acts_on(statement: ast.stmt) -> set[str]:
-    """Names that a statement may change without giving them a value: by decorator, subscript or call."""
+def _uses(statement: ast.stmt) -> Iterator[str]:
+    return (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+
+
+def _acts(statement: ast.stmt, own: set[str]) -> bool:
+    """Whether importing the module does something here that a function may depend on without naming it.
+
+    A decorator of the package's own may register what it decorates; `TABLE["a"] = f`, a call, a loop may fill a
+    table. Plain definitions, assignments to names, imports, doc-strings and foreign decorators do no such thing.
+    """
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        parts = statement.decorator_list
-    elif isinstance(statement, ast.Import | ast.ImportFrom | ast.AnnAssign):
-        parts = []
-    elif isinstance(statement, ast.Assign):
-        parts = [t for t in statement.targets if not isinstance(t, ast.Name)]
-    else:
-        parts = [statement]
-    return {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+        used = {n.id for d in statement.decorator_list for n in ast.walk(d) if isinstance(n, ast.Name)}
+        return bool(used & own)
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return not all(isinstance(t, ast.Name | ast.Tuple) for t in targets)
+    if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
+        return False
+    return not (isinstance(statement, ast.Import | ast.ImportFrom) or _is_text(statement))
+
+
+def _foreign(tree: ast.Module, packages: tuple[str, ...]) -> set[str]:
+    """Names imported from other packages than these, such as `dataclass`."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {a.asname or a.name for a in node.names if a.name.split(".")[0] not in packages}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module.split(".")[0] not in packages:
+            found |= {a.asname or a.name for a in node.names}
+    return found
 
 
 def _imports(statements: list[ast.stmt], module: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ that fails is tried once more and then recorded, while the rest goes on. The sam
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
     from attnlib.data.types import Corpus
     from attnlib.fitted import Fitted
+
+
+EXECUTOR, JOBS = "ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"
+"""Environment variables by which a batch run of notebooks says where their grids are computed."""
 
 
 class GridFailed(AttnlibError):
@@ -109,7 +114,7 @@ def run_grid(
     runs: Iterable[Run],
     *,
     store: Store | str | None = None,
-    executor: Executor | str = "serial",
+    executor: Executor | str | None = None,
     jobs: int | None = None,
     corpora: Mapping[str, Corpus] | Corpora | None = None,
     title: str = "runs",
@@ -118,7 +123,7 @@ def run_grid(
     """Compute what the store does not hold yet.
 
     executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
-              of the caller's, which is left open
+              of the caller's, which is left open. None: what `attnlib run --executor --jobs` said, else serial
     corpora   corpora already loaded, by the name their DataConfig gives
     """
     start = time.monotonic()
@@ -126,8 +131,8 @@ def run_grid(
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
     grid = Scheduler(store, corpora, tuple(dict.fromkeys(runs)))
     if grid.pending:
-        own = isinstance(executor, str)
-        pool = make_executor(executor, jobs=jobs, **options) if own else executor
+        own = executor is None or isinstance(executor, str)
+        pool = _executor(executor, jobs, options) if own else executor
         try:
             grid.work(pool, title)
         except BaseException:
@@ -142,6 +147,13 @@ def run_grid(
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
     return GridResult(store, grid.keys, grid.columns, cached, computed, models, _failures(grid), seconds)
+
+
+def _executor(name: str | None, jobs: int | None, options: Mapping[str, Any]) -> Executor:
+    if name is None:
+        name = os.environ.get(EXECUTOR, "serial")
+        jobs = jobs or (int(os.environ.get(JOBS, 0)) or None if name == "local" else None)
+    return make_executor(name, jobs=jobs, **options)
 
 
 def _failures(grid: Scheduler) -> pd.DataFrame:

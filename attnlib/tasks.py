@@ -138,7 +138,9 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
         models[key] = fitted
         files = _model_files(fitted) | {"frames/history.parquet": to_parquet(fitted.history)}
         more = {"tokens": sum(map(len, corpus.train)) * len(fitted.history), "device": str(fitted.device)}
+        epochs = fitted.history.get("seconds")
         more |= {"notes": list(fitted.notes), "precision": train.precision}
+        more |= {"training_seconds": seconds if epochs is None else float(epochs.sum())}
     else:
         handed = [*needed] if corpus is None else [*needed, corpus]
         files = _frame_files(run, function(*handed, **run.params))

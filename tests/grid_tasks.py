@@ -1,0 +1,88 @@
+"""Tasks for the tests of grids: quick, importable by worker processes, and counted in a log file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pandas as pd
+
+
+def log(line: object) -> None:
+    """Append a line to the log that counts executions; one write, so that processes do not mix."""
+    if path := os.environ.get("GRID_LOG"):
+        with Path(path).open("a") as file:
+            file.write(f"{line}\n")
+
+
+def square(x: int, pause: float = 0.0) -> pd.DataFrame:
+    log(x)
+    time.sleep(pause)
+    return pd.DataFrame({"instance": range(3), "value": [x * x + k / 7 for k in range(3)]})
+
+
+def fails_on_three(x: int) -> pd.DataFrame:
+    log(x)
+    if x == 3:
+        raise ValueError("three is not allowed <here>")
+    return square(x)
+
+
+def fails_once(x: int, folder: str) -> pd.DataFrame:
+    mark = Path(folder) / f"{x}"
+    if not mark.exists():
+        mark.touch()
+        raise RuntimeError("the first time")
+    return square(x)
+
+
+def dies_on_two(x: int) -> pd.DataFrame:
+    if x == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(x)
+
+
+def dies_once(x: int, folder: str) -> pd.DataFrame:
+    mark = Path(folder) / f"{x}"
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return square(x)
+
+
+def several(x: int) -> dict[str, pd.DataFrame]:
+    return {"left": square(x), "right": square(x).assign(value=0.0)}
+
+
+def no_frame(x: int) -> int:
+    return x
+
+
+def interrupted(x: int) -> pd.DataFrame:
+    if x == 2:
+        raise KeyboardInterrupt
+    return square(x)
+
+
+def accuracy(fitted, corpus, split: str = "test") -> pd.DataFrame:
+    log(f"accuracy {fitted.seed}")
+    scores = fitted.evaluate(getattr(corpus, split))
+    return pd.DataFrame({"metric": ["accuracy", "loss"], "value": [scores["accuracy"], scores["loss"]]})
+
+
+def agreement(first, second, corpus) -> pd.DataFrame:
+    same = first.logits(corpus.test).argmax(1) == second.logits(corpus.test).argmax(1)
+    return pd.DataFrame({"value": [float(same.mean())]})
+
+
+def texts(corpus) -> pd.DataFrame:
+    return pd.DataFrame({"texts": [len(corpus.train)], "name": [corpus.name]})
+
+
+def threads() -> pd.DataFrame:
+    import torch
+
+    shown = {name: os.environ.get(name, "unset") for name in ("ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES")}
+    return pd.DataFrame([{"threads": torch.get_num_threads(), "pid": os.getpid(), **shown}])

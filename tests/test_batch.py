@@ -1,0 +1,395 @@
+"""Executors: the same results wherever runs are computed; workers may die, drivers may be killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attnlib.batch import (
+    CONTEXT_MEMORY,
+    DaskExecutor,
+    SerialExecutor,
+    cores,
+    make_executor,
+    measured_memory,
+    plan_slots,
+)
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.errors import AttnlibError, ConfigError, UnknownName
+from attnlib.grid import run_grid
+from attnlib.processes import LocalExecutor, WorkerDied
+from attnlib.runs import Store
+from attnlib.spec import Fit, measure
+
+TESTS = Path(__file__).parent
+GIB = 2**30
+PATIENCE = 180
+"""Seconds that a loaded machine may take; nothing depends on it but the end of a test that hangs."""
+
+
+@pytest.fixture(autouse=True)
+def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(TESTS))
+    monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
+
+
+def executions(tmp_path: Path) -> Counter[str]:
+    path = tmp_path / "log"
+    return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
+
+
+def wait_until(condition, what: str) -> None:
+    for _ in range(PATIENCE * 20):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not happen within {PATIENCE} s")
+
+
+# Worker processes
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[LocalExecutor]:
+    with LocalExecutor([{}, {}]) as pool:
+        yield pool
+
+
+def test_calls_go_to_processes_and_come_back(pool: LocalExecutor) -> None:
+    assert list(pool.map(divmod, [7, 8, 9], [2, 3, 4])) == [(3, 1), (2, 2), (2, 1)]
+    pids = {f.result(PATIENCE) for f in [pool.submit(os.getpid) for _ in range(8)]}
+    assert os.getpid() not in pids
+    assert len(pids) <= 2
+
+
+def test_errors_come_back_as_themselves(pool: LocalExecutor) -> None:
+    with pytest.raises(ZeroDivisionError):
+        pool.submit(divmod, 1, 0).result(PATIENCE)
+    with pytest.raises(TypeError, match="pickle"):
+        pool.submit(threading.Lock).result(PATIENCE)
+
+
+def test_what_a_call_prints_does_not_disturb(pool: LocalExecutor) -> None:
+    assert pool.submit(os.write, 1, b"noise\n").result(PATIENCE) == 6
+    assert pool.submit(print, "noise").result(PATIENCE) is None
+    assert pool.submit(abs, -1).result(PATIENCE) == 1
+
+
+def test_a_dead_worker_fails_its_own_call_alone() -> None:
+    with LocalExecutor([{}, {}]) as pool:
+        doomed = pool.submit(os.kill, 0, signal.SIGKILL)  # its own process group, which is its own session
+        fine = [pool.submit(abs, -k) for k in range(6)]
+        with pytest.raises(WorkerDied, match="killed"):
+            doomed.result(PATIENCE)
+        assert [f.result(PATIENCE) for f in fine] == list(range(6))
+        with pytest.raises(WorkerDied, match="status 3"):
+            pool.submit(os._exit, 3).result(PATIENCE)
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(abs, 1)
+
+
+def test_kill_ends_calls_under_way() -> None:
+    pool = LocalExecutor([{}])
+    pid = pool.submit(os.getpid).result(PATIENCE)
+    busy, waiting = pool.submit(time.sleep, 600), pool.submit(abs, 1)
+    wait_until(busy.running, "the call's start")
+    pool.kill()
+    with pytest.raises(WorkerDied):
+        busy.result(PATIENCE)
+    assert waiting.cancelled()
+    assert gone(pid)
+
+
+def gone(pid: int) -> bool:
+    """Whether the process ends; it has all the patience there is."""
+    for _ in range(PATIENCE * 20):
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_workers_end_with_a_killed_driver() -> None:
+    program = """
+        import os, time
+        from attnlib.processes import LocalExecutor
+        pool = LocalExecutor([{}])
+        print(pool.submit(os.getpid).result(), flush=True)
+        pool.submit(time.sleep, 600)
+        time.sleep(600)
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE) as driver:
+        pid = int(driver.stdout.readline())
+        driver.kill()
+    assert gone(pid)
+
+
+# Names and devices
+
+
+def test_executors_by_name() -> None:
+    assert isinstance(make_executor("serial"), SerialExecutor)
+    with pytest.raises(UnknownName, match="Did you mean 'local'"):
+        make_executor("locla")
+    with pytest.raises(ConfigError, match="jobs must be 1 or more"):
+        make_executor("local", jobs=0)
+    with pytest.raises(ConfigError, match="Use 'local'"):
+        make_executor("serial", jobs=2)
+    with pytest.raises(ConfigError, match="needs the address"):
+        make_executor("dask")
+    with pytest.raises(ConfigError, match="no scheduler file"):
+        make_executor("dask:nowhere.json")
+    with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
+        DaskExecutor("tcp://127.0.0.1:1", timeout=0.5)
+
+
+def test_local_workers_by_cores_with_one_thread_each(tmp_path: Path) -> None:
+    import grid_tasks
+
+    pool = make_executor("local", devices=("cpu",))
+    assert pool.room == cores() + 1
+    pool.shutdown()
+    frame = run_grid(
+        [measure(grid_tasks.threads)], store=tmp_path, executor="local", jobs=1, devices=("cpu",)
+    ).frame()
+    assert frame.loc[0, ["threads", "ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES"]].tolist() == [1, "cpu", ""]
+    assert frame.loc[0, "pid"] != os.getpid()
+
+
+def plan(devices: list[str], **options) -> list[str]:
+    options = {"n_cores": 8, "free": lambda device: 16 * GIB, "visible": "", **options}
+    return [f"{s['ATTNLIB_DEVICE']}@{s.get('CUDA_VISIBLE_DEVICES', '-')}" for s in plan_slots(devices, **options)]
+
+
+def test_gpus_are_shared_as_far_as_runs_fit() -> None:
+    assert plan(["cpu"]) == ["cpu@"] * 8
+    assert plan(["cpu"], jobs=3) == ["cpu@"] * 3
+    need = 4 * GIB - CONTEXT_MEMORY
+    assert plan(["cuda:0"], memory_per_run=need) == ["cuda@0"] * 4
+    assert plan(["cuda:0"], memory_per_run=64 * GIB) == ["cuda@0"]
+    assert plan(["cuda:0"], memory_per_run=need, n_cores=2) == ["cuda@0"] * 2  # a run keeps a core busy
+    assert plan(["cuda:0"], jobs_per_device=3, memory_per_run=64 * GIB) == ["cuda@0"] * 3
+
+
+def test_gpus_take_turns() -> None:
+    need = 8 * GIB - CONTEXT_MEMORY
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need) == ["cuda@0", "cuda@1", "cuda@0", "cuda@1"]
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need, jobs=2) == ["cuda@0", "cuda@1"]
+    free = {"cuda:0": 8 * GIB, "cuda:1": 24 * GIB}.get
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need, free=free) == ["cuda@0", "cuda@1", "cuda@1", "cuda@1"]
+    assert plan(["cuda:0", "cuda:1"], jobs_per_device=1, visible="5,GPU-ab") == ["cuda@5", "cuda@GPU-ab"]
+    with pytest.raises(ConfigError, match="no device 'cuda:2'"):
+        plan(["cuda:2"], visible="0,1")
+    with pytest.raises(ConfigError, match="empty"):
+        plan([])
+    with pytest.raises(ConfigError, match="jobs_per_device"):
+        plan(["cuda:0"], jobs_per_device=0)
+
+
+def test_memory_is_estimated_from_what_was_measured() -> None:
+    assert measured_memory([]) == 2 * GIB
+    assert measured_memory([{"peak_gpu_memory": GIB}, {}, {"peak_gpu_memory": 3 * GIB}]) == int(3.3 * GIB)
+
+
+def test_workers_see_the_device_of_their_slot(tmp_path: Path) -> None:
+    import grid_tasks
+
+    slots = plan_slots(["cuda:0", "cuda:1"], jobs_per_device=1, visible="", n_cores=2)
+    with LocalExecutor(slots) as pool:
+        frames = [pool.submit(grid_tasks.threads) for _ in range(12)]
+        shown = {tuple(f.result(PATIENCE)[["ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES"]].loc[0]) for f in frames}
+    assert shown <= {("cuda", "0"), ("cuda", "1")}
+    assert shown
+
+
+@pytest.mark.gpu
+def test_runs_on_every_gpu_agree_with_the_cpu(tmp_path: Path) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    import grid_tasks
+
+    fits = [small_fit(seed) for seed in range(4)]
+    runs = [measure(grid_tasks.accuracy, fit) for fit in fits]
+    on_gpu = run_grid(runs, store=tmp_path / "gpu", executor="local", jobs_per_device=2).complete()
+    on_cpu = run_grid(runs, store=tmp_path / "cpu", executor="local", devices=("cpu",)).complete()
+    assert {on_gpu.entry(f).environment["device"].split(":")[0] for f in fits} == {"cuda"}
+    assert all(on_gpu.entry(f).environment["peak_gpu_memory"] > 0 for f in fits)
+    both = on_gpu.frame().merge(on_cpu.frame(), on=["seed", "metric"])
+    assert (both["value_x"] - both["value_y"]).abs().max() < 0.05
+
+
+# The whole: killed at random moments, and on a cluster that loses a worker
+
+
+def small_fit(seed: int, **train) -> Fit:
+    return Fit(
+        data=DataConfig(corpus="planted", limit=60),
+        model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
+        train=TrainConfig(epochs=1, **train),
+        seed=seed,
+    )
+
+
+def example_runs(n: int) -> list:
+    """Models and measures of them, a slow task among them so that a kill hits something."""
+    import grid_tasks
+
+    trained = [measure(grid_tasks.accuracy, small_fit(seed)) for seed in range(n)]
+    return [*trained, *(measure(grid_tasks.square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
+
+
+DRIVER = """
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    from attnlib.grid import run_grid
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("test_batch", sys.argv[2])
+    tests = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tests)
+    run_grid(tests.example_runs(4), store=sys.argv[3], executor="local", jobs=2, devices=("cpu",)).complete()
+    print("complete", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Path) -> None:
+    runs = example_runs(4)
+    whole = run_grid(runs, store=tmp_path / "whole").complete()
+    (tmp_path / "log").unlink()
+    total = len(runs) + 4  # measures, and models for four of them
+    chance = random.Random(5)
+    script = tmp_path / "driver.py"
+    script.write_text(textwrap.dedent(DRIVER))
+    store = Store(tmp_path / "store")
+    kills = 0
+    for _ in range(40):
+        # A moment is a number of finished runs and a fraction of a second, whatever the machine's speed.
+        goal = len(list(store.keys())) + chance.randint(2, 6)
+        command = [sys.executable, script, TESTS, __file__, store.root]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            while driver.poll() is None and len(list(store.keys())) < goal:
+                time.sleep(0.01)
+            time.sleep(chance.random() * 0.2)
+            driver.kill()
+            out = driver.stdout.read()
+        if driver.returncode != -signal.SIGKILL:
+            break
+        kills += 1
+    assert out.strip() == "complete"
+    assert kills >= 2
+    resumed = run_grid(runs, store=store)
+    assert (resumed.cached, resumed.computed) == (len(runs), 0)
+    for name in ("accuracy", "square"):
+        pd.testing.assert_frame_equal(resumed.frame(name), whole.frame(name), check_exact=True)
+    done = executions(tmp_path)
+    assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
+    again = sum(done.values()) - len(done)
+    in_flight = 3  # two workers and one job waiting
+    assert again <= kills * in_flight
+    assert len(list(store.keys())) == total
+    assert not list((store.root / "tmp").iterdir())
+    assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    """A Dask scheduler and two workers, each a process of its own on loopback."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    where = {"cwd": tmp_path, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    file = tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = ["--no-dashboard"]
+    started: list[subprocess.Popen] = []
+    try:
+        scheduler = [
+            *dask,
+            "scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--scheduler-file",
+            str(file),
+            *quiet,
+        ]
+        started.append(subprocess.Popen(scheduler, **where))
+        for k in range(2):
+            worker = [*dask, "worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1"]
+            worker += ["--no-nanny", "--name", f"w{k}", "--local-directory", str(tmp_path / f"w{k}"), *quiet]
+            started.append(subprocess.Popen(worker, **where))
+        yield str(file), started[1:]
+    finally:
+        for process in started:
+            process.kill()
+        for process in started:
+            process.wait()
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path, cluster, monkeypatch) -> None:
+    address, workers = cluster
+    runs = example_runs(4)
+    whole = run_grid(runs, store=tmp_path / "whole").complete()
+    (tmp_path / "log").unlink()
+    wait_until(lambda: Path(address).is_file(), "the scheduler's start")
+    store = Store(tmp_path / "store")
+    executor = make_executor(f"dask:{address}")
+    executor.client.wait_for_workers(2, timeout=PATIENCE)
+
+    def kill_one_worker() -> None:
+        wait_until(lambda: len(list(store.keys())) >= 3, "the third result")
+        workers[0].send_signal(signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one_worker)
+    killer.start()
+    try:
+        result = run_grid(runs, store=store, executor=executor).complete()
+    finally:
+        killer.join()
+        executor.shutdown()
+    assert workers[0].wait() == -signal.SIGKILL
+    assert result.computed == len(runs)
+    for name in ("accuracy", "square"):
+        pd.testing.assert_frame_equal(result.frame(name), whole.frame(name), check_exact=True)
+    again = sum(executions(tmp_path).values()) - len(executions(tmp_path))
+    assert again <= 1  # what the killed worker was busy with
+
+
+@pytest.mark.slow
+def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster) -> None:
+    import grid_tasks
+
+    from attnlib.data import load_corpus
+
+    address, _ = cluster
+    wait_until(lambda: Path(address).is_file(), "the scheduler's start")
+    mine = load_corpus("planted", limit=30)
+    fit = small_fit(0).replace(data=DataConfig(corpus="mine"))
+    runs = [measure(grid_tasks.accuracy, fit), measure(grid_tasks.texts, data=DataConfig(corpus="mine"))]
+    result = run_grid(
+        runs[:1], store=tmp_path / "store", executor=f"dask:{address}", corpora={"mine": mine}
+    ).complete()
+    more = run_grid(runs, store=tmp_path / "store", executor=f"dask:{address}", corpora={"mine": mine}).complete()
+    assert (more.cached, more.computed) == (1, 1)
+    here = run_grid(runs, store=tmp_path / "here", corpora={"mine": mine}).complete()
+    pd.testing.assert_frame_equal(result.frame("accuracy"), here.frame("accuracy"), check_exact=True)
+    assert more.frame("texts")["texts"].tolist() == [30]
