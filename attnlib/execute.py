@@ -244,7 +244,12 @@ def run_all(
     stop, outcomes = threading.Event(), []
     side_by_side, inner = share(executor, jobs, len(plans))
     states = [Running(plan) for plan in plans]
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"--out {out} cannot be made: {error.strerror}. Name a folder you may write to."
+        ) from None
 
     def one(state: Running) -> Outcome | None:
         if stop.is_set():

@@ -60,6 +60,9 @@ def test_out_must_be_a_folder(series: Path) -> None:
     result = attn("run", "90_demo", "--out", str(series / "file"))
     assert result.exit_code == 2
     assert "is a file" in result.output
+    result = attn("run", "91_short", "--out", str(series / "file" / "below"))
+    assert result.exit_code == 2
+    assert "cannot be made: Not a directory" in result.output
 
 
 def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
