@@ -44,7 +44,11 @@ class Additive(nn.Module):
         self.out = nn.Linear(inner, 1, bias=False)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        return self.out(_join(self.key(hidden), query, self.query).tanh()).squeeze(-1)
+        return self.finish(self.key(hidden), query)
+
+    def finish(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
+        """Scores from W_1 h_i + b (B, ..., A): erasure shares these sums between variants of a text."""
+        return self.out(_join(keys, query, self.query).tanh()).squeeze(-1)
 
 
 @ATTENTIONS.register("dot")
@@ -96,7 +100,11 @@ class Deep(nn.Module):
         self.out = nn.Linear(inner, 1, bias=False)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        inner = _join(self.key(hidden), query, self.query).relu()
+        return self.finish(self.key(hidden), query)
+
+    def finish(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
+        """Scores from W_1 h_i + b_1 (B, ..., A): erasure shares these sums between variants of a text."""
+        inner = _join(keys, query, self.query).relu()
         for layer in self.layers:
             inner = layer(inner).relu()
         return self.out(inner).squeeze(-1)

@@ -82,6 +82,7 @@ class Classifier(nn.Module):
         self.mask_id = mask_id
         self.query_width = encoder.width if query else None
         self.decoder = build_decoder(self._build(encoder, n_ids), n_classes, self.query_width)
+        self.logit_dropout = nn.Dropout(config.logit_dropout)
 
     def _build(self, encoder: nn.Module, n_ids: int) -> int:
         """Make what reads the embedded words; the width of its context."""
@@ -121,12 +122,15 @@ class Classifier(nn.Module):
         decoder = self.decoder
         if query is None:
             return {
-                "logits": decoder(context),
+                "logits": self.logit_dropout(decoder(context)),
                 "decode": decoder,
                 "weight": decoder.weight,
                 "bias": decoder.bias,
             }
-        return {"logits": decoder(context, query), "decode": lambda other: decoder(other, query)}
+        return {
+            "logits": self.logit_dropout(decoder(context, query)),
+            "decode": lambda other: decoder(other, query),
+        }
 
     def regularisation(self, trace: Trace, batch: Batch) -> dict[str, Tensor]:
         """Weighted losses of tying or mlm, by name; empty in eval mode and for other regularisers."""

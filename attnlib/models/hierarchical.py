@@ -85,7 +85,9 @@ class HierarchicalClassifier(Classifier):
     def _build(self, encoder: nn.Module, n_ids: int) -> int:
         config = self.config
         self.word = Reader(config, encoder, self.embedding.embedding_dim, n_ids, self.query_width)
-        upper = config.replace(scaling="none", scaling_pool="sum", regulariser="none")
+        upper = config.replace(
+            scaling="none", scaling_pool="sum", regulariser="none", embedding_dropout=config.sentence_dropout
+        )
         second = build_encoder(upper, self.word.width)
         self.sentence = Reader(upper, second, self.word.width, 0, self.query_width)
         return self.sentence.width

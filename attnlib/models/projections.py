@@ -128,6 +128,8 @@ class Projection(nn.Module):
         }.get(self.name, {})
 
     def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
+        if scores.dtype in (torch.float16, torch.bfloat16):
+            scores = scores.float()  # mixed precision: three digits are too few for weights that sum to one
         if self.noise == "always" or (self.noise == "train" and self.training):
             return gumbel(scores, mask, noise=True, **self.options)
         return self.exact(scores, mask)

@@ -40,7 +40,7 @@ class Reader(nn.Module):
         self.config = config
         self.encoder = encoder
         self.width = encoder.width + (input_size if config.regulariser == "concat" else 0)
-        self.dropout = nn.Dropout(config.dropout)
+        self.before, self.dropout = nn.Dropout(config.embedding_dropout), nn.Dropout(config.dropout)
         self.attention = build_attention(config, self.width, query_width)
         self.projection = Projection(config)
         self.scaling = build_scaling(config, n_ids, input_size)
@@ -53,7 +53,7 @@ class Reader(nn.Module):
         self, ids: Tensor | None, embedded: Tensor, mask: Tensor, content: Tensor, query: Tensor | None = None
     ) -> Reading:
         """ids (B, T), embedded (B, T, D), mask and content (B, T), query (B, Q). Only a scaling needs ids."""
-        return self.attend(ids, embedded, self.dropout(self.encode(embedded, mask)), content, query)
+        return self.attend(ids, embedded, self.dropout(self.encode(self.before(embedded), mask)), content, query)
 
     def attend(
         self, ids: Tensor | None, embedded: Tensor, hidden: Tensor, content: Tensor, query: Tensor | None = None

@@ -15,7 +15,7 @@ from attnlib.models.masking import blank
 
 
 def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
-    r"""concat: :math:`h_i = [\mathrm{enc}(e)_i; e_i]`; residual: :math:`h_i = e_i + \mathrm{enc}(e)_i`.
+    r"""concat: :math:`h_i = [\mathrm{enc}(e)_i; e_i]`; residual: :math:`h_i = e_i + \mathrm{enc}(e)_i` (eq. 2, 3).
 
     hidden (B, T, H), embedded (B, T, D), mask (B, T). Other regularisers leave h as it is.
     """
@@ -29,7 +29,7 @@ def tying_loss(hidden: Tensor, embedded: Tensor, mask: Tensor, *, squared: bool 
     r""":math:`\frac{1}{T} \sum_t \|h_t - e_t\|_2^2` over the real tokens of a text, mean over texts (eq. 4).
 
     hidden, embedded (B, T, D), mask (B, T) -> (). `squared=False` takes the norm itself, as the authors' later
-    code does.
+    code does. A text counts once however long it is.
     """
     # Masked before the norm: its gradient at a zero difference of two padded positions would be NaN otherwise.
     difference = (hidden - embedded)[mask]
@@ -59,12 +59,12 @@ def corrupt(ids: Tensor, content: Tensor, probability: float, mask_id: int, word
 
 
 def mlm_loss(hidden: Tensor, ids: Tensor, chosen: Tensor, vectors: Tensor) -> Tensor:
-    r"""Cross-entropy of guessing the chosen words from their states, summed over a text, mean over texts (eq. 5).
+    r"""Cross-entropy of guessing the chosen words from their states, summed over a text, mean over texts.
 
     .. math:: p(w \mid h_t) = \mathrm{softmax}(E h_t)_w
 
-    hidden (B, T, D) of the corrupted texts, ids (B, T) before corruption, chosen (B, T), vectors E (|V|, D), which
-    the loss does not train -> ().
+    Section 3.1, around eq. 5. hidden (B, T, D) of the corrupted texts, ids (B, T) before corruption, chosen (B, T),
+    vectors E (|V|, D), which the loss does not train -> ().
     """
     logits = hidden[chosen] @ vectors.detach().T
     return F.cross_entropy(logits, ids[chosen], reduction="sum") / ids.shape[0]

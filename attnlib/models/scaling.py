@@ -1,4 +1,4 @@
-"""TaSc: task-scaling of attention by one learned number a word type (Chrysostomou & Aletras 2021, section 3).
+"""TaSc: task-scaling of attention by one learned number a word type (Chrysostomou & Aletras 2021, section 4).
 
 Every module maps `ids` (B, T) and `embedded` (B, T, D) to s (B, T), which multiplies alpha. u and U start in
 U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number a word type: `word_scores` reads it out.
@@ -51,7 +51,10 @@ class Scaling(nn.Module):
 
 @SCALINGS.register("lin")
 class Lin(Scaling):
-    r""":math:`s_i = \sum_d u_{x_i} e_{i,d}`, eq. 4: |V| parameters. Pool `direct` uses :math:`s_i = u_{x_i}`."""
+    r""":math:`s_i = \sum_d u_{x_i} e_{i,d}` (eq. 6, section 4.1): |V| parameters.
+
+    Pool `direct` uses :math:`s_i = u_{x_i}`.
+    """
 
     def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
         super().__init__(config, n_ids, 1)
@@ -63,7 +66,8 @@ class Lin(Scaling):
 
 @SCALINGS.register("feat")
 class Feat(Scaling):
-    r""":math:`s_i = \sum_d U_{x_i,d} e_{i,d}`: a factor for every feature of every word, |V| D parameters."""
+    r""":math:`s_i = \sum_d U_{x_i,d} e_{i,d}`: a factor for every feature of every word (section 4.2), |V| D
+    parameters."""
 
     def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
         super().__init__(config, n_ids, embedding_size)
@@ -74,7 +78,7 @@ class Feat(Scaling):
 
 @SCALINGS.register("conv")
 class Conv(Scaling):
-    r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n`: |V| + n D + n parameters.
+    r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n` (section 4.3): |V| + n D + n parameters.
 
     A 1×1 convolution is one linear map at every position, so it is written as such. Nothing non-linear follows: the
     sum collapses to :math:`u_{x_i} (w^\top e_i) + b`, with w and b the sums over the n channels.

@@ -28,7 +28,8 @@ class Layer(nn.Module):
 
     .. math:: x \leftarrow x + \mathrm{att}(\mathrm{norm}(x)), \quad x \leftarrow x + \mathrm{ff}(\mathrm{norm}(x))
 
-    Written out rather than `nn.TransformerEncoderLayer`, whose fast path differs between modes, turns a row without
+    The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128. Written out
+    rather than `nn.TransformerEncoderLayer`, whose fast path differs between modes, turns a row without
     tokens into NaN and refuses vmap.
     """
 
@@ -39,7 +40,7 @@ class Layer(nn.Module):
         self.inputs = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
         self.feed_norm = nn.LayerNorm(width)
-        self.feed = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.feed = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = hidden.shape

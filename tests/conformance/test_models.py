@@ -115,7 +115,7 @@ def test_transformer_against_torch():
     torch.manual_seed(1)
     encoder = build_encoder(ModelConfig(encoder="transformer", hidden_size=8, heads=2, layers=2), D).double()
     stock = torch.nn.TransformerEncoder(
-        torch.nn.TransformerEncoderLayer(8, 2, 32, 0.0, "gelu", batch_first=True, norm_first=True),
+        torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, "gelu", batch_first=True, norm_first=True),
         2,
         norm=torch.nn.LayerNorm(8),
         enable_nested_tensor=False,

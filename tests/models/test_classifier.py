@@ -89,6 +89,40 @@ def test_dropout_acts_on_h_in_training_alone():
     assert (model.eval()(batch).hidden[batch.mask] != 0).all()
 
 
+@pytest.mark.parametrize(
+    ("option", "hierarchical"),
+    [
+        ("embedding_dropout", False),
+        ("embedding_dropout", True),
+        ("sentence_dropout", True),
+        ("logit_dropout", False),
+    ],
+)
+def test_other_dropouts_act_where_they_say_in_training_alone(option, hierarchical):
+    """Serrano & Smith drop what each encoder reads, and the logits themselves (FIDELITY 2.4)."""
+    model = build_model(config_of({"encoder": "none", "hierarchical": hierarchical}, **{option: 0.5}), N_IDS, 40)
+    batch = make_batch((20, 20, 20), boundaries=False)
+    torch.manual_seed(0)
+    trace = model.train()(batch)
+    words = trace.words if hierarchical else trace
+    dropped = {
+        "embedding_dropout": words.hidden[words.mask],
+        "sentence_dropout": trace.hidden[trace.mask],
+        "logit_dropout": trace.logits,
+    }
+    for name, values in dropped.items():
+        share = (values == 0).float().mean().item()
+        assert 0.3 < share < 0.7 if name == option else share == 0, name
+    first, second = model.eval()(batch).logits, model(batch).logits
+    assert torch.equal(first, second)
+    assert (first != 0).all()
+
+
+def test_a_flat_model_has_no_sentences_to_drop():
+    with pytest.raises(ConfigError, match="hierarchical=True"):
+        ModelConfig(sentence_dropout=0.2)
+
+
 def test_scores_of_word_types_come_from_the_models_own_vectors():
     model = build_model(config_of({"scaling": "conv"}), N_IDS, 2).double().eval()
     batch = make_batch()
@@ -124,3 +158,18 @@ def test_transformer_runs_under_vmap_and_knows_the_order_of_words():
     assert (jacobian[1, :, :, 4:] == 0).all()
     swapped = encoder(embedded[:, [1, 0, 2, 3, 4, 5]], mask)
     assert not torch.allclose(swapped[:, 2], encoder(embedded, mask)[:, 2])
+
+
+@pytest.mark.parametrize("projection", ["softmax", "sparsemax", "entmax", "gumbel"])
+@pytest.mark.parametrize("hierarchical", [False, True])
+def test_mixed_precision_keeps_weights_on_the_simplex(projection, hierarchical):
+    options = {"encoder": "mlp", "projection": projection, "hierarchical": hierarchical, "regulariser": "tying"}
+    model = build_model(config_of(options), N_IDS, 2)
+    batch = make_batch((200, 3, 0))
+    with torch.autocast("cpu", torch.bfloat16):
+        trace = model(batch)
+        loss = trace.logits.float().square().sum() + model.regularisation(trace, batch)["tying"]
+    assert trace.logits.dtype == torch.bfloat16
+    torch.testing.assert_close(trace.token_alpha.sum(1), torch.tensor([1.0, 1.0, 0.0]), rtol=0, atol=1e-5)
+    loss.backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
