@@ -1,0 +1,174 @@
+r"""How much every input moves every hidden state (Meister et al. 2021, eq. 5).
+
+.. math:: G_{pi} = \Big\| \frac{\partial \|h_p\|_2}{\partial X_i} \Big\|_2
+
+for all p and i. Definition: one backward pass a position p (`by_loop`). Cheaper and equal:
+
+none, mlp      h_p depends on X_p alone: one backward pass of :math:`\sum_p \|h_p\|`
+cnn            closed form: the gradient reaches the window of p alone
+lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row a p, swept over the
+               text once a direction (one layer; more go by the loop)
+transformer    backward passes batched by vmap
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from attnlib.engine.attention import CELLS
+from attnlib.engine.bptt import sweep
+from attnlib.errors import ConfigError
+from attnlib.models.recurrent import reversal, turned
+from attnlib.progress import bar
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.fitted import Fitted
+
+
+def norm_jacobian(
+    fitted: Fitted, examples: Iterable, *, normalised: bool = True, batch_size: int = 64
+) -> list[np.ndarray]:
+    """One (n, n) array a text over its n content positions: row p, column i.
+
+    normalised: every row sums to one, :math:`g_{h_p}(x_i)` of eq. 5; a row of zeros (no input moves it) stays so.
+    """
+    examples = fitted.examples(examples)
+    if fitted.model_config.hierarchical:
+        raise ConfigError(
+            "norm_jacobian reads one encoder over words; a hierarchical model has two. Use a flat one."
+        )
+    found: list[np.ndarray | None] = [None] * len(examples)
+    with bar("influence of inputs on hidden states", total=len(examples), unit="text") as line:
+        for batch in fitted.vectoriser.batches(examples, batch_size, labels=False):
+            batch = batch.to(fitted.device)
+            norms = influence(fitted.model, batch)
+            for i, row in enumerate(batch.rows.tolist()):
+                where = batch.content[i]
+                square = norms[i][where][:, where].double().cpu().numpy()
+                if normalised:
+                    total = square.sum(1, keepdims=True)
+                    square = square / np.where(total > 0, total, 1.0)
+                found[row] = square
+            line.update(len(batch))
+    return found
+
+
+def influence(model: nn.Module, batch: Batch) -> Tensor:
+    """(B, T, T): G of every text, by the cheapest exact way; zero at padding."""
+    config = model.config
+    embedded = model.embed(batch).detach()
+    if config.encoder in ("none", "mlp"):
+        norms = _diagonal(model, embedded, batch.mask)
+    elif config.recurrent and config.layers == 1:
+        norms = _in_chunks(_recurrent, model, embedded, batch.mask, model.encoder.width)
+    elif config.encoder == "cnn" and config.layers == 1:
+        norms = _in_chunks(_convolutional, model, embedded, batch.mask, 8 * embedded.shape[-1])
+    elif config.encoder in ("transformer", "bert"):
+        norms = by_vmap(model, embedded, batch.mask)
+    else:
+        norms = by_loop(model, embedded, batch.mask)
+    real = batch.mask.unsqueeze(1) & batch.mask.unsqueeze(2)
+    return norms.masked_fill(~real, 0.0)
+
+
+def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    """The definition: a backward pass for each position."""
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        leaf = embedded.detach().requires_grad_()
+        length = model.reader.encode(leaf, mask).norm(dim=-1)
+        rows = [
+            torch.autograd.grad(length[:, p].sum(), leaf, retain_graph=True)[0].norm(dim=-1)
+            for p in range(length.shape[1])
+        ]
+    return torch.stack(rows, 1)
+
+
+def by_vmap(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    """Backward passes of many positions at once."""
+    size = embedded.shape[1]
+    step = max(1, 4 * CELLS // (embedded.numel() * max(1, size // 16)))
+    with torch.enable_grad():
+        leaf = embedded.detach().requires_grad_()
+        length = model.reader.encode(leaf, mask).norm(dim=-1)
+        rows = []
+        for places in torch.arange(size, device=embedded.device).split(step):
+            seeds = torch.zeros(len(places), *length.shape, dtype=length.dtype, device=length.device)
+            seeds[torch.arange(len(places)), :, places] = 1.0
+            found = torch.autograd.grad(length, leaf, seeds, retain_graph=True, is_grads_batched=True)[0]
+            rows.append(found.norm(dim=-1))
+    return torch.cat(rows).transpose(0, 1)
+
+
+def _in_chunks(way, model, embedded: Tensor, mask: Tensor, width: int) -> Tensor:
+    """Few texts at a time, so that memory stays flat as texts grow."""
+    step = max(1, CELLS // (embedded.shape[1] * 4 * width))
+    with torch.no_grad():
+        parts = zip(embedded.split(step), mask.split(step), strict=True)
+        return torch.cat([way(model, some, its_mask) for some, its_mask in parts])
+
+
+def _diagonal(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    with torch.enable_grad():
+        leaf = embedded.detach().requires_grad_()
+        total = model.reader.encode(leaf, mask).norm(dim=-1).sum()
+        return torch.diag_embed(torch.autograd.grad(total, leaf)[0].norm(dim=-1))
+
+
+def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    direction, own = _directions(model, embedded, mask)
+    encoder = model.encoder
+    size = encoder.forwards[0].hidden_size
+    norms, diagonal = sweep(encoder.forwards[0], embedded, direction[..., :size])
+    if encoder.backwards:
+        turn = reversal(mask)
+        back, corner = sweep(encoder.backwards[0], turned(embedded, turn), turned(direction[..., size:], turn))
+        back = torch.stack([turned(rows, turn) for rows in back.transpose(0, 1)]).transpose(0, 1)
+        norms = norms + turned(back, turn)
+        diagonal = diagonal + turned(corner, turn)
+    return _with_diagonal(norms, diagonal + own)
+
+
+def _convolutional(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    direction, own = _directions(model, embedded, mask)
+    length = embedded.shape[1]
+    convolutions = model.encoder.layers[0]
+    widest = max(conv.kernel_size[0] for conv in convolutions) // 2
+    norms = embedded.new_zeros(len(embedded), length, length)
+    for offset in range(-widest, widest + 1):
+        reached, column = 0.0, 0
+        for conv in convolutions:
+            half, channels = conv.kernel_size[0] // 2, conv.out_channels
+            if abs(offset) <= half:
+                reached = reached + direction[..., column : column + channels] @ conv.weight[..., offset + half]
+            column += channels
+        if offset == 0:
+            reached = reached + own
+        reach = reached.norm(dim=-1)
+        first, last = max(0, -offset), min(length, length - offset)
+        place = torch.arange(first, last, device=embedded.device)
+        norms[:, place, place + offset] = reach[:, first:last]
+    return norms
+
+
+def _directions(model: nn.Module, embedded: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Unit vectors h_p / ‖h_p‖: the encoder's part (B, T, H), and what the word itself adds (B, T, D)."""
+    hidden = model.reader.encode(embedded, mask)
+    norm = hidden.norm(dim=-1, keepdim=True)
+    unit = torch.where(norm > 0, hidden / norm, 0.0)
+    kind, width = model.config.regulariser, model.encoder.width
+    if kind == "concat":
+        return unit[..., :width], unit[..., width:]
+    return unit, unit if kind == "residual" else torch.zeros_like(embedded)
+
+
+def _with_diagonal(norms: Tensor, vectors: Tensor) -> Tensor:
+    """Where p = i both directions and the word itself meet: their vectors add before the norm is taken."""
+    out = norms.clone()
+    out.diagonal(dim1=1, dim2=2).copy_(vectors.norm(dim=-1))
+    return out
