@@ -14,6 +14,9 @@ T = TypeVar("T")
 SWITCH = "ATTNLIB_PROGRESS"
 """Environment variable: `0` silences every bar (set for batch runs of notebooks), `1` forces them."""
 
+DELAY = 1.0
+"""Seconds a loop may take without a bar."""
+
 
 def visible() -> bool:
     """Whether bars are drawn: the switch decides, else whether somebody is watching."""
@@ -35,10 +38,19 @@ def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: 
 def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[tqdm]:
     """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
 
-    A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120).
+    A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120). In a
+    notebook it goes to standard output, since standard error is shown as a red block even when it was cleared.
     """
     line = tqdm(
-        desc=label, total=total, unit=unit, disable=not visible(), leave=False, dynamic_ncols=True, **options
+        desc=label,
+        total=total,
+        unit=unit,
+        disable=not visible(),
+        leave=False,
+        dynamic_ncols=True,
+        delay=DELAY,
+        file=sys.stdout if _in_notebook() else sys.stderr,
+        **options,
     )
     try:
         yield line

@@ -32,7 +32,15 @@ LEVELS = {
     "attention": "the token's weight becomes zero, the others grow to sum to one",
     "input": "the token is blanked before the model reads the text",
 }
+NAMES = {
+    "alpha": "attention",
+    "probability": "probability of the token alone",
+    "alpha_grad": "attention × gradient",
+}
+"""Rows as the widget calls them; others by their own name."""
 TYPED = "— a text of your own —"
+OWN = object()
+"""What the choice of texts holds for a text of your own."""
 STEPS, TEXTS = 3, 3
 """Of the static twin: first steps shown of a text, and texts shown."""
 
@@ -137,8 +145,9 @@ def explore_static(
     for example in examples:
         path = erase(fitted, example, by=by, level=level, seed=seed)
         shown = sorted({*range(min(steps, len(path.order)) + 1), path.first_flip or 0})
-        told = say(path.verdict())
-        parts.append(sum((path.step(k, legend=k == shown[-1]) for k in shown), start=Html("")) + told)
+        steps_of = sum((path.step(k, legend=k == shown[-1]) for k in shown), start=Html(""))
+        whole = steps_of + say(path.verdict())
+        parts.append(Html(f'<div style="margin-bottom:2.2em">{whole}</div>', whole.text))
     ranking = "attention" if by in ("alpha", "probability") else by.replace("_", " ")
     how = f"Tokens are erased from the highest {ranking} down, at the {level} level: {LEVELS[level]}."
     return sum(parts, start=say(how))
@@ -173,14 +182,18 @@ class Explorer:
         self.fitted, self.seed = fitted, seed
         choices = [(_short(example), example) for example in examples]
         wide = {"layout": {"width": "98%"}, "style": {"description_width": "8em"}}
-        self.chosen = widgets.Dropdown(options=[*choices, (TYPED, None)], description="text", **wide)
+        self.chosen = widgets.Dropdown(options=[*choices, (TYPED, OWN)], description="text", **wide)
         self.typed = widgets.Textarea(
             placeholder="type a text, then leave the field",
             description="your text",
             continuous_update=False,
             **wide,
         )
-        self.by = widgets.Dropdown(options=list(by), description="colour by", style=wide["style"])
+        self.by = widgets.Dropdown(
+            options=[(NAMES.get(name, name.replace("_", " ")), name) for name in by],
+            description="colour by",
+            style=wide["style"],
+        )
         levels = ["input"] if fitted.model_config.hierarchical else list(LEVELS)
         value = level if level in levels else levels[0]
         self.level = widgets.ToggleButtons(
@@ -198,7 +211,7 @@ class Explorer:
 
     def _changed(self, _: Any) -> None:
         """Another text, colour or level: walk the path again."""
-        own = self.chosen.value is None
+        own = self.chosen.value is OWN
         self.typed.layout.display = "" if own else "none"
         text = self.typed.value if own else self.chosen.value
         self.path = None

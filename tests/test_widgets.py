@@ -118,7 +118,7 @@ def test_the_widget_follows_its_controls(corpus, fitted, watched):
 def test_the_widget_takes_a_typed_text_and_says_what_is_wrong_with_it(corpus, fitted, watched):
     explorer = widgets.Explorer(fitted, list(corpus.test[:1]), ("alpha",), "attention", 0)
     assert explorer.typed.layout.display == "none"
-    explorer.chosen.value = None
+    explorer.chosen.value = widgets.OWN
     assert explorer.typed.layout.display == ""
     assert "Type a text" in text_of(explorer.view.value)
     explorer.typed.value = "a wonderful <b>story</b>"
@@ -136,7 +136,7 @@ def test_an_error_is_shown_in_the_widget(corpus, watched):
     stories = al.load_corpus("planted", n_train=30, n_dev=5, n_test=3, task="qa")
     asked = al.fit(stories, al.ModelConfig(embedding_size=8, hidden_size=8), al.TrainConfig(epochs=0))
     explorer = widgets.Explorer(asked, list(stories.test[:1]), ("alpha",), "attention", 0)
-    explorer.chosen.value = None
+    explorer.chosen.value = widgets.OWN
     explorer.typed.value = "john went home ."
     alert = BeautifulSoup(explorer.view.value, "html.parser").find(role="alert")
     assert "query" in alert.get_text()

@@ -1,0 +1,37 @@
+"""Bars: seen by those who watch, silent in batch runs and for short loops."""
+
+import pytest
+
+from attnlib import progress
+
+
+@pytest.mark.parametrize(("setting", "seen"), [("1", True), ("0", False), ("off", False), ("", False)])
+def test_the_switch_decides(monkeypatch, setting, seen):
+    monkeypatch.setenv(progress.SWITCH, setting)
+    assert progress.visible() is seen
+
+
+def test_without_the_switch_a_pipe_gets_no_bar(monkeypatch, capsys):
+    monkeypatch.delenv(progress.SWITCH, raising=False)
+    assert not progress.visible()
+
+
+@pytest.mark.parametrize(("setting", "delay", "shown"), [("1", 0.0, True), ("1", 60.0, False), ("0", 0.0, False)])
+def test_a_loop_gives_its_items_and_shows_its_label(monkeypatch, capsys, setting, delay, shown):
+    monkeypatch.setenv(progress.SWITCH, setting)
+    monkeypatch.setattr(progress, "DELAY", delay)
+    assert list(progress.progress(range(5), "counting")) == [0, 1, 2, 3, 4]
+    captured = capsys.readouterr()
+    assert ("counting" in captured.err) is shown
+    assert captured.out == ""
+
+
+def test_in_a_notebook_the_bar_goes_to_standard_output(monkeypatch, capsys):
+    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
+    with progress.bar("download", total=10, unit="B") as line:
+        line.update(10)
+    captured = capsys.readouterr()
+    assert "download" in captured.out
+    assert captured.err == ""
