@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 import yaml
@@ -63,3 +66,23 @@ def test_one_version() -> None:
 def test_bare_make_lists_every_target(target: str) -> None:
     help_text = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True).stdout
     assert re.search(rf"make {target} ", help_text)
+
+
+def imported() -> set[str]:
+    """Top-level names that the package imports anywhere, lazily too."""
+    names: set[str] = set()
+    for file in (ROOT / "attnlib").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.split(".")[0])
+    return names
+
+
+def test_everything_imported_is_declared() -> None:
+    """A package that another one happens to bring along is missing on the next machine."""
+    providers = packages_distributions()
+    foreign = {n for n in imported() if n not in sys.stdlib_module_names and n != "attnlib"}
+    undeclared = {n for n in foreign if not {d.lower() for d in providers.get(n, [n])} & set(ranges())}
+    assert not undeclared
