@@ -140,6 +140,12 @@ class ModelConfig(Config):
     heads: int = Field(1, ge=1)
     dropout: float = Field(0.0, ge=0.0, lt=1.0)
     """Applied to h_i in training."""
+    embedding_dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    """Applied in training to what the encoder reads; without an encoder, to what attention reads."""
+    sentence_dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    """The same before the second encoder of a hierarchical model, the one over sentences."""
+    logit_dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    """Applied in training to the logits themselves, as Serrano & Smith's classification layer does."""
 
     attention_size: int | None = Field(None, ge=1)
     """Inner width of additive and deep attention; None: half of the hidden width."""
@@ -211,6 +217,11 @@ class ModelConfig(Config):
             raise ValueError(
                 f"regulariser 'mlm' guesses a hidden word from its neighbours, and encoder {self.encoder!r} reads "
                 "none. Use a contextual encoder (cnn, lstm, gru, transformer, bert)."
+            )
+        if self.sentence_dropout and not self.hierarchical:
+            raise ValueError(
+                f"sentence_dropout {self.sentence_dropout} needs hierarchical=True: a flat model reads no "
+                "sentences. Use embedding_dropout."
             )
         if self.hierarchical and self.encoder == "bert":
             raise ValueError(
