@@ -7,12 +7,14 @@ import signal
 import sys
 import time
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import click
 
 from attnlib import __version__
 from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.runs_cli import runs
 
 RUN_EXAMPLES = """
 \b
@@ -101,8 +103,10 @@ def run(
     if out.exists() and not out.is_dir():
         raise ConfigError(f"--out {out} is a file; name a folder.")
     if dry_run:
+        from attnlib.batch import cores
+
         for one in plans:
-            _describe(one, out)
+            _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
     outcomes = execute.run_all(plans, out.resolve(), executor, jobs, Watch())
@@ -158,30 +162,33 @@ class Watch:
         click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
 
 
-def _describe(plan: Any, out: Path) -> None:
-    """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its trainings."""
+def _describe(plan: Any, out: Path, jobs: int) -> None:
+    """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its runs and the cost.
+
+    Its `TOKENS` (training tokens by corpus), if any, serve the estimate for corpora that are not at hand.
+    """
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
     click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
     for name, value in plan.values.items():
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
         click.echo(f"  {name} = {value!r}{was}")
-    grid = _grid(plan)
-    if grid is not None:
-        click.echo(f"  {len(grid)} trainings:")
-        for point in grid:
-            click.echo(f"    {point}")
+    study = _study(plan)
+    if hasattr(study, "grid"):
+        from attnlib.forecast import dry_run
+
+        tokens = getattr(study, "TOKENS", None)
+        click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, tokens=tokens)), "  "))
 
 
-def _grid(plan: Any) -> list[Any] | None:
+def _study(plan: Any) -> Any:
     from importlib import import_module
     from importlib.util import find_spec
 
     name = f"attnlib.studies.{plan.notebook.name.partition('_')[2]}"
     if not name.rpartition(".")[2].isidentifier() or find_spec(name) is None:
         return None
-    study = import_module(name)
-    return list(study.grid(plan.values)) if hasattr(study, "grid") else None
+    return import_module(name)
 
 
 @main.command("list", epilog=LIST_EXAMPLES)
@@ -204,6 +211,9 @@ def list_(kind: str) -> None:
         click.echo(f"{name:<{width}}  {first}".rstrip())
         for line in rest:
             click.echo(f"{'':<{width}}  {line}".rstrip())
+
+
+main.add_command(runs)
 
 
 def _short(path: Path) -> str:

@@ -228,7 +228,7 @@ class Store:
         warnings.warn(message, stacklevel=3)
         return CorruptEntry(message)
 
-    def keys(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         """Keys of all finished runs."""
         for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]/*")):
             if len(folder.name) == 64 and folder.is_dir():
@@ -236,7 +236,7 @@ class Store:
 
     def find(self, prefix: str) -> Entry:
         """The one entry whose key starts with `prefix`."""
-        found = [key for key in self.keys() if key.startswith(prefix)]
+        found = [key for key in self if key.startswith(prefix)]
         if len(found) != 1:
             state = "No run" if not found else f"{len(found)} runs"
             raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
@@ -273,9 +273,12 @@ class Store:
             return
         shutil.rmtree(grave, ignore_errors=True)
 
-    def sweep(self) -> list[Path]:
-        """Remove what processes that ended left in `tmp`; what a living one writes stays."""
+    def sweep(self, *, locks: bool = False) -> list[Path]:
+        """Remove what ended processes left in `tmp`, and on demand their `locks`; what a living one has stays."""
         removed = []
+        for path in (self.root / "locks").glob("*.lock") if locks else ():
+            if (held := self.lock(path.stem)) is not None:
+                self.unlock(held)
         for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             try:

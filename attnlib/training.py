@@ -35,6 +35,9 @@ MIXED = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
 CHECK_EVERY = 50
 """Steps between looks at the losses: each look makes a GPU wait."""
+STEP_TOKENS = 32_768
+"""Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
+with `class_weights` each slice is normalised by its own weights."""
 
 
 def fit(
@@ -173,6 +176,11 @@ def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> 
     return objective
 
 
+def slices(batch: Batch) -> int:
+    """In how many parts a batch goes through the model, so that none has more than STEP_TOKENS positions."""
+    return max(1, min(len(batch), -(-batch.ids.numel() // STEP_TOKENS)))
+
+
 class _Run:
     """The epochs of one fit: state that the steps share."""
 
@@ -238,13 +246,18 @@ class _Run:
         return {"loss": means.sum().item(), **dict(zip(names, means.tolist(), strict=True))}
 
     def step(self, batch: Batch) -> dict[str, Tensor]:
-        """One update; returns the terms of the loss."""
-        autocast = torch.autocast(self.device.type, self.mixed) if self.mixed else nullcontext()
-        with autocast:
-            trace = self.model(batch)
-            terms = self.objective(trace, batch) | self.model.regularisation(trace, batch)
+        """One update; returns the terms of the loss. A batch of long texts goes in slices, to bound the memory."""
+        terms: dict[str, Tensor] = {}
         self.optimisers.zero_grad()
-        self.scaler.scale(sum(terms.values())).backward()
+        for rows in torch.arange(len(batch), device=self.device).tensor_split(slices(batch)):
+            share = len(rows) / len(batch)
+            part = batch if share == 1 else batch.select(rows)
+            with torch.autocast(self.device.type, self.mixed) if self.mixed else nullcontext():
+                trace = self.model(part)
+                found = self.objective(trace, part) | self.model.regularisation(trace, part)
+            found = {name: term * share for name, term in found.items()} if share < 1 else found
+            self.scaler.scale(sum(found.values())).backward()
+            terms = {name: terms.get(name, 0) + term.detach() for name, term in found.items()}
         for optimiser in self.optimisers.all:
             self.scaler.unscale_(optimiser)
         self.optimisers.clip()

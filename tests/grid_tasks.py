@@ -86,3 +86,17 @@ def threads() -> pd.DataFrame:
 
     shown = {name: os.environ.get(name, "unset") for name in ("ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES")}
     return pd.DataFrame([{"threads": torch.get_num_threads(), "pid": os.getpid(), **shown}])
+
+
+def fit_flipped(corpus, model, train, seed):
+    """A trainer of a study's own: learns the opposite."""
+    from dataclasses import replace
+
+    from attnlib.training import fit
+
+    flipped = tuple(replace(example, label=1 - example.label) for example in corpus.train)
+    return fit(replace(corpus, train=flipped), model, train.replace(epochs=4, learning_rate=0.05), seed)
+
+
+def fit_fails(corpus, model, train, seed):
+    raise RuntimeError("no training today")

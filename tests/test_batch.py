@@ -283,10 +283,10 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     kills = 0
     for _ in range(40):
         # A moment is a number of finished runs and a fraction of a second, whatever the machine's speed.
-        goal = len(list(store.keys())) + chance.randint(2, 6)
+        goal = len(list(store)) + chance.randint(2, 6)
         command = [sys.executable, script, TESTS, __file__, store.root]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
-            while driver.poll() is None and len(list(store.keys())) < goal:
+            while driver.poll() is None and len(list(store)) < goal:
                 time.sleep(0.01)
             time.sleep(chance.random() * 0.2)
             driver.kill()
@@ -305,7 +305,7 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     again = sum(done.values()) - len(done)
     in_flight = 3  # two workers and one job waiting
     assert again <= kills * in_flight
-    assert len(list(store.keys())) == total
+    assert len(list(store)) == total
     assert not list((store.root / "tmp").iterdir())
     assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
 
@@ -356,7 +356,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path
     executor.client.wait_for_workers(2, timeout=PATIENCE)
 
     def kill_one_worker() -> None:
-        wait_until(lambda: len(list(store.keys())) >= 3, "the third result")
+        wait_until(lambda: len(list(store)) >= 3, "the third result")
         workers[0].send_signal(signal.SIGKILL)
 
     killer = threading.Thread(target=kill_one_worker)

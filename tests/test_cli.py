@@ -81,12 +81,19 @@ def test_a_dry_run_lists_the_grid_of_the_study(series: Path, monkeypatch: pytest
     import importlib.machinery
     import types
 
+    from attnlib.config import DataConfig
+    from attnlib.spec import Fit
+
     study = types.ModuleType("attnlib.studies.demo")
     study.__spec__ = importlib.machinery.ModuleSpec("attnlib.studies.demo", None)
-    study.grid = lambda params: [f"lstm seed {seed}" for seed in params["seeds"]]
+    data = DataConfig(corpus="planted", limit=20)
+    study.grid = lambda params: [Fit(data=data, seed=seed) for seed in params["seeds"]]
     monkeypatch.setitem(sys.modules, "attnlib.studies.demo", study)
-    result = attn("run", "90_demo", "--profile", "cpu", "--dry-run")
-    assert "3 trainings:\n    lstm seed 0\n    lstm seed 1\n    lstm seed 2\n" in result.output
+    monkeypatch.setenv("ATTNLIB_STORE", str(series / "store"))
+    result = attn("run", "90_demo", "--profile", "cpu", "--dry-run", "--jobs", "2")
+    assert result.output.count("planted    lstm") == 3
+    assert "3 runs, 0 in the store, 3 to compute: about " in result.output
+    assert "with 2 at once (3 by a short training)" in result.output
 
 
 def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> None:

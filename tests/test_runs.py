@@ -48,7 +48,7 @@ def test_an_entry_comes_back_as_it_was_put(store: Store) -> None:
     assert entry.spec == {"task": "t"}
     assert entry.frame_names == ["numbers"]
     assert entry.size == sum(len(data) for data in files().values())
-    assert list(store.keys()) == [KEY]
+    assert list(store) == [KEY]
     with pytest.raises(StoreError, match=r"no frame 'number'; it holds \['numbers'\]"):
         entry.frame("number")
 
@@ -56,7 +56,7 @@ def test_an_entry_comes_back_as_it_was_put(store: Store) -> None:
 def test_reading_writes_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "absent")
     assert store.get(KEY) is None
-    assert list(store.keys()) == []
+    assert list(store) == []
     assert store.failures() == {}
     assert not (tmp_path / "absent").exists()
 
@@ -299,7 +299,7 @@ def test_removing_is_complete(store: Store) -> None:
     store.remove(KEY)
     store.remove(KEY)
     assert store.get(KEY) is None
-    assert list(store.keys()) == []
+    assert list(store) == []
 
 
 def test_failures_go_when_the_run_succeeds(store: Store) -> None:
