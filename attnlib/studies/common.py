@@ -8,7 +8,6 @@ every seed, so a bootstrap draws both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,14 @@ import pandas as pd
 from attnlib import stats
 from attnlib.claims import Claim, Direction, judge
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.errors import ConfigError, DataError
+from attnlib.data.sampling import sampled
+from attnlib.errors import DataError
 from attnlib.reference import beside
 
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
+__all__ = [
+    "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
+    "beside_paper", "claim", "contrast", "interval_text", "relative", "sampled", "summarise",
+]  # fmt: skip
 
 RESAMPLES = 1000
 
@@ -33,20 +35,8 @@ CPU_TRAIN = TrainConfig(epochs=5, patience=2, monitor="loss", amsgrad=True, trai
 stay as GloVe has them: two thirds of the words occur at most twice here, too rarely to learn one."""
 CPU_SEEDS = (0, 1, 2)
 CPU_TEXTS = 400
-"""How many test texts costly measures look at: `sampled(corpus.test, CPU_TEXTS)`."""
-
-
-def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:
-    """`n` of the texts at random, in their own order (None: all), since splits may be sorted by class.
-
-    A smaller sample with the same seed lies within a larger one, so that measures on both can be paired.
-    """
-    if n is not None and n < 1:
-        raise ConfigError(f"A sample needs at least one text; got n = {n}. None takes them all.")
-    if n is None or n >= len(examples):
-        return list(examples)
-    chosen = np.random.default_rng(seed).permutation(len(examples))[:n]
-    return [examples[i] for i in np.sort(chosen)]
+"""How many test texts costly measures look at: `sampled(corpus.test, CPU_TEXTS)`. A measure imports it
+from `attnlib.data.sampling`: what a measure imports is part of its result's name, and this module changes often."""
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:

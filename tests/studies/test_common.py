@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.data.types import Example
-from attnlib.errors import ConfigError, DataError
-from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, sampled, summarise
+from attnlib.errors import DataError
+from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise
 
 
 @pytest.fixture
@@ -92,17 +91,3 @@ def test_relative_to_the_base() -> None:
 def test_missing_intervals_are_not_invented() -> None:
     table = pd.DataFrame({"value": [0.5, np.nan], "low": [np.nan] * 2, "high": [np.nan] * 2})
     assert interval_text(table).tolist() == ["0.50", "–"]
-
-
-def test_a_sample_is_drawn_evenly_in_order_and_is_repeatable():
-    texts = [Example((str(i),), int(i >= 50), id=str(i)) for i in range(100)]
-    some = sampled(texts, 40)
-    places = [int(e.id) for e in some]
-    assert places == sorted(set(places))
-    assert (len(some), some) == (40, sampled(texts, 40))
-    assert {e.id for e in sampled(texts, 10)} < {e.id for e in some}
-    assert {e.label for e in some} == {0, 1}
-    assert sampled(texts, 40, seed=1) != some
-    assert sampled(texts, None) == sampled(texts, 1000) == texts
-    with pytest.raises(ConfigError, match="at least one text; got n = 0"):
-        sampled(texts, 0)

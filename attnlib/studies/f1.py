@@ -1,0 +1,91 @@
+"""Macro-F1 with intervals over seeds and texts.
+
+F1 is no mean over texts, so `common.summarise` cannot resample it. Here texts and seeds are drawn once a resample
+for all models alike (the same texts meet every model), and each model's F1 is computed anew from weighted counts.
+A frame holds one row a model and text: the columns of its cell, `seed`, `instance`, `truth`, `prediction`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from attnlib import stats
+from attnlib.errors import DataError
+from attnlib.studies.common import RESAMPLES
+
+
+def f1_summary(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
+    """One row a cell: the mean over seeds of macro-F1, its 95 % interval, n (texts) and seeds."""
+    rows = []
+    for key, part in frame.groupby(list(by), sort=False):
+        draws, estimate, n = resampled_f1(part, resamples=resamples)
+        low, high = np.quantile(draws, [0.025, 0.975]) if n > 1 else (np.nan, np.nan)
+        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        rows.append(row | {"value": estimate, "low": low, "high": high, "n": n, "seeds": part["seed"].nunique()})
+    return pd.DataFrame(rows)
+
+
+def f1_contrast(
+    frame: pd.DataFrame,
+    column: str,
+    a: str,
+    b: str,
+    by: Sequence[str] = (),
+    *,
+    cells: Sequence[str] = (),
+    resamples: int = RESAMPLES,
+) -> pd.DataFrame:
+    """Macro-F1 of `a` minus that of `b`, one row a cell of `by`, averaged over the columns `cells`.
+
+    Both sides, and all cells of one data set, are computed on the same resampled texts and seeds. `p_holm`
+    corrects over the rows.
+    """
+    rows = []
+    for key, part in frame.groupby(list(by), sort=False) if by else [((), frame)]:
+        groups = list(part.groupby(list(cells), sort=False)) if cells else [((), part)]
+        draws, estimates, n = [], [], 0
+        for _, cell in groups:
+            sides = [cell[cell[column] == side] for side in (a, b)]
+            if any(side.empty for side in sides):
+                continue
+            found = [resampled_f1(side, resamples=resamples) for side in sides]
+            draws.append(found[0][0] - found[1][0])
+            estimates.append((found[0][1], found[1][1]))
+            n += found[0][2]
+        if not draws:
+            raise DataError(f"No cell holds both {column} = {a!r} and {column} = {b!r}.")
+        means, (first, second) = np.mean(draws, 0), np.mean(estimates, 0)
+        low, high = np.quantile(means, [0.025, 0.975])
+        tail = min((means <= 0).sum(), (means >= 0).sum())
+        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row |= {"contrast": f"{a} - {b}", "a": first, "b": second, "estimate": first - second}
+        rows.append(row | {"low": low, "high": high, "n": n, "p": min(1.0, 2 * (tail + 1) / (len(means) + 1))})
+    table = pd.DataFrame(rows)
+    table["p_holm"] = stats.holm(table["p"])
+    return table
+
+
+def resampled_f1(part: pd.DataFrame, *, resamples: int = RESAMPLES, seed: int = 0) -> tuple[np.ndarray, float, int]:
+    """Resampled macro-F1 (resamples,), its estimate (mean over seeds) and the number of texts of one cell.
+
+    Draws depend on `seed` and the numbers of texts and seeds alone, so that cells with the same ones are paired.
+    """
+    indexed = part.set_index(["instance", "seed"])[["truth", "prediction"]].sort_index()
+    if len(indexed) != part["instance"].nunique() * part["seed"].nunique() or indexed.index.has_duplicates:
+        raise DataError("Every model of a cell must have predicted the same texts, each once; some did not.")
+    n, models = part["instance"].nunique(), part["seed"].nunique()
+    truth, said = (indexed[name].to_numpy(object).reshape(n, models) for name in ("truth", "prediction"))
+    rng = np.random.default_rng([seed, n, models])
+    texts = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), resamples)])
+    drawn = np.vstack([np.full(models, 1.0), rng.multinomial(models, np.full(models, 1 / models), resamples)])
+    scores = np.zeros((resamples + 1, models))
+    classes = sorted(set(truth.ravel()) | set(said.ravel()))
+    for name in classes:
+        true, hit = texts @ (truth == name), texts @ ((truth == name) & (said == name))
+        both = true + texts @ (said == name)
+        scores += np.where(both > 0, 2 * hit / np.where(both > 0, both, 1), 0.0) / len(classes)
+    means = (scores * drawn).sum(1) / models
+    return means[1:], float(means[0]), n

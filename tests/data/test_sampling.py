@@ -1,0 +1,21 @@
+"""A sample is even, ordered, repeatable and nested."""
+
+import pytest
+
+from attnlib.data.sampling import sampled
+from attnlib.data.types import Example
+from attnlib.errors import ConfigError
+
+
+def test_a_sample_is_drawn_evenly_in_order_and_is_repeatable():
+    texts = [Example((str(i),), int(i >= 50), id=str(i)) for i in range(100)]
+    some = sampled(texts, 40)
+    places = [int(e.id) for e in some]
+    assert places == sorted(set(places))
+    assert (len(some), some) == (40, sampled(texts, 40))
+    assert {e.id for e in sampled(texts, 10)} < {e.id for e in some}
+    assert {e.label for e in some} == {0, 1}
+    assert sampled(texts, 40, seed=1) != some
+    assert sampled(texts, None) == sampled(texts, 1000) == texts
+    with pytest.raises(ConfigError, match="at least one text; got n = 0"):
+        sampled(texts, 0)
