@@ -41,6 +41,8 @@ NAMES = {
 TYPED = "— a text of your own —"
 OWN = object()
 """What the choice of texts holds for a text of your own."""
+SHOWN = 100
+"""Tokens shown of a long text."""
 STEPS, TEXTS = 3, 3
 """Of the static twin: first steps shown of a text, and texts shown."""
 
@@ -83,7 +85,7 @@ class Path:
         else:
             html += " · nothing erased"
         head = Html(_bar(self.probability[k], bool(self.flipped[k])) + html, text)
-        return self.reading.html(head=head, erased=self.order[:k], numbers=False, legend=legend)
+        return self.reading.html(head=head, erased=self.order[:k], numbers=False, legend=legend, limit=SHOWN)
 
     def verdict(self) -> str:
         """What erasing everything in this order showed, in words."""

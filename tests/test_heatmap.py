@@ -1,5 +1,7 @@
 """What a model makes of a text: the rows are the trace's own numbers, in the order of the tokens."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -127,3 +129,17 @@ def test_an_importance_colours_too(corpus, fitted):
     scores = al.importance(fitted, examples, "alpha_grad")
     for reading, score in zip(read(fitted, examples, ["alpha_grad", "alpha"]), scores, strict=True):
         np.testing.assert_array_equal(reading.rows["alpha_grad"], score)
+
+
+def test_words_of_a_hierarchical_model_weigh_with_their_sentence():
+    corpus = al.load_corpus("planted", n_train=40, n_dev=5, n_test=6, shortest=20, longest=30)
+    fitted = untrained(corpus, hierarchical=True)
+    examples = list(corpus.test)
+    for reading, example in zip(read(fitted, examples, ["alpha", "probability"]), examples, strict=True):
+        alone = fitted.trace([example])
+        starts = [*example.sentences, len(example)]
+        assert len(starts) > 2, "the test needs more than one sentence"
+        sums = [reading.rows["alpha"][a:b].sum() for a, b in pairwise(starts)]
+        np.testing.assert_allclose(sums, alone.alpha[0, : len(sums)], atol=1e-6)
+        first = reading.rows["probability"][: starts[1]]
+        assert np.ptp(first) == 0, "a sentence speaks with one voice"

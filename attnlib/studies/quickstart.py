@@ -69,8 +69,13 @@ def accuracy_by_seed(frame: pd.DataFrame) -> pd.DataFrame:
 def choose(
     fitted: Fitted, examples: Sequence[Example], n: int, *, shortest: int = 8, longest: int = 24
 ) -> list[Example]:
-    """`n` texts to look at, evenly over the model's confidence, so that sure and unsure ones are shown alike."""
-    readable = [e for e in examples if shortest <= len(e) <= longest] or list(examples)
+    """`n` texts to look at, evenly over the model's confidence, so that sure and unsure ones are shown alike.
+
+    Of a corpus of long texts, the shortest tenth is chosen from.
+    """
+    readable = [e for e in examples if shortest <= len(e) <= longest]
+    if len(readable) < n:
+        readable = sorted(examples, key=len)[: max(n, len(examples) // 10)]
     sure = fitted.predict(readable).probabilities.max(1)
     order = np.argsort(-sure, kind="stable")
     places = np.linspace(0, len(order) - 1, min(n, len(order))).round().astype(int)

@@ -63,6 +63,11 @@ def test_chosen_texts_go_from_sure_to_unsure(models, corpus):
     assert len(quickstart.choose(models[0], list(corpus.test[:2]), 5)) == 2
 
 
+def test_of_long_texts_the_shortest_are_chosen_from(models):
+    longer = [al.Example(("lovely",) * (100 + i), 1, id=str(i)) for i in range(40)]
+    assert {len(e) for e in quickstart.choose(models[0], longer, 3)} <= {100, 101, 102, 103}
+
+
 def test_a_random_other_is_never_the_most_attended_and_can_be_any_other():
     alpha = [np.array([0.1, 0.6, 0.2, 0.1])] * 200
     firsts = [int(np.argmax(scores)) for scores in quickstart.random_others(alpha, seed=1)]
