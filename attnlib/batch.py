@@ -132,7 +132,7 @@ def make_executor(
 ) -> Executor:
     """An executor by name.
 
-    jobs             worker processes in all; None: one a core, or what fits on the GPUs
+    jobs             worker processes in all, at most; None: one a core, or what fits on the GPUs
     devices          what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
     jobs_per_device  workers that share one GPU; None: as many as its free memory holds, a run taking
                      `memory_per_run` bytes

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attnlib.batch import make_executor
+from attnlib.batch import find_devices, make_executor, measured_memory
 from attnlib.errors import AttnlibError
-from attnlib.runs import Entry, Store
+from attnlib.runs import CorruptEntry, Entry, Store
 from attnlib.scheduler import Scheduler
 from attnlib.spec import Corpora, Fit, Run
 
@@ -132,7 +133,7 @@ def run_grid(
     grid = Scheduler(store, corpora, tuple(dict.fromkeys(runs)))
     if grid.pending:
         own = executor is None or isinstance(executor, str)
-        pool = _executor(executor, jobs, options) if own else executor
+        pool = _executor(executor, jobs, options, store) if own else executor
         try:
             grid.work(pool, title)
         except BaseException:
@@ -149,11 +150,22 @@ def run_grid(
     return GridResult(store, grid.keys, grid.columns, cached, computed, models, _failures(grid), seconds)
 
 
-def _executor(name: str | None, jobs: int | None, options: Mapping[str, Any]) -> Executor:
+def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:
     if name is None:
         name = os.environ.get(EXECUTOR, "serial")
         jobs = jobs or (int(os.environ.get(JOBS, 0)) or None if name == "local" else None)
+    if name == "local" and options.get("devices") is None:
+        options = {**options, "devices": find_devices()}
+    if any(device.startswith("cuda") for device in options.get("devices") or ()):
+        options = {"memory_per_run": measured_memory(list(_environments(store))), **options}
     return make_executor(name, jobs=jobs, **options)
+
+
+def _environments(store: Store) -> Iterator[dict[str, Any]]:
+    for key in store:
+        with suppress(CorruptEntry):
+            if (entry := store.get(key)) is not None:
+                yield entry.environment
 
 
 def _failures(grid: Scheduler) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import attnlib.grid
 import attnlib.scheduler
 from attnlib.batch import SerialExecutor
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
@@ -275,6 +276,20 @@ def test_notebooks_follow_the_command_line(store: Store, monkeypatch: pytest.Mon
     frame = run_grid([measure("grid_tasks:threads")], store=store.root.with_name("other")).frame()
     assert frame["pid"][0] == os.getpid()
     assert frame["threads"][0] == 1  # results must not depend on where they were computed
+
+
+def test_gpus_are_shared_by_what_earlier_runs_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put("ab" * 32, {"environment.json": b'{"peak_gpu_memory": 1000000}', "spec.json": b"{}"})
+    asked = {}
+
+    def watched(name, **options):
+        asked.update(options, name=name)
+        return SerialExecutor()
+
+    monkeypatch.setattr(attnlib.grid, "make_executor", watched)
+    monkeypatch.setattr(attnlib.grid, "find_devices", lambda: ["cuda:0", "cuda:1"])
+    run_grid(squares(1), store=store, executor="local").complete()
+    assert asked == {"name": "local", "jobs": None, "devices": ["cuda:0", "cuda:1"], "memory_per_run": 1_100_000}
 
 
 def test_code_of_the_worker_must_be_the_drivers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
