@@ -198,9 +198,7 @@ class Explorer:
         )
         levels = ["input"] if fitted.model_config.hierarchical else list(LEVELS)
         value = level if level in levels else levels[0]
-        self.level = widgets.ToggleButtons(
-            options=levels, value=value, description="erase from", style=wide["style"]
-        )
+        self.level = widgets.Dropdown(options=levels, value=value, description="erase from", style=wide["style"])
         self.count = widgets.IntSlider(min=0, max=1, description="tokens to erase", **wide)
         self.view = widgets.HTML()
         self.box = widgets.VBox(
