@@ -102,14 +102,13 @@ class Fitted:
         return out
 
     def trace(self, examples: Iterable[Text], *, grad: bool = False) -> Trace:
-        """One padded Trace in the order given. `grad` keeps the graph, for gradients.
+        """One padded Trace in the order given. `grad` keeps the graph from the word embeddings on, for gradients.
 
         All texts at once: for many use `traces`, whose memory is bounded.
         """
         encoded = self.vectoriser.encode(self.examples(examples))
         batch = self.vectoriser.batch(encoded).to(self.device)
-        with self.evaluating(grad=grad):
-            return self.model(batch)
+        return self._traced(batch, grad)
 
     def traces(
         self, examples: Iterable[Text], batch_size: int = 256, *, grad: bool = False
@@ -117,9 +116,13 @@ class Fitted:
         """Batches of texts of like length with their traces; `batch.rows` says where each text stood."""
         for batch in self.vectoriser.batches(self.examples(examples), batch_size):
             batch = batch.to(self.device)
-            with self.evaluating(grad=grad):
-                trace = self.model(batch)
-            yield batch, trace
+            yield batch, self._traced(batch, grad)
+
+    def _traced(self, batch: Batch, grad: bool) -> Trace:
+        with self.evaluating(grad=grad):
+            # a leaf of its own: embeddings that were frozen in training would not ask for gradients
+            embedded = self.model.embed(batch).detach().requires_grad_() if grad else None
+            return self.model(batch, embedded)
 
     @contextmanager
     def evaluating(self, *, grad: bool = False) -> Iterator[None]:

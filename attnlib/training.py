@@ -18,7 +18,7 @@ from attnlib.data.types import Corpus
 from attnlib.device import preserved_rng, resolve, seed_everything
 from attnlib.errors import ConfigError, DataError, TrainingError
 from attnlib.fitted import Fitted
-from attnlib.optimise import Optimisers, freeze
+from attnlib.optimise import Optimisers
 from attnlib.progress import bar
 from attnlib.warmstart import warm
 
@@ -81,9 +81,8 @@ def fit(
             fitted.history = _Run(
                 fitted, corpus, objective or cross_entropy(corpus, train_config, device)
             ).all_epochs()
-        else:
-            freeze(model, train_config)
     fitted.model.zero_grad(set_to_none=True)
+    fitted.model.requires_grad_(True)  # freezing is for training; a loaded model has nothing frozen either
     fitted.model.eval()
     return fitted
 

@@ -221,12 +221,16 @@ def test_traces_tell_where_each_text_stood(lstm, corpus):
     assert [seen[i] for i in range(len(seen))] == [len(e) for e in corpus.test]
 
 
-def test_gradients_on_request(lstm, corpus):
-    lstm.model.train()  # as somebody might leave it
-    trace = lstm.trace(corpus.test[:2], grad=True)
-    assert not lstm.model.training
+@pytest.mark.parametrize("trained", [True, False])
+def test_gradients_on_request(corpus, trained):
+    fitted = fit(corpus, MODELS["lstm"], QUICK.replace(train_embeddings=trained))
+    fitted.model.train()  # as somebody might leave it
+    trace = fitted.trace(corpus.test[:2], grad=True)
+    assert not fitted.model.training
     (gradient,) = torch.autograd.grad(trace.logits[:, 1].sum(), trace.embedded)
     assert gradient.abs().sum() > 0
+    (_, trace), *_ = fitted.traces(corpus.test[:2], grad=True)
+    assert torch.autograd.grad(trace.logits.sum(), trace.embedded)[0].shape == trace.embedded.shape
 
 
 def test_parameters_are_counted_by_part(corpus):
