@@ -20,7 +20,7 @@ import torch
 from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
-from attnlib.engine.ranked import Ranked, Ranking, Request, checked, ranked, table
+from attnlib.engine.ranked import LEVELS, Ranked, Ranking, Request, checked, ranked, table
 from attnlib.engine.select import input_eraser
 from attnlib.errors import ConfigError, unknown
 
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attnlib.fitted import Fitted
+
+__all__ = [
+    "LEVELS",
+    "erasure_curves",
+    "fraction_to_flip",
+    "single_removals",
+    "summarise",
+    "top_token_flips",
+]
 
 RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)

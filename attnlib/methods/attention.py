@@ -93,13 +93,16 @@ def word_alpha(trace: Trace) -> Tensor:
 
 
 def _word_gradient(job: Job) -> Tensor:
+    """A sentence vector is a sum of alpha_i s_i h_i: its own gradient, times s_i h_i, is that of alpha_i."""
     out = torch.zeros(job.units.shape, dtype=job.trace.alpha.dtype, device=job.units.device)
     for piece in pieces(*job.units.shape):
         batch = job.batch.select(torch.arange(len(job.batch), device=job.units.device)[piece])
         with job.fitted.evaluating(grad=True):
             trace = job.model(batch)
             value = job.explained(trace.logits, piece).sum()
-            gradient = torch.autograd.grad(value, trace.words.alpha)[0]
-        values = unstacked(gradient, trace.positions)
-        out[piece, : values.shape[1]] = values
+            upper = torch.autograd.grad(value, trace.words.context)[0]
+        gradient = (trace.words.hidden @ upper.unsqueeze(-1)).squeeze(-1)
+        if trace.words.scale is not None:
+            gradient = gradient * trace.words.scale
+        out[piece] = unstacked(gradient.detach(), trace.positions)
     return out

@@ -88,6 +88,7 @@ class Path(NamedTuple):
     gap: Tensor
 
 
+@torch.no_grad()
 def path_integral(job: Job, steps: int) -> Path:
     """Integrated gradients with all steps of a text stacked in the batch."""
     if steps < 1:
@@ -96,7 +97,6 @@ def path_integral(job: Job, steps: int) -> Path:
     start = embedded.masked_fill(job.batch.content.unsqueeze(-1), 0.0)
     span = embedded - start
     scores = torch.zeros(job.units.shape, dtype=embedded.dtype, device=embedded.device)
-    change = torch.zeros(len(embedded), dtype=embedded.dtype, device=embedded.device)
     at = (torch.arange(steps, device=embedded.device, dtype=embedded.dtype) + 0.5) / steps
     for text in range(len(embedded)):
         mean = torch.zeros_like(embedded[text])

@@ -1,0 +1,170 @@
+r"""Faithfulness from erasure curves: comprehensiveness, sufficiency, AOPC and its normalised form.
+
+All compare p_0, the predicted class's probability for the whole text, with p_k, the probability after k units were
+removed (`attnlib.erasure.erasure_curves`). Every function returns one row a text: text, id, length, metric, value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from attnlib.engine import attention
+from attnlib.engine.select import input_eraser
+from attnlib.erasure import LEVELS
+from attnlib.errors import ConfigError, DataError, unknown
+from attnlib.progress import bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.fitted import Fitted
+
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
+"""Shares of a text that ERASER removes or keeps (DeYoung et al. 2020, section 4)."""
+
+
+def comprehensiveness(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
+    r"""Mean drop when the top share of a text is removed (DeYoung et al. 2020): :math:`p_0 - p_{\lceil qn \rceil}`.
+
+    curves: of `erasure_curves(..., first="most")`. High where the ranking finds what the decision needs.
+    """
+    at = lambda n: np.ceil(np.multiply.outer(n, _shares(shares)) - 1e-9).astype(int)  # noqa: E731
+    return _mean_drop(curves, at, "comprehensiveness")
+
+
+def sufficiency(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
+    r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision.
+
+    curves: of `erasure_curves(..., first="least")`, whose row n - k keeps the k most important.
+    """
+    at = lambda n: n[:, None] - np.ceil(np.multiply.outer(n, _shares(shares)) - 1e-9).astype(int)  # noqa: E731
+    return _mean_drop(curves, at, "sufficiency")
+
+
+def aopc(curves: pd.DataFrame) -> pd.DataFrame:
+    r"""Area over the perturbation curve, :math:`\frac1n \sum_{k=1}^n (p_0 - p_k)` (Samek et al. 2017)."""
+    at = lambda n: None  # noqa: E731
+    return _mean_drop(curves, at, "aopc")
+
+
+def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
+    r"""(AOPC - lowest) / (highest - lowest) of each text, so that models can be compared (Edin et al. 2025).
+
+    values: of `aopc`; bounds: of `aopc_bounds` for the same model, level and operator. A text whose bounds meet (no
+    order of removal matters) has no normalised value: NaN. Bounds of a narrow beam may be passed by a ranking: the
+    value is then outside [0, 1] and is left so, as the sign that the beam was too narrow.
+    """
+    if not (values["text"].to_numpy() == bounds["text"].to_numpy()).all():
+        raise DataError("normalised_aopc: values and bounds are not of the same texts in the same order.")
+    low, high = bounds["low"].to_numpy(), bounds["high"].to_numpy()
+    span = high - low
+    value = (values["value"].to_numpy() - low) / np.where(span > 1e-12, span, np.nan)
+    return values.assign(metric="normalised_aopc", value=value)
+
+
+def aopc_bounds(
+    fitted: Fitted, examples: Iterable, *, level: str = "input", operator: str = "pad", beam: int = 5
+) -> pd.DataFrame:
+    """The lowest and highest AOPC that any order of removal reaches on each text, by beam search.
+
+    Exact where the beam is at least as wide as the number of sets of one size. Columns text, id, length, low, high.
+    """
+    import pandas as pd
+
+    if level not in LEVELS:
+        raise ConfigError(unknown("level", level, LEVELS))
+    if beam < 1:
+        raise ConfigError(f"aopc_bounds needs a beam of one at least; got {beam}.")
+    examples = fitted.examples(examples)
+    rows: list[dict | None] = [None] * len(examples)
+    with bar(f"bounds of AOPC, {level} level", total=len(examples), unit="text") as line:
+        for batch, trace in fitted.traces(examples):
+            with torch.no_grad():
+                answer = _answers(fitted, batch, trace, level, operator)
+                units = trace.mask if level == "attention" else batch.content
+                for i, row in enumerate(batch.rows.tolist()):
+                    where = units[i].nonzero().squeeze(1)
+                    low, high = (_search(answer, i, where, units.shape[1], beam, sign) for sign in (-1, 1))
+                    rows[row] = {
+                        "text": row,
+                        "id": examples[row].id,
+                        "length": len(where),
+                        "low": low,
+                        "high": high,
+                    }
+                    line.update()
+    return pd.DataFrame(rows)
+
+
+def _answers(fitted, batch, trace, level: str, operator: str):
+    """A function (text, removed (N, T)) -> (N,) probability of the predicted class."""
+    eraser = None if level == "attention" else input_eraser(fitted, batch, trace, operator, generic=True)
+
+    def answer(text: int, removed: torch.Tensor) -> np.ndarray:
+        if eraser is not None:
+            texts = torch.full((len(removed),), text, device=removed.device)
+            logits = eraser.variants(texts, lambda piece: removed[piece])
+        else:
+            alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
+            alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
+            weights = alpha if trace.scale is None else alpha * trace.scale[text].double()
+            context = trace.context.double().new_zeros(len(trace.alpha), len(removed), trace.hidden.shape[-1])
+            context[text] = weights @ trace.hidden[text].double()
+            logits = attention.decode(trace, context)[text]
+        return logits.softmax(-1)[:, int(trace.prediction[text])].cpu().numpy()
+
+    return answer
+
+
+def _search(answer, text: int, where: torch.Tensor, width: int, beam: int, sign: int) -> float:
+    """Largest sign × sum of drops over orders of removal, divided by n and with the sign taken off again."""
+    n = len(where)
+    nothing = torch.zeros(1, width, dtype=torch.bool, device=where.device)
+    whole = float(answer(text, nothing)[0])
+    kept: dict[frozenset[int], float] = {frozenset(): 0.0}
+    for _ in range(n):
+        grown: dict[frozenset[int], float] = {}
+        for chosen, total in kept.items():
+            for j in set(range(n)) - chosen:
+                # The drop depends on the set alone, so of all orders that remove it the best one so far counts.
+                larger = chosen | {j}
+                grown[larger] = max(grown.get(larger, -np.inf), total)
+        removed = torch.zeros(len(grown), width, dtype=torch.bool, device=where.device)
+        for row, chosen in enumerate(grown):
+            removed[row, where[list(chosen)]] = True
+        drops = sign * (whole - answer(text, removed))
+        totals = {c: t + float(d) for (c, t), d in zip(grown.items(), drops, strict=True)}
+        kept = dict(sorted(totals.items(), key=lambda item: -item[1])[:beam])
+    return sign * max(kept.values()) / n
+
+
+def _mean_drop(curves: pd.DataFrame, at, metric: str) -> pd.DataFrame:
+    import pandas as pd
+
+    needed = {"text", "id", "length", "removed", "probability"}
+    if not needed <= set(curves.columns):
+        raise DataError(f"{metric} reads the frame of `erasure_curves`; columns are missing: {needed - {*curves}}.")
+    curves = curves.sort_values(["text", "removed"], kind="stable")
+    first = curves[curves["removed"] == 0]
+    n, start = first["length"].to_numpy(), np.flatnonzero(curves["removed"].to_numpy() == 0)
+    if len(curves) != (n + 1).sum():
+        raise DataError(f"{metric} needs whole curves: every k from 0 to the length of each text.")
+    p = curves["probability"].to_numpy()
+    steps = at(n)
+    if steps is None:
+        value = p[start] - (np.add.reduceat(p, start) - p[start]) / n
+    else:
+        value = (p[start, None] - p[start[:, None] + steps]).mean(1)
+    columns = {name: first[name].to_numpy() for name in ("text", "id", "length")}
+    return pd.DataFrame({**columns, "metric": metric, "value": value})
+
+
+def _shares(shares: Sequence[float]) -> np.ndarray:
+    shares = np.asarray(shares, dtype=float)
+    if shares.ndim != 1 or not len(shares) or not ((shares > 0) & (shares <= 1)).all():
+        raise ConfigError(f"shares must lie in (0, 1]; got {shares.tolist()}.")
+    return shares

@@ -1,0 +1,100 @@
+"""Comprehensiveness, sufficiency and AOPC: by hand, in direction, against exhaustive bounds."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib import erasure
+from attnlib.errors import ConfigError, DataError
+from attnlib.importance import importance
+from attnlib.measures import faithfulness
+from tests.conformance import naive, zoo
+from tests.test_erasure import many
+
+
+def curves(p):
+    """A frame of curves from lists of probabilities."""
+    rows = [
+        {"text": i, "id": str(i), "length": len(c) - 1, "removed": k, "probability": x}
+        for i, c in enumerate(p)
+        for k, x in enumerate(c)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_by_hand():
+    frame = curves([[0.9, 0.5, 0.4, 0.3, 0.2], [0.8, 0.1]])
+    found = faithfulness.comprehensiveness(frame, shares=(0.25, 0.5))
+    np.testing.assert_allclose(found["value"], [((0.9 - 0.5) + (0.9 - 0.4)) / 2, 0.7])
+    # keeping a quarter of four words removes three, keeping half removes two; one word is always kept whole
+    found = faithfulness.sufficiency(frame, shares=(0.25, 0.5))
+    np.testing.assert_allclose(found["value"], [((0.9 - 0.3) + (0.9 - 0.4)) / 2, 0.0])
+    found = faithfulness.aopc(frame)
+    np.testing.assert_allclose(found["value"], [(0.4 + 0.5 + 0.6 + 0.7) / 4, 0.7])
+
+
+def test_shares_round_up_to_a_word():
+    frame = curves([np.linspace(1, 0, 11)])
+    assert faithfulness.comprehensiveness(frame, shares=(0.01,))["value"][0] == pytest.approx(0.1)
+    assert faithfulness.comprehensiveness(frame, shares=(0.1,))["value"][0] == pytest.approx(0.1)
+    assert faithfulness.comprehensiveness(frame, shares=(0.11,))["value"][0] == pytest.approx(0.2)
+
+
+def test_direction():
+    model = many(200)
+    predicted, v = model.found.prediction.numpy(), model.found.hidden.numpy()
+    rows = np.arange(len(v))
+    best = list((v[rows, :, predicted] - v[rows, :, 1 - predicted]) * model.found.alpha.numpy())
+    chance = list(np.random.default_rng(1).random(np.shape(best)))
+    means = {"comprehensiveness": [], "sufficiency": [], "aopc": []}
+    for ranking in (best, chance, [-s for s in best]):
+        most, least = (
+            erasure.erasure_curves(model, model.texts(), ranking, level="attention", first=first)
+            for first in ("most", "least")
+        )
+        means["comprehensiveness"].append(faithfulness.comprehensiveness(most)["value"].mean())
+        means["sufficiency"].append(-faithfulness.sufficiency(least)["value"].mean())
+        means["aopc"].append(faithfulness.aopc(most)["value"].mean())
+    for values in means.values():
+        assert values[0] > values[1] + 0.02
+        assert values[1] > values[2] + 0.02
+
+
+@pytest.mark.parametrize("level", ["input", "attention"])
+def test_bounds_are_those_of_all_orders(level):
+    fitted = zoo.fitted("lstm")
+    text = zoo.texts(fitted, 1)[0]
+    text = type(text)(text.tokens[:4], text.label, id="short")
+    found = faithfulness.aopc_bounds(fitted, [text], level=level, beam=10).iloc[0]
+    values = []
+    for order in permutations(range(4)):
+        scores = np.empty(4)
+        scores[list(order)] = [4, 3, 2, 1]
+        curve = naive.curve(fitted, text, scores, level)
+        p = curve.softmax(-1)[:, int(curve[0].argmax())].numpy()
+        values.append((p[0] - p[1:]).mean())
+    assert found["low"] == pytest.approx(min(values))
+    assert found["high"] == pytest.approx(max(values))
+    ranking = importance(fitted, [text], "omission")
+    value = faithfulness.aopc(erasure.erasure_curves(fitted, [text], ranking, level=level))
+    normal = faithfulness.normalised_aopc(value, pd.DataFrame([found]))["value"].iloc[0]
+    assert 0 <= normal <= 1
+
+
+def test_where_no_order_matters_there_is_no_normalised_value():
+    value = pd.DataFrame({"text": [0], "id": ["a"], "length": [1], "metric": ["aopc"], "value": [0.2]})
+    bounds = pd.DataFrame({"text": [0], "low": [0.2], "high": [0.2]})
+    assert np.isnan(faithfulness.normalised_aopc(value, bounds)["value"][0])
+
+
+def test_bad_input():
+    with pytest.raises(DataError, match="whole curves"):
+        faithfulness.aopc(curves([[0.9, 0.5, 0.4]]).iloc[:2])
+    with pytest.raises(DataError, match="erasure_curves"):
+        faithfulness.aopc(pd.DataFrame({"text": [1]}))
+    with pytest.raises(ConfigError, match="shares"):
+        faithfulness.comprehensiveness(curves([[0.9, 0.5]]), shares=(0.0,))
+    with pytest.raises(ConfigError, match="beam"):
+        faithfulness.aopc_bounds(zoo.fitted("mlp"), zoo.texts(zoo.fitted("mlp"), 1), beam=0)

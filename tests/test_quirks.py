@@ -1,0 +1,67 @@
+"""The authors' deviations: each switch computes what it says, and the table shows what it changes."""
+
+import numpy as np
+import pytest
+
+from attnlib import erasure, quirks
+from attnlib.data.batching import WordVectoriser
+from attnlib.errors import ConfigError
+from attnlib.fitted import Fitted
+from attnlib.importance import importance
+from tests.conformance import zoo
+
+
+def test_unknown_quirks_are_refused():
+    with pytest.raises(ConfigError, match="Did you mean 'tasc_ig'"):
+        quirks.checked({"tasc_gi"})
+    with pytest.raises(ConfigError, match="belongs to single_removals"):
+        quirks.checked({"serrano_r"}, allowed=("tasc_ig",))
+    assert quirks.checked([]) == frozenset()
+
+
+def test_gradient_after_ig_is_the_gradient_at_95_percent():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 2)
+    wrong = importance(fitted, texts, "grad_alpha", quirks={"tasc_grad_after_ig"})
+    for text, found in zip(texts, wrong, strict=True):
+        batch = fitted.vectoriser.batch(fitted.vectoriser.encode([text]))
+        trace = fitted.model(batch, embedded=0.95 * fitted.model.embed(batch))
+        k = int(fitted.model(batch).prediction[0])
+        np.testing.assert_allclose(found, trace.token_logits[0, :, k].detach().numpy())
+    assert not np.allclose(wrong[0], importance(fitted, texts, "grad_alpha")[0])
+
+
+def test_nan_at_the_end_reads_as_class_zero():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 20)
+    right = erasure.fraction_to_flip(fitted, texts, "random")
+    wrong = erasure.fraction_to_flip(fitted, texts, "random", quirks={"tasc_nan_empty"})
+    before = (right["status"] == "flipped").to_numpy()
+    assert (right["removed"][before] == wrong["removed"][before]).all()
+    end = wrong[~before]
+    zero = fitted.classes[0]
+    assert (end[end["prediction"] == zero]["status"] == "never").all()
+    assert (end[end["prediction"] != zero]["after"] == zero).all()
+
+
+def test_the_denominator_counts_special_tokens():
+    plain = zoo.fitted("mlp")
+    vectoriser = WordVectoriser(plain.vectoriser.vocabulary, plain.vectoriser.preprocessing, special=True)
+    fitted = Fitted(
+        plain.model, vectoriser, plain.model_config, plain.train_config, plain.classes, plain.history, 0
+    )
+    texts = zoo.texts(plain, 8)
+    right = erasure.fraction_to_flip(fitted, texts, "alpha")
+    wrong = erasure.fraction_to_flip(fitted, texts, "alpha", quirks={"tasc_denominator"})
+    np.testing.assert_allclose(wrong["fraction"], right["removed"].astype(float) / (right["length"] + 2))
+
+
+def test_the_table_of_effects():
+    fitted = zoo.fitted("lstm-lin-dot")
+    frame = quirks.effects(fitted, zoo.texts(fitted, 12))
+    assert set(frame["quirk"]) == set(quirks.QUIRKS)
+    half = frame[frame["quirk"] == "wp_half_tvd"].iloc[0]
+    assert half["with_quirk"] == pytest.approx(half["correct"] / 2)
+    assert (frame["n"] > 0).all()
+    tau = frame[frame["measure"].str.startswith("Kendall")]
+    assert (tau["with_quirk"] < 1).all()
