@@ -1,0 +1,323 @@
+"""Task-scaled attention (Chrysostomou & Aletras 2021): parameters, grid, measures.
+
+    params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "mlp"])
+    found = results(params)         # tidy frames, from the store where it has them
+    found.flips, found.labels, found.words, found.parameters
+
+Every model of the grid is measured once: the first flip of every test text along every ranking tells both the
+share of decisions that the top token alone flips (it came at one token) and the fraction of tokens to a flip.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from attnlib import quirks as quirk_names
+from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Scaling, TrainConfig
+from attnlib.data.sampling import sampled
+from attnlib.erasure import FLIP_QUIRKS, fraction_to_flip
+from attnlib.errors import unknown
+from attnlib.grid import GridResult, run_grid
+from attnlib.spec import Corpora, Fit, Measure, measure
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.fitted import Fitted
+
+PAPER = "Chrysostomou & Aletras 2021"
+RANKINGS = ("alpha", "grad_alpha", "alpha_grad")
+"""The paper's attention rankings (section 5.1): weights, their gradients, the product."""
+BASELINES = ("omission", "input_x_grad", "integrated_gradients")
+"""What it compares them with (section 7)."""
+POOLS = ("sum", "mean", "max", "direct")
+"""Ways from a scaled embedding to one number (footnote 4): sum is the paper's, direct is u itself."""
+TOKENS = {"sst": 138_400, "adr": 317_944, "imdb": 3_184_220, "agnews": 2_070_430, "anemia": 10_145_720}
+"""Training tokens of the paper's corpora (texts times mean words of Table 1), for estimates of cost."""
+FRACTION, TOP1 = "flip_fraction", "flip_percent_top1"
+
+
+class Params(Config):
+    """The parameters of the notebook.
+
+    authors   train and read as the released code does: no early stopping, weight decay 1e-4 on everything, no
+              clipping, start and end tokens, a full stop that attention never sees, and its epochs for ADR
+    paths     corpora that you bring as files: name -> file or folder
+    vector_files  corpus -> file of word vectors, where corpora differ
+    texts     test texts that the erasure tests look at (F1 always sees them all); None: all
+    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
+              BERT. `bert_learning_rate` is that of the encoder; what stands on it learns ten times as fast
+    words_cell, pooling_cell  encoder and attention of the model whose u is read, and of the pooling ablation
+    """
+
+    corpora: tuple[str, ...] = ("planted",)
+    paths: dict[str, str] = Field(default_factory=dict)
+    limit: int | None = Field(None, ge=1)
+    vectors: str = "none"
+    vector_files: dict[str, str] = Field(default_factory=dict)
+    embedding_size: int = Field(50, ge=1)
+    hidden_size: int = Field(128, ge=2)
+    encoders: tuple[Encoder, ...] = ("lstm", "mlp")
+    attentions: tuple[Literal["additive", "dot"], ...] = ("additive", "dot")
+    variants: tuple[Scaling, ...] = ("none", "lin", "feat", "conv")
+    seeds: tuple[int, ...] = (0, 1)
+    epochs: int = Field(5, ge=1)
+    learning_rate: float = Field(1e-3, gt=0)
+    authors: bool = False
+    texts: int | None = Field(None, ge=1)
+    operator: Literal["pad", "delete", "mask", "unk"] = "pad"
+    ig_steps: int = Field(50, ge=2)
+    quirks: tuple[str, ...] = ()
+    pretrained: str = "minilm"
+    bert_variants: tuple[Scaling, ...] = ()
+    bert_attentions: tuple[Literal["additive", "dot"], ...] = ("additive",)
+    bert_seeds: tuple[int, ...] = (0,)
+    bert_frozen: bool = False
+    bert_learning_rate: float = Field(1e-5, gt=0)
+    bert_epochs: int = Field(3, ge=1)
+    bert_limit: int | None = Field(None, ge=1)
+    bert_texts: int | None = Field(None, ge=1)
+    bert_baselines: bool = True
+    words_cell: tuple[Encoder, Literal["additive", "dot"]] = ("lstm", "dot")
+    pooling_cell: tuple[Encoder, Literal["additive", "dot"]] = ("mlp", "additive")
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        from attnlib.data import corpora as known
+
+        for name in self.corpora:
+            if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
+                raise ValueError(unknown("corpus", name, known))
+        for option in ("corpora", "encoders", "attentions", "variants", "seeds"):
+            values = getattr(self, option)
+            if not values or len(set(values)) < len(values):
+                raise ValueError(f"{option} must name at least one, and each once; got {list(values)}.")
+        if "bert" in self.encoders:
+            raise ValueError("encoder 'bert' has parameters of its own: leave it out here and set bert_variants.")
+        for option, variants in (("variants", self.variants), ("bert_variants", self.bert_variants)):
+            if variants and not {"none", "lin"} <= set(variants):
+                raise ValueError(f"{option} must hold 'none' and 'lin': every claim compares them; got {variants}.")
+        for option in ("words_cell", "pooling_cell"):
+            encoder, attention = getattr(self, option)
+            if encoder not in self.encoders or attention not in self.attentions:
+                raise ValueError(f"{option} names the cell {encoder}, {attention}, which is not in the grid.")
+        for option in ("paths", "vector_files"):
+            for name in getattr(self, option):
+                if name not in self.corpora:
+                    raise ValueError(unknown(f"corpus in {option}", name, self.corpora))
+        quirk_names.checked(self.quirks, FLIP_QUIRKS)
+        self.data(self.corpora[0])
+        _model(self, self.corpora[0], self.encoders[0], self.attentions[0], "lin")
+        return self
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Params:
+        """The parameters among the names of a notebook (`globals()`), which must set every one."""
+        return cls(**{name: values[name] for name in cls.model_fields})
+
+    def data(self, corpus: str, limit: int | None = None) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        options: dict[str, Any] = {"path": self.paths[corpus]} if corpus in self.paths else {}
+        if self.authors and corpus == "sst":
+            options["preprocessing"] = {"digits": "qqq"}
+        longest = 2200 if self.authors and corpus == "anemia" else None
+        return DataConfig(corpus=corpus, options=options, max_length=longest, limit=limit or self.limit)
+
+
+def _model(
+    params: Params, corpus: str, encoder: str, attention: str, variant: str, pool: str = "sum"
+) -> ModelConfig:
+    options: dict[str, Any] = {"scaling": variant}
+    if variant != "none":
+        options["scaling_pool"] = pool
+    if params.authors:
+        options |= {"boundaries": encoder != "bert", "unattended": () if encoder == "bert" else (".",)}
+    if encoder == "bert":
+        return ModelConfig(encoder=encoder, attention=attention, pretrained=params.pretrained, **options)
+    vectors = params.vector_files.get(corpus, params.vectors)
+    sizes = {"embedding_size": params.embedding_size, "hidden_size": params.hidden_size}
+    return ModelConfig(encoder=encoder, attention=attention, vectors=vectors, **sizes, **options)
+
+
+def _training(params: Params, corpus: str, encoder: str, variant: str) -> TrainConfig:
+    """How a model is trained; embeddings stay as they are, and the epoch with the lowest dev loss is kept."""
+    options: dict[str, Any] = {"monitor": "loss", "amsgrad": True, "train_embeddings": False}
+    options |= {"epochs": params.epochs, "learning_rate": params.learning_rate, "patience": 2}
+    if params.authors:
+        options |= {"patience": None, "clip_norm": None, "weight_decay": 1e-4, "weight_decays": {}}
+        if corpus == "adr" and variant == "none" and encoder != "bert":
+            options["epochs"] = 35 if encoder == "mlp" else 30
+    if encoder == "bert":
+        options["epochs"] = params.bert_epochs
+        if params.bert_frozen:
+            options["freeze"] = ("embedding", "encoder")
+        else:
+            rate = params.bert_learning_rate
+            options |= {"learning_rate": 10 * rate, "learning_rates": {"encoder": rate}}
+            options["batch_size"] = 8 if params.authors else 16
+    return TrainConfig(**options)
+
+
+def fit(
+    params: Params, corpus: str, encoder: str, attention: str, variant: str, seed: int, pool: str = "sum"
+) -> Fit:
+    """One model of the grid."""
+    return Fit(
+        data=params.data(corpus, params.bert_limit if encoder == "bert" else None),
+        model=_model(params, corpus, encoder, attention, variant, pool),
+        train=_training(params, corpus, encoder, variant),
+        seed=seed,
+    )
+
+
+def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
+    """Corpus, encoder, attention, variant and seed of every model of the grid."""
+    found = [
+        (corpus, encoder, attention, variant, seed)
+        for corpus in params.corpora
+        for encoder in params.encoders
+        for attention in params.attentions
+        for variant in params.variants
+        for seed in params.seeds
+    ]
+    return found + [
+        (corpus, "bert", attention, variant, seed)
+        for corpus in params.corpora
+        for attention in params.bert_attentions
+        for variant in params.bert_variants
+        for seed in params.bert_seeds
+    ]
+
+
+def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
+    """Every run: the models of the grid measured, the words of one of them, and the pooling ablation."""
+    params = params if isinstance(params, Params) else Params(**params)
+    runs = [_measured(params, *cell) for cell in cells(params)]
+    first = params.corpora[0]
+    for seed in params.seeds:
+        model = fit(params, first, *params.words_cell, "lin", seed)
+        runs.append(measure(words, model, label={"part": "words"}))
+        for pool in POOLS:
+            runs.append(_measured(params, first, *params.pooling_cell, "lin", seed, pool=pool, part="pooling"))
+    return runs
+
+
+def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool="sum", part="grid") -> Measure:
+    bert = encoder == "bert"
+    compared = variant in ("none", "lin") and part == "grid" and (params.bert_baselines or not bert)
+    return measure(
+        faithfulness,
+        fit(params, corpus, encoder, attention, variant, seed, pool),
+        label={"part": part, "pool": pool},
+        rankings=[*RANKINGS, *(BASELINES if compared else ())],
+        texts=params.bert_texts if bert else params.texts,
+        operator=params.operator,
+        ig_steps=params.ig_steps,
+        quirks=list(params.quirks),
+    )
+
+
+def faithfulness(
+    fitted: Fitted,
+    corpus: Corpus,
+    *,
+    rankings: Sequence[str],
+    texts: int | None = None,
+    operator: str = "pad",
+    ig_steps: int = 50,
+    quirks: Sequence[str] = (),
+) -> dict[str, pd.DataFrame]:
+    """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
+
+    flips       one row a ranking and text: importance, instance, length, removed, fraction, status, as
+                `fraction_to_flip` gives them (fraction NaN: no number of removals flips the decision)
+    labels      one row a test text: instance, truth, prediction
+    parameters  |V|, embedding size and numbers in the scaling
+    """
+    some = sampled(corpus.test, texts)
+    frames = []
+    for ranking in rankings:
+        steps = {"steps": ig_steps} if ranking == "integrated_gradients" and "tasc_ig" not in quirks else {}
+        found = fraction_to_flip(fitted, some, ranking, level="input", operator=operator, quirks=quirks, **steps)
+        found = found.rename(columns={"id": "instance"})
+        frames.append(found[["instance", "length", "removed", "fraction", "status"]].assign(importance=ranking))
+    truth = [fitted.classes[example.label] for example in corpus.test]
+    labels = {
+        "instance": [e.id for e in corpus.test],
+        "truth": truth,
+        "prediction": fitted.predict(corpus.test).labels,
+    }
+    embedding = fitted.model.embedding
+    sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
+    sizes["scaling"] = fitted.parameters_count()["scaling"]
+    return {
+        "flips": pd.concat(frames, ignore_index=True),
+        "labels": pd.DataFrame(labels),
+        "parameters": pd.DataFrame([sizes]),
+    }
+
+
+def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
+    """u of Lin-TaSc (Figure 4), one row a word of the vocabulary: word, u, s, and how often it occurs in train."""
+    scaling, vectors = fitted.model.scaling, fitted.model.embedding.weight
+    known = fitted.vectoriser.vocabulary
+    u = scaling.table.weight.detach().squeeze(-1).double().cpu().numpy()
+    s = scaling.word_scores(vectors).double().cpu().numpy()
+    occurring = Counter(token for example in corpus.train for token in example.tokens)
+    frame = pd.DataFrame({"word": known.words, "u": u[: len(known)], "s": s[: len(known)]})
+    frame["count"] = [occurring[word] for word in known.words]
+    return frame[frame["count"] > 0].reset_index(drop=True)
+
+
+@dataclass
+class Results:
+    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
+
+    flips    one row a model, ranking, metric and text: `value` is the fraction of tokens removed at the first flip
+             (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
+    """
+
+    flips: pd.DataFrame
+    labels: pd.DataFrame
+    parameters: pd.DataFrame
+    words: pd.DataFrame
+    pooling: pd.DataFrame
+    pooling_labels: pd.DataFrame
+    grid: GridResult
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
+    found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
+    flips, labels = tidy(found.frame("flips")), found.frame("labels")
+    return Results(
+        flips=flips[flips["part"] == "grid"].drop(columns=["part", "pool"]),
+        labels=labels[labels["part"] == "grid"].drop(columns=["part", "pool"]),
+        parameters=found.frame("parameters").query("part == 'grid'").drop(columns=["part", "pool"]),
+        words=found.frame("words"),
+        pooling=flips[flips["part"] == "pooling"],
+        pooling_labels=labels[labels["part"] == "pooling"],
+        grid=found,
+    )
+
+
+def pair(params: Params, results: Results) -> list[Fitted]:
+    """Two models that differ in scaling alone, none and lin: the first corpus and seed, the cell of the words."""
+    runs = [fit(params, params.corpora[0], *params.words_cell, v, params.seeds[0]) for v in ("none", "lin")]
+    return [results.grid.fitted(run) for run in runs]
+
+
+def tidy(flips: pd.DataFrame) -> pd.DataFrame:
+    """Measured flips as one row a metric: the fraction (never = 1) and 100 or 0 for the top token alone."""
+    fraction = np.where(flips["status"] == "never", 1.0, flips["fraction"].to_numpy(float))
+    top = 100.0 * (flips["removed"].fillna(0).to_numpy(int) == 1)
+    kept = flips.drop(columns=["removed", "fraction"])
+    return pd.concat(
+        [kept.assign(metric=FRACTION, value=fraction), kept.assign(metric=TOP1, value=top)], ignore_index=True
+    )

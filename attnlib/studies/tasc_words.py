@@ -1,0 +1,216 @@
+"""What the TaSc notebook says about its numbers: sentences computed from the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attnlib.narrate import percent, plural
+from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
+from attnlib.studies.tasc_tables import BASELINES, NAMES, changes
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus, Example
+    from attnlib.fitted import Fitted
+
+
+def setting(params: Params, corpora: Sequence[Corpus]) -> str:
+    """Corpora, encoders and seeds in one line, for the ledger."""
+    names = ", ".join(corpus.name for corpus in corpora)
+    encoders = ", ".join(NAMES[e] for e in params.encoders)
+    attentions = " and ".join(NAMES[a] for a in params.attentions)
+    tested = "all" if params.texts is None else f"{params.texts}"
+    text = f"{names}; {encoders} with {attentions}, {plural(len(params.seeds), 'seed')}, {tested} test texts"
+    if params.bert_variants:
+        attended = " and ".join(NAMES[a] for a in params.bert_attentions)
+        tested = "all" if params.bert_texts is None else f"{params.bert_texts}"
+        trained = "" if params.bert_limit is None else f" trained on {params.bert_limit} texts"
+        text += f"; {params.pretrained} with {attended}{trained}, {plural(len(params.bert_seeds), 'seed')}, "
+        text += f"{tested} test texts"
+    return text
+
+
+def grid_sentences(params: Params, results: Results) -> list[str]:
+    """What was computed, and what is missing."""
+    models = results.labels[["dataset", "encoder", "attention", "variant", "seed"]].drop_duplicates()
+    pools = results.pooling_labels[["pool", "seed"]].drop_duplicates()
+    extra = int((pools["pool"] != "sum").sum())
+    said = [
+        f"**{plural(len(models), 'model')}** of the grid are measured, and {extra} more for the pooling ablation."
+    ]
+    if len(results.grid.failures):
+        first = results.grid.failures.iloc[0]
+        said.append(
+            f"**{plural(len(results.grid.failures), 'run')} failed** and is missing below; the first: "
+            f"{first['run']} ({first['error']}: {first['message']})."
+        )
+    if params.quirks:
+        said.append(f"Deviations of the authors' code that are switched on: **{', '.join(params.quirks)}**.")
+    return said
+
+
+def f1_sentences(table: pd.DataFrame) -> list[str]:
+    """What each variant changes in F1."""
+    parts = [f"{NAMES[row.variant]} **{_signed(row.estimate)}** {_between(row)}" for row in table.itertuples()]
+    return [f"Against attention without TaSc, mean macro-F1 changes by: {'; '.join(parts)}."]
+
+
+def flip_sentences(flips: pd.DataFrame, metric: str) -> list[str]:
+    """What Lin-TaSc changes for each ranking, over all cells."""
+    table = changes(flips, metric, ["importance"]).set_index("importance")
+    digits, unit = (3, "") if metric == FRACTION else (1, " points")
+    said = []
+    for ranking in (r for r in RANKINGS if r in table.index):
+        row = table.loc[ranking]
+        level = f"from {row['b']:.{digits}f} to {row['a']:.{digits}f}"
+        holds = "" if row["p_holm"] < 0.05 else ", which may be chance (Holm)"
+        said.append(
+            f"{NAMES[ranking]} {level} ({_signed(row['estimate'], digits)}{unit} {_between(row, digits)}{holds})"
+        )
+    better = "lower is better" if metric == FRACTION else "higher is better"
+    return [f"What Lin-TaSc changes, over all cells ({better}): {'; '.join(said)}."]
+
+
+def encoder_sentences(flips: pd.DataFrame) -> list[str]:
+    """Encoder by encoder, α∇α."""
+    part = flips[flips["importance"] == "alpha_grad"]
+    table = changes(part, FRACTION, ["encoder"])
+    parts = [
+        f"{NAMES.get(row.encoder, row.encoder)} from {row.b:.2f} to {row.a:.2f} {_between(row, 2)}"
+        for row in table.itertuples()
+    ]
+    return [f"With α∇α and Lin-TaSc the fraction goes, for {'; '.join(parts)}. Intervals are of the difference."]
+
+
+def box_sentences(flips: pd.DataFrame) -> list[str]:
+    """Medians and quartile distances, without and with."""
+    part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == "alpha_grad")]
+    said = []
+    for variant in ("none", "lin"):
+        low, middle, high = part.loc[part["variant"] == variant, "value"].quantile([0.25, 0.5, 0.75])
+        said.append(f"{NAMES[variant]} {middle:.2f} (quartiles {low:.2f} and {high:.2f})")
+    return [f"Median fraction by α∇α over all texts and models: {'; '.join(said)}."]
+
+
+def convention_sentences(table: pd.DataFrame) -> list[str]:
+    """How much rests on texts whose decision never flips."""
+    rows = []
+    for variant, part in table.groupby("variant", sort=False):
+        never, empty = (np.average(part[c], weights=part["n"]) for c in ("never flips", "only when empty"))
+        rows.append(f"{variant}: {percent(never)} never, {percent(empty)} only when empty")
+    return [f"Share of decisions that erasing by α∇α cannot flip while words are left: {'; '.join(rows)}."]
+
+
+def baseline_sentences(table: pd.DataFrame) -> list[str]:
+    """In how many cells Lin-TaSc's α∇α needs the smallest fraction, ours and the paper's."""
+    keys = ["dataset", "encoder", "attention"]
+    said = []
+    for column, whose in (("value", "Here"), ("paper", "In the paper's cells shown here")):
+        wide = table.dropna(subset=[column]).pivot_table(index=keys, columns="importance", values=column).dropna()
+        if len(wide):
+            rest = wide[[NAMES[b] for b in BASELINES]].min(axis=1)
+            won, even = int((wide["α∇α"] < rest).sum()), int((wide["α∇α"] == rest).sum())
+            ties = f", and ties with it in {even}" if even else ""
+            said.append(
+                f"{whose} α∇α with Lin-TaSc needs a smaller fraction than the best of the three in "
+                f"**{won} of {plural(len(wide), 'cell')}**{ties}."
+            )
+    return [" ".join(said)]
+
+
+def word_sentences(words: pd.DataFrame, n: int = 5) -> list[str]:
+    """Whether seeds agree on which words u marks, and on its sign."""
+    seeds = sorted(words["seed"].unique())
+    tops = {}
+    for seed, part in words.groupby("seed"):
+        order = part.assign(size=part["u"].abs()).nlargest(2 * n, "size")
+        tops[seed] = dict(zip(order["word"], np.sign(order["u"]), strict=True))
+    counts = words[words["seed"] == seeds[0]]["count"]
+    rare = (counts <= 2).mean()
+    said = [
+        f"{percent(rare)} of the {len(counts):,} words occur at most twice in training: their u stays near where "
+        "it started."
+    ]
+    if len(seeds) > 1:
+        first, second = tops[seeds[0]], tops[seeds[1]]
+        both = [w for w in first if w in second]
+        same = sum(first[w] == second[w] for w in both)
+        said.append(
+            f"Seeds {seeds[0]} and {seeds[1]} share **{len(both)} of the {2 * n}** words with the largest |u|; "
+            f"{same} of those have the same sign. The size of u says that a word matters; its sign alone does not "
+            "say for which class, since s also holds the sum of the embedding and meets h."
+        )
+    return [" ".join(said)]
+
+
+def pooling_sentences(table: pd.DataFrame) -> list[str]:
+    """Which pooling needs the smallest fraction, and whether the paper's choice is it."""
+    best = table.loc[table["fraction"].idxmin()]
+    own = table[table["pooling"].str.startswith("sum")].iloc[0]
+    said = f"The smallest mean fraction comes with **{best['pooling']}** ({best['fraction']:.2f})"
+    if best["pooling"] != own["pooling"]:
+        said += f"; the paper's sum needs {own['fraction']:.2f}"
+    return [f"{said}. n = {int(own['n']):,} texts times seeds."]
+
+
+def readable(pair: Sequence[Fitted], examples: Sequence[Example], shortest: int = 7, longest: int = 14) -> Example:
+    """A text for the picture: of those short enough to draw that both models read rightly, the median in surety."""
+    fitting = [e for e in examples if shortest <= len(e) <= longest] or list(examples)
+    plain, scaled = (fitted.predict(fitting) for fitted in pair)
+    right = [
+        i for i, e in enumerate(fitting) if plain.labels[i] == scaled.labels[i] == pair[0].classes[e.label]
+    ] or list(range(len(fitting)))
+    order = sorted(right, key=lambda i: (-scaled.probabilities[i].max(), i))
+    return fitting[order[len(order) // 2]]
+
+
+def picture_sentences(table: pd.DataFrame, predicted: str) -> list[str]:
+    """The word attention likes best, and the one that weighs most in the decision, without and with."""
+    said = []
+    for side, name in (("without", "Without TaSc"), ("with", "With Lin-TaSc")):
+        top = table.loc[table[f"attention, {side}"].idxmax()]
+        most = table.loc[table[f"adds, {side}"].idxmax()]
+        said.append(
+            f"{name}, attention is largest on “{top['token']}” ({top[f'attention, {side}']:.2f}), and "
+            f"“{most['token']}” adds most to “{predicted}” ({most[f'adds, {side}']:+.2f})."
+        )
+    return [" ".join(said)]
+
+
+def checks(params: Params, results: Results) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does."""
+    flips = results.flips
+    fraction = flips[flips["metric"] == FRACTION]
+    top = flips[flips["metric"] == TOP1]
+    expected = len(params.corpora) * (
+        len(params.encoders) * len(params.attentions) * len(params.variants) * len(params.seeds)
+        + len(params.bert_attentions) * len(params.bert_variants) * len(params.bert_seeds)
+    )
+    models = results.labels[["dataset", "encoder", "attention", "variant", "seed"]].drop_duplicates()
+    one = (fraction["value"].to_numpy() * fraction["length"].to_numpy()).round(6) == 1
+    one &= (fraction["status"] != "never").to_numpy()
+    sizes = results.parameters
+    linear = sizes[sizes["variant"] == "lin"]
+    return {
+        "every model of the grid was measured": len(models) == expected and not len(results.grid.failures),
+        "a fraction lies above 0 and is 1 at most": bool(fraction["value"].between(0, 1, inclusive="right").all()),
+        "what flips only when empty has the fraction 1": bool(
+            params.quirks or (fraction.loc[fraction["status"] == "only_when_empty", "value"] == 1).all()
+        ),
+        "the top token flips a text where the fraction is one token": bool(
+            params.quirks or (one == (top["value"] == 100).to_numpy()).all()
+        ),
+        "Lin-TaSc adds one number a word": bool((linear["scaling"] == linear["vocabulary"]).all()),
+    }
+
+
+def _signed(value: float, digits: int = 3) -> str:
+    return f"{value:+.{digits}f}"
+
+
+def _between(row, digits: int = 3) -> str:
+    low, high = (row["low"], row["high"]) if isinstance(row, pd.Series) else (row.low, row.high)
+    return f"[{low:.{digits}f}, {high:.{digits}f}]"
