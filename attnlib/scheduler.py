@@ -268,6 +268,7 @@ class Scheduler:
     def _fail_without(self, model: Node) -> None:
         message = f"the model it needs failed: {model.errors[-1]['message']}"
         for node in [n for n in self.pending.values() if model.key in n.fits]:
-            self.pending.pop(node.key)
+            if self.pending.pop(node.key, None) is None:
+                continue  # it needs a model that needs this one, and failed with that just now
             node.errors.append({"error": "NoModel", "message": message, "traceback": ""})
             self._fail(node)

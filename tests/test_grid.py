@@ -156,6 +156,15 @@ def test_a_failing_model_takes_its_measures_along_and_no_others(store: Store) ->
     assert "no training today" in result.failures["message"][1]
 
 
+def test_a_run_that_needs_a_failed_model_twice_fails_once(store: Store) -> None:
+    """An adversary needs its base, and what compares the two needs both."""
+    base = small_fit(5, trainer="grid_tasks:fit_fails")
+    other = small_fit(6, warm_start=base)
+    result = run_grid([measure("grid_tasks:agreement", base, other), *squares(1)], store=store)
+    assert result.computed == 1
+    assert result.failures["error"].tolist() == ["RuntimeError", "NoModel", "NoModel"]
+
+
 def test_a_corpus_that_cannot_be_loaded_fails_its_runs_alone(store: Store) -> None:
     missing = small_fit(data=DataConfig(corpus="no_such_corpus"))
     result = run_grid([measure("grid_tasks:accuracy", missing), *squares(1)], store=store)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from attnlib import stats
-from attnlib.config import TrainConfig
+from attnlib.config import PARTS, ModelConfig, TrainConfig
 from attnlib.errors import ConfigError, unknown
 from attnlib.measures.divergences import DIVERGENCES, jsd, tvd
 from attnlib.measures.perturbation import with_attention
@@ -46,16 +46,22 @@ def train_adversary(
     *,
     divergence: str = "kl_adv_base",
     frozen: bool = False,
+    restart: bool = False,
     train_config: TrainConfig = WIEGREFFE_PINTER,
     seed: int = 10,
     half_tvd: bool = False,
+    model_config: ModelConfig | None = None,
 ) -> Fitted:
     """An adversary of `base`, trained on the base's outputs for `corpus.train`.
 
     lam         weight of the divergence; 0 imitates the base with no other aim
     divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
     frozen      start from the base and train its attention alone; otherwise a fresh model from `seed`
+    restart     of a frozen one: draw its attention anew from `seed`. The base itself is a local minimum of the loss
+                for every lam: away from it TVD grows in proportion and the divergence only with the square
     half_tvd    halve the TVD, as the one-output code of Wiegreffe & Pinter does: their lambda is then comparable
+    model_config  that of the adversary; None: the base's. A regulariser in it adds its loss to the adversary's, so
+                  for eq. 6 alone leave out tying and mlm
     """
     if divergence not in DIVERGENCES:
         raise ConfigError(unknown("divergence", divergence, DIVERGENCES))
@@ -76,10 +82,11 @@ def train_adversary(
             "divergence": -lam * distance(trace.alpha, attended).mean(),
         }
 
-    model_config = base.model_config
+    model_config = model_config or base.model_config
     if frozen:
         train_config = train_config.replace(freeze=ATTENTION_ALONE, train_embeddings=False)
-    return fit(corpus, model_config, train_config, seed, warm_start=base if frozen else None, objective=objective)
+    start = {"warm_start": base, "warm_parts": ATTENTION_ALONE if restart else PARTS} if frozen else {}
+    return fit(corpus, model_config, train_config, seed, objective=objective, **start)
 
 
 def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:

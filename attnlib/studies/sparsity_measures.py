@@ -54,8 +54,8 @@ def adversary(
 ) -> Fitted:
     """Trainer of an adversary against `warm_start`: the loss of Wiegreffe & Pinter, TVD - lam KL(adversary ‖ base).
 
-    frozen: the base's own encoder and decoder, attention alone is drawn and trained anew (at the base's own weights
-    the loss has no gradient); else a fresh model of the same kind.
+    frozen: the base's own encoder and decoder, attention alone is drawn and trained anew (the base's own weights
+    are a local minimum of the loss); else a fresh model of the same kind.
     """
     if model != warm_start.model_config:
         raise ValueError("An adversary has the architecture of its base; the two configs differ.")

@@ -74,8 +74,8 @@ def about_ties(agreement: pd.DataFrame) -> list[str]:
     tied = frame.groupby("model", sort=False)["tied"].mean()
     return [
         f"{plural(lost, 'measurement')} of {len(agreement):,} had no order to compare. In the sparsest model, "
-        f"{tied.idxmax()}, **{percent(tied.max())}** of all pairs of words have equal weight, mostly zero: tau-b then "
-        "speaks of the few that are left, and a high value says little more than that both sides name the same ones."
+        f"{tied.idxmax()}, **{percent(tied.max())}** of all pairs of words have equal weight, mostly zero: tau-b "
+        "then speaks of the few that are left; a high value says little more than that both sides name the same."
     ]
 
 
@@ -99,8 +99,8 @@ def about_lambda(entropies: pd.DataFrame) -> list[str]:
     """Table 2 in words, with its sign."""
     part = entropies[entropies["metric"] == "entropy_gradient_input"]
     return [
-        "Sign: λ as in equation 3, so a **larger λ is sparser**. A negative value means that sparser attention goes "
-        "with less spread importance, a positive one with more.",
+        "Sign: λ as in equation 3, so a **larger λ is sparser**. A negative value means that sparser attention "
+        "goes with less spread importance, a positive one with more.",
         _trend_words(part, "λ and the entropy of gradient importance"),
     ]
 

@@ -102,6 +102,19 @@ def test_a_frozen_adversary_changes_attention_alone(base, corpus) -> None:
     assert changed == {"attention"}
 
 
+def test_a_frozen_adversary_needs_a_new_start(base, corpus) -> None:
+    """The base itself is a local minimum: TVD has a kink there, KL is flat. Drawn anew, an adversary goes far."""
+    quick = TrainConfig(epochs=5, learning_rate=0.005, monitor="train_loss", patience=None)
+    still, moved = (
+        train_adversary(base, corpus, 0.1, frozen=True, restart=restart, train_config=quick)
+        for restart in (False, True)
+    )
+    assert compare(base, still, corpus.test)["jsd"].mean() < 0.01
+    assert compare(base, moved, corpus.test)["jsd"].mean() > 0.1
+    own = base.model.encoder.parameters()
+    assert all(torch.equal(a, b) for a, b in zip(own, moved.model.encoder.parameters(), strict=True))
+
+
 def test_a_base_is_at_no_distance_from_itself(base, corpus) -> None:
     table = compare(base, base, corpus.test)
     assert (table["tvd"] == 0).all()
