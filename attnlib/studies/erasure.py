@@ -1,0 +1,327 @@
+"""Is attention interpretable? (Serrano & Smith 2019): parameters, grid, measures.
+
+    params = Params(corpora={"bbc": ["han", "flan"]}, vectors="glove")
+    found = results(params)         # tidy frames, from the store where it has them
+    found.right, found.single, found.fractions, found.data
+
+HAN attends to words within sentences and to sentences within the text, FLAN to all words at once; only the last
+attention layer is tested, so what is removed is a sentence for HAN and a word for FLAN. Encoders: rnn (a
+bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Every model is measured once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
+from attnlib.data.sampling import sampled
+from attnlib.data.sentences import sentence_starts
+from attnlib.erasure import fraction_to_flip, single_removals
+from attnlib.errors import unknown
+from attnlib.grid import GridResult, run_grid
+from attnlib.spec import Fit, Measure, measure
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.fitted import Fitted
+
+PAPER = "Serrano & Smith 2019"
+Architecture = Literal["han", "flan"]
+Context = Literal["rnn", "conv", "noenc"]
+ENCODERS = {"rnn": "gru", "conv": "cnn", "noenc": "none"}
+"""The paper's words for the reach of an encoder, and the kit's."""
+RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
+"""Section 5.2, in the order of the paper's legends."""
+TOPS = RANKINGS[1:]
+"""Rankings whose first item is tested alone (Figures 9, 12 and 13)."""
+SAMPLING = {"any other": (), "authors": ("serrano_r",)}
+"""How r is drawn: as the paper writes, or as its code does (FIDELITY B20)."""
+
+
+class Setting(Config):
+    """Appendix A.1: dropout before each encoder and on the logits, learning rate, most epochs (rnn and conv)."""
+
+    words: float
+    sentences: float
+    han_logits: float
+    flan_logits: float
+    rate: float
+    epochs: int
+
+
+SETTINGS = {
+    "yahoo": Setting(words=0.4445, sentences=0.2202, han_logits=0.3749, flan_logits=0.4457, rate=4e-4, epochs=15),
+    "imdb10": Setting(words=0.4445, sentences=0.2202, han_logits=0.2457, flan_logits=0.3457, rate=4e-4, epochs=15),
+    "amazon": Setting(words=0.6, sentences=0.2, han_logits=0.4, flan_logits=0.4, rate=2e-4, epochs=60),
+    "yelp": Setting(words=0.7, sentences=0.1, han_logits=0.7, flan_logits=0.7, rate=1e-4, epochs=60),
+}
+"""The paper's four data sets, by the names of its tables."""
+NOENC = {"epochs": 60, "patience": 10}
+CONV_DROPOUT = 0.3
+"""Inside the authors' convolutions; the paper does not mention it (FIDELITY 2.4)."""
+
+PROJECTIONS = {
+    "softmax": {},
+    "sparsemax": {"projection": "sparsemax"},
+    "sparsegen": {"projection": "sparsegen", "sparsegen_lambda": 0.5},
+    "entmax": {"projection": "entmax"},
+    "gumbel": {"projection": "gumbel"},
+}
+SCALINGS = {"softmax": {}} | {name: {"scaling": name} for name in ("lin", "feat", "conv")}
+REGULARISERS = {"base": {}} | {name: {"regulariser": name} for name in ("tying", "mlm")}
+"""Beyond the paper: the same tests for the models of the other papers. `base`: as wide as its word vectors."""
+BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULARISERS}
+SPARSE = ("sparsemax", "sparsegen", "entmax")
+
+
+class Params(Config):
+    """The parameters of the notebook.
+
+    corpora    data set -> its architectures, such as {"bbc": ["han", "flan"]}
+    sources    data set -> corpus, file or hub:NAME to read it from, where that differs from its name
+    options    data set -> options of its reader
+    limit, max_length   texts a split, words a text (longer ones are cut)
+    texts      test texts that are erased from (accuracy always sees them all); None: all
+    settings   `kit`: one training for all; `paper`: dropouts, rates, epochs and patience of Appendix A.1
+    beyond     data set of the models of the other papers (a bidirectional LSTM with FLAN); None: leave them out
+    beyond_seeds, beyond_hidden, beyond_epochs   of those models
+    """
+
+    corpora: dict[str, tuple[Architecture, ...]] = Field(default_factory=lambda: {"planted": ("han", "flan")})
+    sources: dict[str, str] = Field(default_factory=dict)
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    limit: int | None = Field(None, ge=1)
+    max_length: int | None = Field(None, ge=1)
+    texts: int | None = Field(None, ge=1)
+    encoders: tuple[Context, ...] = ("rnn", "conv", "noenc")
+    seeds: tuple[int, ...] = (0, 1)
+    vectors: str = "none"
+    embedding_size: int = Field(50, ge=1)
+    hidden_size: int = Field(100, ge=2)
+    settings: Literal["kit", "paper"] = "kit"
+    epochs: int = Field(5, ge=1)
+    learning_rate: float = Field(1e-3, gt=0)
+    batch_size: int = Field(32, ge=1)
+    beyond: str | None = None
+    beyond_seeds: tuple[int, ...] = (0,)
+    beyond_hidden: int = Field(128, ge=2)
+    beyond_epochs: int = Field(5, ge=1)
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        from attnlib.data import corpora as known
+
+        for name in (*self.corpora, *([self.beyond] if self.beyond else [])):
+            source = self.sources.get(name, name)
+            if source not in known and not source.startswith("hub:") and "." not in source and "/" not in source:
+                raise ValueError(unknown("corpus", source, known))
+        sets = {"corpora": tuple(self.corpora), "encoders": self.encoders, "seeds": self.seeds}
+        sets |= {"beyond_seeds": self.beyond_seeds} if self.beyond else {}
+        sets |= {f"corpora[{name!r}]": values for name, values in self.corpora.items()}
+        for option, values in sets.items():
+            if not values or len(set(values)) < len(values):
+                raise ValueError(f"{option} must name at least one, and each once; got {list(values)}.")
+        for option in ("sources", "options"):
+            for name in getattr(self, option):
+                if name not in (*self.corpora, self.beyond):
+                    raise ValueError(unknown(f"data set in {option}", name, self.corpora))
+        if self.settings == "paper":
+            for name in self.corpora:
+                if name not in SETTINGS:
+                    raise ValueError(unknown("data set with settings of the paper", name, SETTINGS))
+        for name in self.corpora:
+            for cell in [(a, c) for a in self.corpora[name] for c in self.encoders]:
+                self.model(name, *cell)  # refuses what no model can be
+        return self
+
+    def data(self, dataset: str) -> DataConfig:
+        """Where a data set comes from, and how it is read. The models of the other papers read whole texts."""
+        longest = self.max_length if dataset in self.corpora and dataset != self.beyond else None
+        return DataConfig(
+            corpus=self.sources.get(dataset, dataset),
+            options=self.options.get(dataset, {}),
+            limit=self.limit,
+            max_length=longest,
+        )
+
+    def model(self, dataset: str, architecture: str, context: str) -> ModelConfig:
+        """One of the six architectures; attention is as wide inside as what it reads (section 3)."""
+        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
+        width = self.embedding_size if context == "noenc" else self.hidden_size
+        more: dict[str, Any] = {"kernel_sizes": (3, 5)} if context == "conv" else {}
+        if self.settings == "paper":
+            own, han = SETTINGS[dataset], architecture == "han"
+            more |= {"embedding_dropout": own.words, "logit_dropout": own.han_logits if han else own.flan_logits}
+            more |= {"sentence_dropout": own.sentences} if han else {}
+            more |= {"dropout": CONV_DROPOUT} if context == "conv" else {}
+        return ModelConfig(
+            encoder=ENCODERS[context],
+            hierarchical=architecture == "han",
+            vectors=self.vectors,
+            attention_size=width,
+            **sizes,
+            **more,
+        )
+
+    def training(self, dataset: str, context: str) -> TrainConfig:
+        """Adam, clipped at 10; the epoch with the best dev accuracy; word vectors are trained, as in the paper."""
+        shared = {"batch_size": self.batch_size, "clip_norm": 10.0, "monitor": "accuracy"}
+        if self.settings == "kit":
+            options = {"epochs": self.epochs, "patience": 2, "learning_rate": self.learning_rate}
+            return TrainConfig(**shared, **options, embedding_update="lazy")
+        own = SETTINGS[dataset]
+        options = {"epochs": own.epochs, "patience": 5} | (NOENC if context == "noenc" else {})
+        return TrainConfig(**shared, **options, learning_rate=own.rate, schedule="plateau", weight_decay=0.0)
+
+
+def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> Fit:
+    """One model of the paper's grid."""
+    return Fit(
+        data=params.data(dataset),
+        model=params.model(dataset, architecture, context),
+        train=params.training(dataset, context),
+        seed=seed,
+        label={"dataset": dataset, "encoder": f"{architecture}_{context}"},
+    )
+
+
+def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int) -> Fit:
+    """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
+    hidden = params.embedding_size if base else params.beyond_hidden
+    train = TrainConfig(
+        epochs=params.beyond_epochs,
+        patience=2,
+        monitor="loss",
+        amsgrad=True,
+        train_embeddings=params.vectors == "none",
+    )
+    model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
+    return Fit(data=params.data(params.beyond), model=model, train=train, seed=seed)
+
+
+def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
+    """Every run: each data set described, each model of the paper erased from, and those beyond it."""
+    params = params if isinstance(params, Params) else Params(**params)
+    runs = [measure(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
+    for dataset, architectures in params.corpora.items():
+        for architecture in architectures:
+            for context in params.encoders:
+                for seed in params.seeds:
+                    one = fit(params, dataset, architecture, context, seed)
+                    runs.append(measure(erasures, one, texts=params.texts, label={"part": "paper"}))
+    if params.beyond is None:
+        return runs
+    variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
+    variants |= {name: (options, True) for name, options in REGULARISERS.items()}
+    for name, (options, base) in variants.items():
+        for seed in params.beyond_seeds:
+            one = beyond_fit(params, options, base, seed)
+            label = {"part": "beyond", "variant": name, "dataset": params.beyond}
+            runs.append(measure(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
+    return runs
+
+
+def erasures(
+    fitted: Fitted, corpus: Corpus, *, texts: int | None = None, reproject: bool = False
+) -> dict[str, pd.DataFrame]:
+    """All erasure tests at the last attention layer, and the labels behind the accuracy.
+
+    right      one row a test text: instance, value (1 where the prediction is right)
+    single     one row a ranking, way of drawing r, and text, as `single_removals` gives them
+    fractions  one row a ranking and text, as `fraction_to_flip` gives them
+
+    Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
+    model's own seed. reproject: a sparse projection is applied again to what is left (FIDELITY A13).
+    """
+    some = sampled(corpus.test, texts)
+    chosen = {"seed": fitted.seed, "reproject": reproject}
+    targets = {name: {"target": "probability"} for name in ("grad_alpha", "alpha_grad")}
+    single, fractions = [], []
+    for ranking in RANKINGS:
+        options = chosen | targets.get(ranking, {})
+        found = fraction_to_flip(fitted, some, ranking, level="attention", **options)
+        kept = ["id", "length", "removed", "fraction", "mass_removed", "status"]
+        fractions.append(found[kept].assign(importance=ranking))
+        for sampling, quirks in SAMPLING.items() if ranking in TOPS else ():
+            found = single_removals(fitted, some, ranking, quirks=quirks, **options)
+            single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
+    predicted = fitted.predict(corpus.test).labels
+    truth = [fitted.classes[example.label] for example in corpus.test]
+    right = [float(a == b) for a, b in zip(predicted, truth, strict=True)]
+    return {
+        "right": pd.DataFrame({"instance": [e.id for e in corpus.test], "value": right}),
+        "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
+        "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
+    }
+
+
+def describe(corpus: Corpus) -> pd.DataFrame:
+    """Table 1: one row a fact: metric, value, std. Lengths are those of all splits, as they are read."""
+    examples = [example for _, example in corpus.items()]
+    words = np.array([len(example) for example in examples])
+    starts = [example.sentences or sentence_starts(example.tokens) for example in examples]
+    sentences = np.array([len(found) for found in starts])
+    rows = [
+        ("avg_words", words.mean(), words.std()),
+        ("avg_sentences", sentences.mean(), sentences.std()),
+        ("train_and_dev", len(corpus.train) + len(corpus.dev), np.nan),
+        ("test", len(corpus.test), np.nan),
+        ("classes", len(corpus.classes), np.nan),
+    ]
+    return pd.DataFrame(rows, columns=["metric", "value", "std"]).astype({"value": float})
+
+
+@dataclass
+class Results:
+    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
+
+    data       dataset, metric, value, std
+    right, single, fractions     of the paper's models: dataset, encoder (han_rnn, …), seed, and as `erasures` says
+    beyond_*   of the models of the other papers: `variant` names them; empty frames where they were left out
+    """
+
+    data: pd.DataFrame
+    right: pd.DataFrame
+    single: pd.DataFrame
+    fractions: pd.DataFrame
+    beyond_right: pd.DataFrame
+    beyond_single: pd.DataFrame
+    beyond_fractions: pd.DataFrame
+    grid: GridResult
+
+
+def results(params: Params, executor: Any = None) -> Results:
+    """Compute what the store does not hold, and gather."""
+    found = run_grid(grid(params), executor=executor, title="erasure")
+    parts = {}
+    for name in ("right", "single", "fractions"):
+        frame = found.frame(name)
+        for part, key in (("paper", name), ("beyond", f"beyond_{name}")):
+            parts[key] = frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
+    return Results(data=found.frame("describe"), grid=found, **parts)
+
+
+def compared(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
+    """Single removals where there is another item to remove, r drawn in the way named."""
+    return single[(single["status"] == "compared") & (single["sampling"] == sampling)]
+
+
+def several(fractions: pd.DataFrame) -> pd.DataFrame:
+    """First flips of the texts with more than one item; `value` is the fraction, NaN where none flips."""
+    kept = fractions[fractions["length"] > 1]
+    return kept.assign(value=kept["fraction"].to_numpy(float))
+
+
+def common_set(fractions: pd.DataFrame, rankings: Sequence[str] = RANKINGS) -> pd.DataFrame:
+    """The texts (with more than one item) that every ranking flips: boxes then compare the same texts (B23)."""
+    kept = several(fractions)
+    kept = kept[kept["importance"].isin(rankings)]
+    keys = [c for c in ("dataset", "encoder", "variant", "seed", "instance") if c in kept]
+    never = kept["value"].isna().groupby([kept[key] for key in keys], sort=False).transform("any")
+    return kept[~never]

@@ -1,0 +1,250 @@
+"""Tables of the erasure study: frames in, ours beside the paper's out.
+
+The cells of a table are the models (dataset, encoder such as han_rnn) and, where they differ, the rankings.
+Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from attnlib import stats
+from attnlib.reference import reference
+from attnlib.studies.common import contrast, interval_text, summarise
+from attnlib.studies.erasure import RANKINGS, common_set, compared, several
+
+MODEL = ["dataset", "encoder"]
+NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
+"""The rankings in the paper's words."""
+CELLS = {
+    "percent_both_flip": "both flip",
+    "percent_only_top_flips": "only the top item flips",
+    "percent_only_random_flips": "only the random item flips",
+    "percent_neither_flips": "neither flips",
+}
+"""The four cells of a contingency table, by the names of the reference file."""
+LARGE, CLOSE = 0.4, 0.05
+"""A large difference in attention (section 4.1); a divergence close to zero, in nats (the text gives no number)."""
+
+
+def model_name(encoder: str) -> str:
+    """`HANrnn` for han_rnn, as the paper writes it."""
+    architecture, _, context = encoder.partition("_")
+    return f"{architecture.upper()}{context}"
+
+
+def data_table(data: pd.DataFrame) -> pd.DataFrame:
+    """Table 1: a row a data set, ours first, then the paper's."""
+    rows = []
+    for source, frame in (("ours", data), ("paper", reference("erasure", 1))):
+        for dataset, part in frame.groupby("dataset", sort=False):
+            row: dict[str, object] = {"source": source, "data set": dataset}
+            for fact in part.itertuples():
+                spread = "" if np.isnan(fact.std) else f" ({fact.std:,.1f})"
+                digits = 0 if float(fact.value).is_integer() and not spread else 1
+                row[fact.metric.replace("_", " ")] = f"{fact.value:,.{digits}f}{spread}"
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def accuracy_table(right: pd.DataFrame) -> pd.DataFrame:
+    """Table 3: accuracy in percent, a row a data set, a column a model; the paper's rows below ours."""
+    ours = summarise(right.assign(value=100 * right["value"]), MODEL)
+    ours["told"] = interval_text(ours, 1)
+    printed = reference("erasure", 3)
+    printed["told"] = printed["value"].map("{:.1f}".format)
+    frames = []
+    for source, frame in (("ours", ours), ("paper", printed)):
+        wide = frame.pivot_table(index="dataset", columns="encoder", values="told", aggfunc="first")
+        wide = wide.reindex(frame["dataset"].unique()).reset_index().rename(columns={"dataset": "data set"})
+        frames.append(wide.assign(source=source))
+    table = pd.concat(frames, ignore_index=True)
+    order = [c for c in printed["encoder"].unique() if c in table]
+    table = table[["source", "data set", *order]].fillna("–")
+    return table.rename(columns={name: model_name(name) for name in order})
+
+
+def single_table(single: pd.DataFrame) -> pd.DataFrame:
+    """Section 4.1 in numbers, a row a model: how often the top item matters more than r, and when it does not.
+
+    Shares are of texts with more than one item. `Δα` columns are medians; the last two columns tell how often a
+    difference in attention of 0.4 or more leaves ΔJS below 0.05 nats, and how many such texts there are.
+    """
+    kept = compared(single)
+    kept = kept[kept["importance"] == "alpha"]
+    more = summarise(kept.assign(value=(kept["delta_js"] > 0).astype(float)), MODEL)
+    rows = []
+    for row, (_, part) in zip(more.itertuples(), kept.groupby(MODEL, sort=False), strict=True):
+        below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
+        rows.append(
+            {
+                "data set": row.dataset,
+                "model": model_name(row.encoder),
+                "n": row.n,
+                "share ΔJS < 0": float(below.mean()),
+                "Δα where ΔJS < 0": part.loc[below, "delta_alpha"].median(),
+                "Δα elsewhere": part.loc[~below, "delta_alpha"].median(),
+                "ΔJS, median": part["delta_js"].median(),
+                "share ΔJS < 0.05 where Δα ≥ 0.4": float((part.loc[large, "delta_js"] < CLOSE).mean()),
+                "n, Δα ≥ 0.4": int(large.sum()),
+            }
+        )
+    table = pd.DataFrame(rows)
+    table.insert(3, "share ΔJS > 0", interval_text(more, 3))
+    return table
+
+
+def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
+    """One row a text and cell of the 2 × 2 table: `metric` as in the reference, `value` 100 for the text's own."""
+    kept = compared(single, sampling)
+    top, other = kept["flip_top"].astype(bool), kept["flip_other"].astype(bool)
+    inside = (top & other, top & ~other, ~top & other, ~top & ~other)
+    frames = [kept.assign(metric=name, value=100.0 * cell) for name, cell in zip(CELLS, inside, strict=True)]
+    return pd.concat(frames, ignore_index=True)
+
+
+def contingency(
+    single: pd.DataFrame, importance: str = "alpha", sampling: str = "any other", by: Sequence[str] = MODEL
+) -> pd.DataFrame:
+    """Table 2, Figures 9, 12 and 13: percent of texts in each cell, a row a model.
+
+    `top minus random`: percent flipped by the top item minus percent flipped by r, paired, with its interval.
+    """
+    by = list(by)
+    part = single[single["importance"] == importance]
+    found = outcomes(part, sampling)
+    found = found.pivot_table(index=by, columns="metric", values="value", sort=False).reset_index()
+    kept = compared(part, sampling)
+    both = [kept.assign(item=item, value=100.0 * kept[f"flip_{item}"].astype(float)) for item in ("top", "other")]
+    gap = contrast(pd.concat(both, ignore_index=True), "item", "top", "other", by)
+    gap["value"] = gap["estimate"]
+    gap["top minus random"] = interval_text(gap, 1)
+    alone = part[(part["status"] != "compared") & (part["sampling"] == sampling)].groupby(by).size()
+    table = found.merge(gap[[*by, "top minus random", "p_holm", "n"]], on=by, validate="one_to_one")
+    table["one item, left out"] = [
+        int(alone.get(tuple(key) if len(by) > 1 else key[0], 0)) for key in table[by].to_numpy()
+    ]
+    table = table[[*by, *CELLS, "top minus random", "p_holm", "n", "one item, left out"]]
+    return _told(table.rename(columns=CELLS))
+
+
+def paper_contingency() -> pd.DataFrame:
+    """Table 2 as printed: HANrnn on the paper's four data sets."""
+    printed = reference("erasure", 2)
+    wide = printed.pivot_table(index=MODEL, columns="metric", values="value").loc[:, list(CELLS)]
+    order = list(dict.fromkeys(zip(printed["dataset"], printed["encoder"], strict=True)))
+    return _told(wide.loc[order].reset_index().rename(columns=CELLS).rename_axis(columns=None))
+
+
+def top_flips(single: pd.DataFrame) -> pd.DataFrame:
+    """The yes-rows of Figures 9, 12 and 13: percent of decisions that a ranking's first item flips, a row a model.
+
+    Differences to attention are paired, with intervals.
+    """
+    kept = compared(single)
+    kept = kept.assign(value=100.0 * kept["flip_top"].astype(float))
+    table = summarise(kept[kept["importance"] == "alpha"], MODEL)[[*MODEL, "n"]]
+    for name in ("alpha", "grad_alpha", "alpha_grad"):
+        means = kept[kept["importance"] == name].groupby(MODEL, sort=False)["value"].mean()
+        table[NAMES[name]] = means.to_numpy()
+    for name in ("grad_alpha", "alpha_grad"):
+        gap = contrast(kept, "importance", name, "alpha", MODEL)
+        table[f"{NAMES[name]} minus attention"] = interval_text(gap.assign(value=gap["estimate"]), 1)
+        table[f"p, {NAMES[name]}"] = gap["p_holm"]
+    return _told(table)
+
+
+def fraction_table(fractions: pd.DataFrame, by: Sequence[str] = MODEL) -> pd.DataFrame:
+    """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, a row a model and ranking.
+
+    `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
+    four rankings flip. The rest counts: flips that came only when nothing was left, texts that never flip (left
+    out), and texts of one item (left out).
+    """
+    cells = [*by, "importance"]
+    kept, same = several(fractions), common_set(fractions)
+    table = summarise(kept, cells)
+    table["mean"] = interval_text(table, 3)
+    shared = summarise(same, cells)
+    shared["mean, same texts"] = interval_text(shared, 3)
+    shared = shared.rename(columns={"n": "n, same texts"})
+    grouped = kept.groupby(cells, sort=False)
+    table["median"] = grouped["value"].median().to_numpy()
+    flipped = kept[kept["value"].notna()]
+    late = (flipped["value"] > 0.5).groupby([flipped[c] for c in cells], sort=False).mean()
+    table["share above 0.5"] = [late.get(tuple(key), np.nan) for key in table[cells].to_numpy()]
+    table["only when empty"] = grouped["status"].agg(lambda s: int((s == "only_when_empty").sum())).to_numpy()
+    table["never flips"] = grouped["status"].agg(lambda s: int((s == "never").sum())).to_numpy()
+    alone = fractions.groupby(cells, sort=False)["length"].agg(lambda x: int((x == 1).sum()))
+    table["one item"] = [int(alone[tuple(key)]) for key in table[cells].to_numpy()]
+    table = table.merge(shared[[*cells, "mean, same texts", "n, same texts"]], on=cells, how="left")
+    counts = ["only when empty", "never flips", "one item"]
+    first = [*cells, "mean", "median", "share above 0.5", "n", "mean, same texts", "n, same texts"]
+    return _told(table[[*first, *counts]])
+
+
+def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
+    """One row a text that both rankings flip: `faster` 1 where a removes fewer items than b, `slower` if more."""
+    kept = several(fractions)
+    keys = [c for c in (*MODEL, "variant", "seed", "instance") if c in kept]
+    sides = [kept[kept["importance"] == name].set_index(keys)["removed"].dropna().astype(float) for name in (a, b)]
+    both = pd.concat(sides, axis=1, keys=["a", "b"], join="inner").reset_index()
+    return both.assign(faster=(both["a"] < both["b"]).astype(float), slower=(both["a"] > both["b"]).astype(float))
+
+
+def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
+    """Section 5.4, a row a model: how often the gradient's flipping set is smaller than attention's, and larger.
+
+    ratio: texts where the gradient is faster a text where attention is.
+    """
+    both = duel(fractions)
+    table = summarise(both.assign(value=both["faster"]), MODEL)
+    table["gradient faster"] = interval_text(table, 3)
+    slower = both.groupby(MODEL, sort=False)["slower"].mean().to_numpy()
+    table["attention faster"] = slower
+    table["equal"] = 1 - table["value"] - slower
+    table["ratio"] = np.divide(table["value"], slower, out=np.full(len(table), np.inf), where=slower > 0)
+    return _told(table[[*MODEL, "gradient faster", "attention faster", "equal", "ratio", "n"]])
+
+
+def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str = "alpha") -> pd.DataFrame:
+    """Paired differences of every ranking to attention, a row a model and ranking, on the same texts."""
+    same = common_set(fractions)
+    same = same.assign(value=same[value].to_numpy(float))
+    frames = []
+    for name in RANKINGS:
+        if name != b:
+            found = contrast(same, "importance", name, b, MODEL)
+            frames.append(found.assign(importance=name, value=found["estimate"]))
+    table = pd.concat(frames, ignore_index=True)
+    table["p_holm"] = stats.holm(table["p"])
+    table["minus attention"] = interval_text(table, 3)
+    return _told(table[[*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]])
+
+
+def beyond_table(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
+    """The same tests for the models of the other papers, a row a model."""
+    flips = contingency(single, by=["variant"]).rename(columns={"model": "variant"})
+    means = summarise(several(fractions), ["variant", "importance"]).assign(told=lambda t: interval_text(t))
+    wide = means.pivot_table(index="variant", columns="importance", values="told", aggfunc="first")
+    wide = wide[list(RANKINGS)].rename(columns=NAMES)
+    both = duel(fractions)
+    faster = both.groupby("variant")[["faster", "slower"]].mean()
+    faster.columns = ["gradient faster", "attention faster"]
+    first = flips[["variant", "only the top item flips", "only the random item flips", "n"]]
+    both = wide.reset_index().merge(faster.reset_index(), on="variant", how="left")
+    return first.merge(both, on="variant", how="left")
+
+
+def _told(table: pd.DataFrame) -> pd.DataFrame:
+    """Names as readers know them: data set, HANrnn, attention; p after Holm."""
+    table = table.copy()
+    if "encoder" in table:
+        table["encoder"] = table["encoder"].map(model_name)
+    if "importance" in table:
+        table["importance"] = table["importance"].map(NAMES)
+    names = {"dataset": "data set", "encoder": "model", "importance": "ranking", "p_holm": "p (Holm)"}
+    return table.rename(columns=names)
