@@ -214,16 +214,15 @@ def _file(module: str) -> Path | None:
     """The source file of a module, found without importing it (its top-level package aside)."""
     root, *rest = module.split(".")
     spec = importlib.util.find_spec(root)
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    if spec is None:
         return None
     if not rest:
-        return Path(spec.origin)
-    if not spec.submodule_search_locations:
-        return None
-    path = Path(spec.submodule_search_locations[0]).joinpath(*rest)
-    for file in (path.with_name(path.name + ".py"), path / "__init__.py"):
-        if file.is_file():
-            return file
+        return Path(spec.origin) if (spec.origin or "").endswith(".py") else None
+    for folder in spec.submodule_search_locations or ():  # several for a package without `__init__`
+        path = Path(folder).joinpath(*rest)
+        for file in (path.with_name(path.name + ".py"), path / "__init__.py"):
+            if file.is_file():
+                return file
     return None
 
 

@@ -9,6 +9,25 @@ from pathlib import Path
 
 import pandas as pd
 
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.spec import Fit, measure
+
+
+def small_fit(seed: int) -> Fit:
+    """A model trained in a moment."""
+    return Fit(
+        data=DataConfig(corpus="planted", limit=60),
+        model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
+        train=TrainConfig(epochs=1),
+        seed=seed,
+    )
+
+
+def example_runs(n: int) -> list:
+    """n models, each measured, and 2n slow tasks, so that whoever kills something hits something."""
+    trained = [measure(accuracy, small_fit(seed)) for seed in range(n)]
+    return [*trained, *(measure(square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
+
 
 def log(line: object) -> None:
     """Append a line to the log that counts executions; one write, so that processes do not mix."""

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -26,12 +27,12 @@ from attnlib.batch import (
     measured_memory,
     plan_slots,
 )
-from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.config import DataConfig
 from attnlib.errors import AttnlibError, ConfigError, UnknownName
 from attnlib.grid import run_grid
 from attnlib.processes import LocalExecutor, WorkerDied
 from attnlib.runs import Store
-from attnlib.spec import Fit, measure
+from attnlib.spec import measure
 
 TESTS = Path(__file__).parent
 GIB = 2**30
@@ -45,8 +46,7 @@ def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
 
 
-def executions(tmp_path: Path) -> Counter[str]:
-    path = tmp_path / "log"
+def executions(path: Path) -> Counter[str]:
     return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
 
 
@@ -208,15 +208,17 @@ def test_memory_is_estimated_from_what_was_measured() -> None:
     assert measured_memory([{"peak_gpu_memory": GIB}, {}, {"peak_gpu_memory": 3 * GIB}]) == int(3.3 * GIB)
 
 
-def test_workers_see_the_device_of_their_slot(tmp_path: Path) -> None:
-    import grid_tasks
-
+def test_workers_see_the_device_of_their_slot() -> None:
     slots = plan_slots(["cuda:0", "cuda:1"], jobs_per_device=1, visible="", n_cores=2)
-    with LocalExecutor(slots) as pool:
-        frames = [pool.submit(grid_tasks.threads) for _ in range(12)]
-        shown = {tuple(f.result(PATIENCE)[["ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES"]].loc[0]) for f in frames}
-    assert shown <= {("cuda", "0"), ("cuda", "1")}
-    assert shown
+    for slot in slots:
+        with LocalExecutor([slot]) as pool:
+            shown = [
+                pool.submit(os.getenv, name).result(PATIENCE) for name in ("ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES")
+            ]
+            threads = pool.submit(os.getenv, "OMP_NUM_THREADS").result(PATIENCE)
+        assert shown == [slot["ATTNLIB_DEVICE"], slot["CUDA_VISIBLE_DEVICES"]]
+        assert threads == "1"
+    assert [slot["CUDA_VISIBLE_DEVICES"] for slot in slots] == ["0", "1"]
 
 
 @pytest.mark.gpu
@@ -227,7 +229,7 @@ def test_runs_on_every_gpu_agree_with_the_cpu(tmp_path: Path) -> None:
         pytest.skip("needs a CUDA device")
     import grid_tasks
 
-    fits = [small_fit(seed) for seed in range(4)]
+    fits = [grid_tasks.small_fit(seed) for seed in range(4)]
     runs = [measure(grid_tasks.accuracy, fit) for fit in fits]
     on_gpu = run_grid(runs, store=tmp_path / "gpu", executor="local", jobs_per_device=2).complete()
     on_cpu = run_grid(runs, store=tmp_path / "cpu", executor="local", devices=("cpu",)).complete()
@@ -240,39 +242,21 @@ def test_runs_on_every_gpu_agree_with_the_cpu(tmp_path: Path) -> None:
 # The whole: killed at random moments, and on a cluster that loses a worker
 
 
-def small_fit(seed: int, **train) -> Fit:
-    return Fit(
-        data=DataConfig(corpus="planted", limit=60),
-        model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
-        train=TrainConfig(epochs=1, **train),
-        seed=seed,
-    )
-
-
-def example_runs(n: int) -> list:
-    """Models and measures of them, a slow task among them so that a kill hits something."""
-    import grid_tasks
-
-    trained = [measure(grid_tasks.accuracy, small_fit(seed)) for seed in range(n)]
-    return [*trained, *(measure(grid_tasks.square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
-
-
 DRIVER = """
     import sys
     sys.path.insert(0, sys.argv[1])
     from attnlib.grid import run_grid
-    import importlib.util
-    spec = importlib.util.spec_from_file_location("test_batch", sys.argv[2])
-    tests = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tests)
-    run_grid(tests.example_runs(4), store=sys.argv[3], executor="local", jobs=2, devices=("cpu",)).complete()
+    from grid_tasks import example_runs
+    run_grid(example_runs(4), store=sys.argv[2], executor="local", jobs=2, devices=("cpu",)).complete()
     print("complete", flush=True)
 """
 
 
 @pytest.mark.slow
 def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Path) -> None:
-    runs = example_runs(4)
+    import grid_tasks
+
+    runs = grid_tasks.example_runs(4)
     whole = run_grid(runs, store=tmp_path / "whole").complete()
     (tmp_path / "log").unlink()
     total = len(runs) + 4  # measures, and models for four of them
@@ -284,7 +268,7 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     for _ in range(40):
         # A moment is a number of finished runs and a fraction of a second, whatever the machine's speed.
         goal = len(list(store)) + chance.randint(2, 6)
-        command = [sys.executable, script, TESTS, __file__, store.root]
+        command = [sys.executable, script, TESTS, store.root]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
             while driver.poll() is None and len(list(store)) < goal:
                 time.sleep(0.01)
@@ -300,7 +284,7 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     assert (resumed.cached, resumed.computed) == (len(runs), 0)
     for name in ("accuracy", "square"):
         pd.testing.assert_frame_equal(resumed.frame(name), whole.frame(name), check_exact=True)
-    done = executions(tmp_path)
+    done = executions(tmp_path / "log")
     assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
     again = sum(done.values()) - len(done)
     in_flight = 3  # two workers and one job waiting
@@ -310,12 +294,22 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+@dataclass
+class Cluster:
     """A Dask scheduler and two workers, each a process of its own on loopback."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    where = {"cwd": tmp_path, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    file = tmp_path / "scheduler.json"
+
+    address: str
+    workers: list[subprocess.Popen]
+    log: Path
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("dask")
+    file, log = folder / "scheduler.json", folder / "log"
+    paths = os.pathsep.join([str(TESTS), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "GRID_LOG": str(log)}
+    where = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "dask"]
     quiet = ["--no-dashboard"]
     started: list[subprocess.Popen] = []
@@ -334,9 +328,10 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
         started.append(subprocess.Popen(scheduler, **where))
         for k in range(2):
             worker = [*dask, "worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1"]
-            worker += ["--no-nanny", "--name", f"w{k}", "--local-directory", str(tmp_path / f"w{k}"), *quiet]
+            worker += ["--no-nanny", "--name", f"w{k}", "--local-directory", str(folder / f"w{k}"), *quiet]
             started.append(subprocess.Popen(worker, **where))
-        yield str(file), started[1:]
+        wait_until(file.is_file, "the scheduler's start")
+        yield Cluster(str(file), started[1:], log)
     finally:
         for process in started:
             process.kill()
@@ -345,19 +340,37 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
 
 
 @pytest.mark.slow
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path, cluster, monkeypatch) -> None:
-    address, workers = cluster
-    runs = example_runs(4)
+def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Cluster) -> None:
+    import grid_tasks
+
+    from attnlib.data import load_corpus
+
+    mine = load_corpus("planted", limit=30)
+    fit = grid_tasks.small_fit(0).replace(data=DataConfig(corpus="mine"))
+    runs = [measure(grid_tasks.accuracy, fit), measure(grid_tasks.accuracy, fit, split="dev")]
+    options = {"executor": f"dask:{cluster.address}", "corpora": {"mine": mine}}
+    result = run_grid(runs[:1], store=tmp_path / "store", **options).complete()
+    more = run_grid(runs, store=tmp_path / "store", **options).complete()  # the model goes to a worker, as bytes
+    assert (more.cached, more.computed, more.models) == (1, 1, 0)
+    here = run_grid(runs, store=tmp_path / "here", corpora={"mine": mine}).complete()
+    assert result.models == 1
+    pd.testing.assert_frame_equal(more.frame(), here.frame(), check_exact=True)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path, cluster: Cluster) -> None:
+    import grid_tasks
+
+    runs = grid_tasks.example_runs(4)
     whole = run_grid(runs, store=tmp_path / "whole").complete()
-    (tmp_path / "log").unlink()
-    wait_until(lambda: Path(address).is_file(), "the scheduler's start")
     store = Store(tmp_path / "store")
-    executor = make_executor(f"dask:{address}")
+    cluster.log.unlink(missing_ok=True)
+    executor = make_executor(f"dask:{cluster.address}")
     executor.client.wait_for_workers(2, timeout=PATIENCE)
 
     def kill_one_worker() -> None:
         wait_until(lambda: len(list(store)) >= 3, "the third result")
-        workers[0].send_signal(signal.SIGKILL)
+        cluster.workers[0].kill()
 
     killer = threading.Thread(target=kill_one_worker)
     killer.start()
@@ -366,30 +379,11 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path
     finally:
         killer.join()
         executor.shutdown()
-    assert workers[0].wait() == -signal.SIGKILL
+    assert cluster.workers[0].wait() == -signal.SIGKILL
+    assert cluster.workers[1].poll() is None
     assert result.computed == len(runs)
     for name in ("accuracy", "square"):
         pd.testing.assert_frame_equal(result.frame(name), whole.frame(name), check_exact=True)
-    again = sum(executions(tmp_path).values()) - len(executions(tmp_path))
-    assert again <= 1  # what the killed worker was busy with
-
-
-@pytest.mark.slow
-def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster) -> None:
-    import grid_tasks
-
-    from attnlib.data import load_corpus
-
-    address, _ = cluster
-    wait_until(lambda: Path(address).is_file(), "the scheduler's start")
-    mine = load_corpus("planted", limit=30)
-    fit = small_fit(0).replace(data=DataConfig(corpus="mine"))
-    runs = [measure(grid_tasks.accuracy, fit), measure(grid_tasks.texts, data=DataConfig(corpus="mine"))]
-    result = run_grid(
-        runs[:1], store=tmp_path / "store", executor=f"dask:{address}", corpora={"mine": mine}
-    ).complete()
-    more = run_grid(runs, store=tmp_path / "store", executor=f"dask:{address}", corpora={"mine": mine}).complete()
-    assert (more.cached, more.computed) == (1, 1)
-    here = run_grid(runs, store=tmp_path / "here", corpora={"mine": mine}).complete()
-    pd.testing.assert_frame_equal(result.frame("accuracy"), here.frame("accuracy"), check_exact=True)
-    assert more.frame("texts")["texts"].tolist() == [30]
+    done = executions(cluster.log)
+    assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
+    assert sum(done.values()) - len(done) <= 1  # what the killed worker was busy with

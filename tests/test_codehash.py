@@ -133,6 +133,12 @@ def test_a_trained_model_depends_on_models_and_training_and_not_on_readers_or_re
     assert not {f"attnlib.{name}" for name in beside} & parts
 
 
+def test_a_package_without_init_is_read_too(house: Path) -> None:
+    (house / "__init__.py").unlink()
+    clear()
+    assert "house.tools" in codehash.code_of("house.study:flips")
+
+
 def test_errors_name_the_nearest(house: Path) -> None:
     clear()
     with pytest.raises(ConfigError, match="Did you mean 'flips'"):

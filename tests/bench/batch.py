@@ -15,7 +15,6 @@ from attnlib.grid import run_grid
 from attnlib.paths import ROOT
 from attnlib.spec import Fit, measure
 from attnlib.tasks import one_thread
-from attnlib.training import fit
 from tests.bench import Row, bench
 
 TRAININGS, SECONDS = 8, 20.0
@@ -54,6 +53,8 @@ def batch() -> Iterator[Row]:
 
 def long_grid() -> list[Fit]:
     """Trainings with as many epochs as take SECONDS on one core of this machine."""
+    from attnlib.training import fit  # here, since a finished grid does not need torch
+
     with one_thread():
         epochs = fit(load_corpus(DATA), MODEL, TrainConfig(epochs=3, patience=None), seed=0).history["seconds"]
     train = TrainConfig(epochs=math.ceil(1.15 * SECONDS / epochs.min()), patience=None)
