@@ -10,16 +10,21 @@ branch reads is the projection of a word or of the replacement token: computed o
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from attnlib.engine.attention import CELLS
 from attnlib.engine.head import Head
 from attnlib.engine.orders import inverse
 from attnlib.engine.rows import Rows
-from attnlib.models.recurrent import reversal
+from attnlib.models.recurrent import reversal, turned
+
+ROWS = 256
+"""Variants that advance together: enough for the matrix product, few enough for the cache."""
 
 
 class Tree(NamedTuple):
@@ -72,48 +77,45 @@ def separate(positions: Tensor, length: int) -> Tree:
     return Tree(removed, positions, torch.zeros_like(positions), branch)
 
 
-def grow(cell: nn.LSTM | nn.GRU, words: Tensor, token: Tensor | None, tree: Tree) -> States:
-    """All distinct states of one direction.
+def grow(cell: nn.LSTM | nn.GRU, table: Tensor, first: Tensor, length: int, skips: bool, tree: Tree) -> States:
+    """All distinct states of one direction over `length` positions.
 
-    words (R, T, G): W_ih e + b of every word; token (1, G): that of the replacement, None where words are deleted,
-    so that a branch skips the place.
+    table (N + 1, G): W_ih e + b of every word of the batch, then of the replacement token; first (R,): where in the
+    table each text begins. skips: words are deleted, so that a branch passes the place with its state unchanged.
     """
-    texts, length, _ = words.shape
-    n_branches = tree.born.shape[1]
+    texts, device = len(first), first.device
     real = tree.born < length
     text, number = real.nonzero(as_tuple=True)
     born, by_birth = tree.born[real].sort(stable=True)
     text, number = text[by_birth], number[by_birth] + 1
-    row = torch.zeros(texts, n_branches + 1, dtype=torch.long, device=words.device)
-    row[:, 0] = torch.arange(texts, device=words.device)
-    row[text, number] = texts + torch.arange(len(text), device=words.device)
+    row = torch.zeros(texts, tree.born.shape[1] + 1, dtype=torch.long, device=device)
+    row[:, 0] = torch.arange(texts, device=device)
+    row[text, number] = texts + torch.arange(len(text), device=device)
     parent = row[text, tree.parent[text, number - 1]]
     row_text = torch.cat([row[:, 0], text])
-    gone = tree.removed[row_text, torch.cat([torch.zeros_like(row[:, 0]), number])].T.contiguous()
-    alive = (texts + torch.searchsorted(born, torch.arange(length, device=words.device), right=True)).tolist()
-    offsets = [0]
-    for n in alive[:-1]:
-        offsets.append(offsets[-1] + n)
+    lost = tree.removed[row_text, torch.cat([torch.zeros_like(row[:, 0]), number])].T.contiguous()
+    place = first[row_text] + torch.arange(length, device=device).unsqueeze(1)
+    read = torch.where(lost, len(table) - 1, place)
+    alive = (texts + torch.searchsorted(born, torch.arange(length, device=device), right=True)).tolist()
+    offsets = [0, *accumulate(alive)]
     step = Lstm(cell) if isinstance(cell, nn.LSTM) else Gru(cell)
-    values = words.new_empty(offsets[-1] + alive[-1], cell.hidden_size)
-    by_position = words.transpose(0, 1)
-    extra = words.new_zeros(1, words.shape[-1]) if token is None else token
-    state, n = step.start(texts, words), texts
+    values = table.new_empty(offsets.pop(), cell.hidden_size)
+    state, n = step.start(texts, table), texts
     for t in range(length):
         if alive[t] > n:
             # Branches born here start from the state their parent had before this position.
-            state = tuple(torch.cat([s, s.index_select(0, parent[n - texts : alive[t] - texts])]) for s in state)
+            born_from = parent[n - texts : alive[t] - texts]
+            state = tuple(torch.cat([s, s.index_select(0, born_from)]) for s in state)
             n = alive[t]
-        lost = gone[t, :n]
-        read = torch.cat([by_position[t], extra]).index_select(0, torch.where(lost, texts, row_text[:n]))
-        after = step(read, state, values[offsets[t] : offsets[t] + n])
-        if token is None:
-            keep = lost.unsqueeze(-1)
+        out = values[offsets[t] : offsets[t] + n]
+        after = step(table.index_select(0, read[t, :n]), state, out)
+        if skips:
+            keep = lost[t, :n].unsqueeze(-1)
             after = tuple(torch.where(keep, old, new) for old, new in zip(state, after, strict=True))
-            values[offsets[t] : offsets[t] + n] = after[0]
+            out.copy_(after[0])
         state = after
-    place = row.gather(1, tree.branch.flatten(1)).view(tree.branch.shape)
-    return States(values, place + torch.tensor(offsets, device=words.device))
+    where = row.gather(1, tree.branch.flatten(1)).view(tree.branch.shape)
+    return States(values, where + torch.tensor(offsets, device=device))
 
 
 class Lstm:
@@ -180,16 +182,17 @@ class Recurrent(Rows):
         self.cells = [encoder.forwards[0], *encoder.backwards[:1]]
         self.turn = reversal(batch.mask)
         maker = Lstm if isinstance(self.cells[0], nn.LSTM) else Gru
-        self.words, self.tokens = [], []
-        for cell in self.cells:
-            self.words.append(maker.inputs(cell, trace.embedded))
-            deletes = operator.token is None
-            self.tokens.append(None if deletes else maker.inputs(cell, self.head.token_embedding))
+        token = self.head.token_embedding if operator.token is not None else trace.embedded.new_zeros(1, 1)
+        words = (trace.embedded, turned(trace.embedded, self.turn))
+        self.tables = [
+            maker.inputs(cell, torch.cat([side.flatten(0, 1), token.expand(1, side.shape[-1])]))
+            for cell, side in zip(self.cells, words, strict=False)
+        ]
         self.encoder_weight = self.head.weight[:, : encoder.width]
 
     def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
         rank = (inverse(order) + 1).masked_fill(~self.batch.content, order.shape[1] + stop + 1)
-        most = max(1, CELLS // (order.shape[1] * self.head.width))
+        most = min(ROWS, max(1, CELLS // (order.shape[1] * self.head.width)))
         blocks = []
         for low in range(start, stop, most):
             high = min(stop, low + most)
@@ -207,7 +210,7 @@ class Recurrent(Rows):
 
     def singles(self) -> Tensor:
         out = self.trace.logits.double().unsqueeze(1).repeat(1, self.batch.ids.shape[1], 1)
-        most = max(1, CELLS // (out.shape[1] * self.head.width))
+        most = min(ROWS, max(1, CELLS // (out.shape[1] * self.head.width)))
         for texts in torch.arange(len(out), device=self.device).split(max(1, most // out.shape[1])):
             width = self._longest(texts)
             for places in torch.arange(width, device=self.device).split(most):
@@ -228,23 +231,22 @@ class Recurrent(Rows):
     def _logits(self, texts: Tensor, width: int, trees: list[Tree]) -> Tensor:
         """Logits (R, K, C) of the variants that the trees describe, one tree a direction."""
         removed = trees[0].removed[:, 1:]
-        features, column = None, 0
+        first = texts * self.batch.ids.shape[1]
+        parts, index, column = [], [], 0
         for side, (cell, tree) in enumerate(zip(self.cells, trees, strict=True)):
-            words = self.words[side][texts, :width]
-            turn = self.turn[texts, :width]
+            states = grow(cell, self.tables[side], first, width, self.operator.token is None, tree)
+            where = states.index
             if side == 1:
-                words = words.gather(1, turn.unsqueeze(-1).expand_as(words))
-            states = grow(cell, words, self.tokens[side], tree)
-            index = states.index
-            if side == 1:
-                index = index.gather(2, turn.unsqueeze(1).expand_as(index))
-            part = states.values @ self.encoder_weight[:, column : column + cell.hidden_size].T
-            if features is None:
-                features = (part + self.head.bias).index_select(0, index.flatten())
-            else:
-                features += part.index_select(0, index.flatten())
+                turn = self.turn[texts, :width].unsqueeze(1)
+                where = where.gather(2, turn.expand_as(where)) + len(parts[0])
+            index.append(where)
+            parts.append(states.values @ self.encoder_weight[:, column : column + cell.hidden_size].T)
             column += cell.hidden_size
-        features = features.view(*index.shape, -1)
+        parts[0] += self.head.bias
+        # One row of features from either direction, added up in one pass.
+        index = torch.stack(index, -1)
+        features = embedding_bag(index.flatten(0, -2), torch.cat(parts), mode="sum")
+        features = features.view(*removed.shape, -1)
         own = self.head.own(texts, width)
         if own is not None:
             words, token = own
