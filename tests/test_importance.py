@@ -41,12 +41,12 @@ def test_every_method_runs_on_every_model(name):
         if method == "integrated_gradients":
             options = {"on_gap": "ignore", "steps": 4}
         scores = importance(fitted, texts, method, **options)
-        assert [len(s) for s in scores] == [len(t) for t in texts], method
+        assert [len(s) for s in scores] == [len(fitted.tokens(t)) for t in texts], method
         assert all(np.isfinite(s).all() for s in scores), method
         if "hidden" in METHODS[method].levels:
             units = 3 if fitted.model_config.hierarchical else None
             hidden = importance(fitted, texts, method, level="hidden")
-            assert [len(s) for s in hidden] == [units or len(t) for t in texts], method
+            assert [len(s) for s in hidden] == [units or len(fitted.tokens(t)) for t in texts], method
 
 
 @pytest.mark.parametrize("target", ["logit", "probability"])

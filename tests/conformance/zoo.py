@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from functools import cache
 
@@ -9,6 +10,7 @@ import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
+from attnlib.data.batching import WordVectoriser
 from attnlib.training import fit
 
 SIZE = {"embedding_size": 12, "hidden_size": 16}
@@ -34,6 +36,12 @@ KINDS: dict[str, dict] = {
     "gru-mlm": {"encoder": "gru", "regulariser": "mlm", "hidden_size": 12},
     "transformer": {"encoder": "transformer", "layers": 2, "heads": 2},
     "transformer-sparse": {"encoder": "transformer", "projection": "sparsemax", "scaling": "lin"},
+    "bert": {"encoder": "bert"},
+    "lstm-special": {"encoder": "lstm", "scaling": "lin"},
+    "cnn-special": {"encoder": "cnn"},
+    "mlp-special": {"encoder": "mlp", "projection": "sparsemax"},
+    "transformer-special": {"encoder": "transformer"},
+    "cnn-narrow": {"encoder": "cnn", "kernel_sizes": (1, 3)},
     "han-gru": {"encoder": "gru", "hierarchical": True},
     "han-none": {"encoder": "none", "hierarchical": True},
     "han-cnn-sparse": {"encoder": "cnn", "hierarchical": True, "projection": "sparsemax"},
@@ -43,6 +51,7 @@ KINDS: dict[str, dict] = {
     "query-cnn": {"encoder": "cnn", "attention": "deep"},
     "query-gru-sparse": {"encoder": "gru", "projection": "sparsemax", "scaling": "lin"},
 }
+_FOLDERS: list[tempfile.TemporaryDirectory] = []
 FLAT = [name for name in KINDS if not name.startswith("han")]
 
 
@@ -54,16 +63,46 @@ def corpus(task: str = "classification"):
 
 @cache
 def fitted(name: str, seed: int = 0):
-    """A freshly initialised model whose weights were spread until its answers differ from text to text."""
+    """A freshly initialised model whose weights were spread until its answers differ from text to text.
+
+    Names that end in -special read SOS and EOS and never attend to some frequent words, as TaSc does.
+    """
     values = {**SIZE, **KINDS[name]}
+    if name == "bert":
+        values["pretrained"] = tiny_bert()
     found = fit(
         corpus("qa" if name.startswith("query") else "classification"),
         ModelConfig(**values),
         TrainConfig(epochs=0, precision="float64", device="cpu"),
         seed=seed,
     )
+    if name.endswith("-special"):
+        plain = found.vectoriser
+        found.vectoriser = WordVectoriser(
+            plain.vocabulary, plain.preprocessing, special=True, unattended=("the", ".", "a", "was")
+        )
     spread(found)
     return found
+
+
+@cache
+def tiny_bert() -> str:
+    """A folder with a random BERT of two layers and a tokeniser that must spell every eighth word of the corpus."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    # Kept until the process ends: models are loaded from it when they are first asked for.
+    place = tempfile.TemporaryDirectory()
+    _FOLDERS.append(place)
+    words = corpus().vocabulary.words[4:]
+    known = [word for i, word in enumerate(words) if i % 8]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *known]
+    pieces += [piece for c in "abcdefghijklmnopqrstuvwxyz" for piece in (c, "##" + c) if piece not in known]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    BertTokenizerFast(vocab=vocabulary, model_max_length=100).save_pretrained(place.name)
+    torch.manual_seed(0)
+    sizes = {"vocab_size": len(pieces), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    BertModel(BertConfig(**sizes, intermediate_size=32, max_position_embeddings=128)).save_pretrained(place.name)
+    return place.name
 
 
 def spread(found) -> None:
