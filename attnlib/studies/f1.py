@@ -8,6 +8,8 @@ A frame holds one row a model and text: the columns of its cell, `seed`, `instan
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,24 +70,34 @@ def f1_contrast(
     return table
 
 
-def resampled_f1(part: pd.DataFrame, *, resamples: int = RESAMPLES, seed: int = 0) -> tuple[np.ndarray, float, int]:
+def resampled_f1(
+    part: pd.DataFrame, *, resamples: int = RESAMPLES, seed: int = 0, positive: Any = None
+) -> tuple[np.ndarray, float, int]:
     """Resampled macro-F1 (resamples,), its estimate (mean over seeds) and the number of texts of one cell.
 
     Draws depend on `seed` and the numbers of texts and seeds alone, so that cells with the same ones are paired.
+    `positive` names the one class whose F1 is meant, in place of the mean over classes.
     """
     indexed = part.set_index(["instance", "seed"])[["truth", "prediction"]].sort_index()
     if len(indexed) != part["instance"].nunique() * part["seed"].nunique() or indexed.index.has_duplicates:
         raise DataError("Every model of a cell must have predicted the same texts, each once; some did not.")
     n, models = part["instance"].nunique(), part["seed"].nunique()
     truth, said = (indexed[name].to_numpy(object).reshape(n, models) for name in ("truth", "prediction"))
-    rng = np.random.default_rng([seed, n, models])
-    texts = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), resamples)])
-    drawn = np.vstack([np.full(models, 1.0), rng.multinomial(models, np.full(models, 1 / models), resamples)])
+    texts, drawn = _weights(n, models, resamples, seed)
     scores = np.zeros((resamples + 1, models))
-    classes = sorted(set(truth.ravel()) | set(said.ravel()))
+    classes = sorted(set(truth.ravel()) | set(said.ravel())) if positive is None else [positive]
     for name in classes:
         true, hit = texts @ (truth == name), texts @ ((truth == name) & (said == name))
         both = true + texts @ (said == name)
         scores += np.where(both > 0, 2 * hit / np.where(both > 0, both, 1), 0.0) / len(classes)
     means = (scores * drawn).sum(1) / models
     return means[1:], float(means[0]), n
+
+
+@lru_cache(maxsize=1)
+def _weights(n: int, models: int, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each text and each seed counts: once in the first row, then as drawn."""
+    rng = np.random.default_rng([seed, n, models])
+    texts = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), resamples)])
+    drawn = np.vstack([np.full(models, 1.0), rng.multinomial(models, np.full(models, 1 / models), resamples)])
+    return texts, drawn

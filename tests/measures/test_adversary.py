@@ -137,3 +137,15 @@ def test_bad_input(base, corpus) -> None:
         train_adversary(base, corpus, -1.0)
     with pytest.raises(ConfigError, match="restarts"):
         search(base.trace(["good"]), restarts=0)
+
+
+def test_an_adversary_may_leave_out_the_regulariser_of_its_base(corpus) -> None:
+    tied = ModelConfig(hidden_size=8, embedding_size=8, regulariser="tying")
+    base = fit(corpus, tied, TrainConfig(epochs=1), seed=0)
+    quick = TrainConfig(epochs=1, monitor="train_loss")
+    with_loss = train_adversary(base, corpus, 0.1, train_config=quick)
+    without = train_adversary(base, corpus, 0.1, train_config=quick, model_config=tied.replace(regulariser="none"))
+    assert "tying" in with_loss.history
+    assert "tying" not in without.history
+    row = without.history.iloc[0]
+    assert row["loss"] == pytest.approx(row["tvd"] + row["divergence"], abs=1e-6)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from attnlib.errors import DataError
-from attnlib.studies.f1 import f1_contrast, f1_summary
+from attnlib.studies.f1 import f1_contrast, f1_summary, resampled_f1
 
 
 def labels(rights: dict[str, float], seeds=(0, 1, 2), n: int = 300, dataset: str = "d") -> pd.DataFrame:
@@ -75,3 +75,15 @@ def test_a_missing_text_and_a_missing_side_are_errors():
         f1_summary(frame.iloc[1:], ["variant"])
     with pytest.raises(DataError, match="both variant = 'lin'"):
         f1_contrast(frame, "variant", "lin", "none")
+
+
+def test_f1_of_the_positive_class_alone():
+    frame = labels({"none": 0.8})
+    _, estimate, n = resampled_f1(frame, positive="yes", resamples=20)
+    by_hand = [f1_score(p["truth"], p["prediction"], pos_label="yes") for _, p in frame.groupby("seed")]
+    assert estimate == pytest.approx(np.mean(by_hand), abs=1e-12)
+    assert n == 300
+    never = frame.assign(prediction="no")
+    draws, estimate, _ = resampled_f1(never, positive="yes", resamples=20)
+    assert estimate == 0
+    assert (draws == 0).all()

@@ -1,0 +1,129 @@
+"""How much a hidden state still knows of the word it stands for: mutual information of word and state.
+
+Tutek & Šnajder 2020, section 3.4, after Voita et al. 2019: occurrences of some hundred words are gathered, their
+hidden states clustered, and the mutual information of word and cluster estimated. On the input side the word itself
+is the label: with at least as many clusters as words, clustering their embeddings can do no better, and mini-batch
+k-means may merge some (`inputs="clusters"` does it all the same).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from attnlib.errors import ConfigError, DataError, unknown
+from attnlib.measures.information import Estimator, clusters, entropy_of, information
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus, Example
+    from attnlib.fitted import Fitted
+
+SAMPLES = {"mi_most_frequent": "the most frequent words", "mi_random_sample": "words drawn by frequency^(3/4)"}
+"""MF and RS of the paper."""
+POWER = 0.75
+
+
+def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[str]:
+    """`n` words of the vocabulary, by their frequency in the training texts: the most frequent, or drawn.
+
+    Words are drawn without replacement with probabilities proportional to count^(3/4). Equal counts go by spelling,
+    so that the choice depends on the corpus and the seed alone.
+    """
+    if sample not in SAMPLES:
+        raise ConfigError(unknown("sample of words", sample, SAMPLES))
+    if n < 2:
+        raise ConfigError(f"Mutual information needs two words at least; got {n}.")
+    known = set(corpus.vocabulary.words)
+    counts = Counter(token for example in corpus.train for token in example.tokens if token in known)
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    if sample == "mi_most_frequent" or n >= len(words):
+        return words[:n]
+    weights = np.array([counts[word] for word in words], dtype=float) ** POWER
+    drawn = np.random.default_rng(seed).choice(len(words), n, replace=False, p=weights / weights.sum())
+    return [words[i] for i in np.sort(drawn)]
+
+
+def occurrences(
+    fitted: Fitted, examples: Sequence[Example], words: Sequence[str], most: int | None, *, seed: int = 0
+) -> pd.DataFrame:
+    """Where the words stand: row (of the text), position (in its batch row) and id; `most` of them at random."""
+    ids = np.unique(np.asarray(fitted.vectoriser.vocabulary.ids(list(words))))
+    places = []
+    for row, encoded in enumerate(fitted.vectoriser.encode(examples)):
+        (at,) = np.nonzero(np.isin(encoded.ids, ids) & encoded.content)
+        places.append(np.column_stack([np.full(len(at), row), at, encoded.ids[at]]))
+    found = np.concatenate(places)
+    if not len(found):
+        raise DataError(f"None of the {len(words)} words occurs in the {len(examples)} texts.")
+    if most is not None and most < len(found):
+        chosen = np.random.default_rng([seed, 2]).permutation(len(found))[:most]
+        found = found[np.sort(chosen)]
+    return pd.DataFrame(found, columns=["row", "position", "id"])
+
+
+def states(fitted: Fitted, examples: Sequence[Example], places: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings (n, D) and hidden states (n, H) at the places, in their order."""
+    by_row = dict(places.reset_index(drop=True).groupby("row").groups.items())
+    position = places["position"].to_numpy()
+    inputs, hidden = None, None
+    for batch, trace in fitted.traces(examples):
+        for b, row in enumerate(batch.rows.tolist()):
+            if row not in by_row:
+                continue
+            if hidden is None:
+                inputs = np.empty((len(places), trace.embedded.shape[-1]), np.float32)
+                hidden = np.empty((len(places), trace.hidden.shape[-1]), np.float32)
+            at = np.asarray(by_row[row])
+            inputs[at] = trace.embedded[b, position[at]].float().cpu().numpy()
+            hidden[at] = trace.hidden[b, position[at]].float().cpu().numpy()
+    return inputs, hidden
+
+
+def retention(
+    fitted: Fitted,
+    corpus: Corpus,
+    *,
+    sample: str = "mi_most_frequent",
+    words: int = 1000,
+    k: int = 1000,
+    most: int | None = 1_000_000,
+    split: str = "train",
+    inputs: Literal["words", "clusters"] = "words",
+    estimator: Estimator = "plugin",
+    batch_size: int = 4096,
+    resamples: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """I(word; cluster of its hidden state) in nats, one row.
+
+    sample      `mi_most_frequent` or `mi_random_sample` (`choose_words`);  words: how many
+    k           clusters of hidden states;  most: occurrences at most;  split: whose texts
+    seed        draws words, occurrences and the first centroids; give every model the same, so that they meet the
+                same occurrences
+
+    Columns: metric (the sample), value, low, high (bootstrap over occurrences), floor (value of shuffled labels:
+    what bias alone gives), ceiling (entropy of the input labels, the most a state can know), n (occurrences), words
+    (that occur), k.
+    """
+    if inputs not in ("words", "clusters"):
+        raise ConfigError(unknown("kind of input labels", inputs, ("words", "clusters")))
+    examples = list(getattr(corpus, split))
+    chosen = choose_words(corpus, words, sample, seed=seed)
+    places = occurrences(fitted, examples, chosen, most, seed=seed)
+    embedded, hidden = states(fitted, examples, places)
+    known = places["id"].to_numpy()
+    if inputs == "clusters":
+        known = clusters(embedded, k, seed=seed, batch_size=batch_size)
+    found = information(
+        known,
+        clusters(hidden, k, seed=seed, batch_size=batch_size),
+        estimator=estimator,
+        resamples=resamples,
+        seed=seed,
+    )
+    row = {"metric": sample, **found._asdict(), "ceiling": entropy_of(known)}
+    return pd.DataFrame([row | {"words": places["id"].nunique(), "k": k}])
