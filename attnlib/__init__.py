@@ -28,6 +28,10 @@ _PUBLIC = {
     "fraction_to_flip": "attnlib.erasure",
     "top_token_flips": "attnlib.erasure",
     "erasure_curves": "attnlib.erasure",
+    "Fit": "attnlib.spec",
+    "measure": "attnlib.spec",
+    "run_grid": "attnlib.grid",
+    "Store": "attnlib.runs",
     "heatmap": "attnlib.heatmap",
     "explore": "attnlib.widgets",
 }
