@@ -13,7 +13,7 @@ from attnlib.data import Corpus, Example, Preprocessing
 from attnlib.training import fit
 from tests.bench import Row, bench, compare
 
-TEXTS, WORDS, EPOCHS, BATCH = 1000, 13_826, 2, 32
+TEXTS, WORDS, EPOCHS, BATCH = 1000, 13_826, 4, 32
 
 
 SETTINGS = (
