@@ -1,0 +1,227 @@
+"""Tables, figures, sentences and claims of the TaSc study on hand-made frames: exact values, each verdict."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib.claims import Claim
+from attnlib.studies import tasc, tasc_claims, tasc_figures, tasc_tables, tasc_words
+from attnlib.studies.tasc import BASELINES, FRACTION, RANKINGS, TOP1
+
+TEXTS = [f"t{i}" for i in range(40)]
+
+
+def frame(
+    level, *, encoders=("lstm", "mlp"), seeds=(0, 1), variants=("none", "lin"), dataset="sst"
+) -> pd.DataFrame:
+    """Flips whose fraction is `level(encoder, attention, variant, importance)` plus a ripple over the texts."""
+    rows = []
+    for e, a, v, r in itertools.product(encoders, ("additive", "dot"), variants, (*RANKINGS, *BASELINES)):
+        for s, (i, text) in itertools.product(seeds, enumerate(TEXTS)):
+            value = level(e, a, v, r) + 0.02 * (2 * (i % 2) - 1)
+            base = {"dataset": dataset, "encoder": e, "attention": a, "variant": v, "importance": r, "seed": s}
+            base |= {"instance": text, "length": 20, "status": "flipped"}
+            rows += [
+                base | {"metric": FRACTION, "value": value},
+                base | {"metric": TOP1, "value": 100.0 * (value < 0.3)},
+            ]
+    return pd.DataFrame(rows)
+
+
+def paper_like(encoder, attention, variant, importance):
+    """A world in which every claim of the paper holds."""
+    start = {"lstm": 0.5, "mlp": 0.4, "bert": 0.7}[encoder]
+    if variant == "none":
+        return start + {"alpha": 0.1, "grad_alpha": 0.05, "alpha_grad": 0.0}.get(importance, 0.02)
+    gain = {"alpha": 0.35, "grad_alpha": 0.28, "alpha_grad": 0.25}.get(importance, 0.38)
+    return gain + (0.06 if attention == "additive" and importance == "alpha_grad" else 0.0)
+
+
+def upside_down(encoder, attention, variant, importance):
+    """A world in which TaSc makes everything worse."""
+    return (0.4 if variant == "none" else 0.8) - (0.1 if importance == "alpha" else 0.0)
+
+
+def labels(lin: float) -> pd.DataFrame:
+    """Predictions right on every text without TaSc and on the share `lin` with it."""
+    rows = []
+    for e, a, v, s in itertools.product(("lstm", "mlp"), ("additive", "dot"), ("none", "lin"), (0, 1)):
+        for i, text in enumerate(TEXTS):
+            truth = "yes" if i % 2 else "no"
+            right = v == "none" or i < lin * len(TEXTS)
+            said = truth if right else {"yes": "no", "no": "yes"}[truth]
+            cell = {"dataset": "sst", "encoder": e, "attention": a, "variant": v, "seed": s}
+            rows.append(cell | {"instance": text, "truth": truth, "prediction": said})
+    return pd.DataFrame(rows)
+
+
+def ledger(flips, lin=1.0) -> dict[str, Claim]:
+    found = SimpleNamespace(flips=flips, labels=labels(lin))
+    return {c.id: c for c in tasc_claims.claims(found, "hand-made")}
+
+
+def test_claims_hold_in_a_world_as_the_paper_describes_it():
+    claims = ledger(frame(paper_like, encoders=("lstm", "mlp", "bert")))
+    found = {name: claim.verdict for name, claim in claims.items()}
+    spread = found.pop("tasc-13")  # the ripple is the same with and without
+    assert found == {f"tasc-{k}": "reproduced" for k in range(1, 13)}
+    assert spread == "undetermined"
+
+
+def test_claims_fail_where_tasc_harms():
+    found = ledger(frame(upside_down), lin=0.7)
+    for k in (1, 2, 3, 4, 8, 9, 10):  # 8: alpha is the best ranking here
+        assert found[f"tasc-{k}"].verdict == "not reproduced", k
+
+
+def test_what_was_not_measured_is_undetermined_and_says_so():
+    claims = ledger(frame(paper_like, encoders=("mlp",)))
+    for k in (6, 7, 11, 12):
+        assert (claims[f"tasc-{k}"].verdict, claims[f"tasc-{k}"].n) == ("undetermined", 0)
+        assert "not measured" in claims[f"tasc-{k}"].test
+
+
+def test_effects_are_the_differences_of_the_world_and_a_narrower_spread_is_found():
+    flips = frame(paper_like)
+    flat = (flips["variant"] == "lin") & (flips["metric"] == FRACTION) & (flips["importance"] == "alpha_grad")
+    flips.loc[flat, "value"] = np.where(flips.loc[flat, "attention"] == "dot", 0.25, 0.31)
+    claims = ledger(flips)
+    # none: .50 for LSTM and .40 for MLP; lin: .31 with Tanh, .25 with Dot
+    assert claims["tasc-3"].effect == pytest.approx(0.28 - 0.45)
+    assert claims["tasc-3"].n == 2 * 2 * 2 * 40
+    assert claims["tasc-4"].effect == pytest.approx(0.28 - 0.40)  # MLP gains least
+    assert claims["tasc-6"].effect == pytest.approx(0.10)
+    assert claims["tasc-7"].effect == pytest.approx(0.0)
+    assert (claims["tasc-9"].effect, claims["tasc-9"].n) == (1.0, 4)
+    assert (claims["tasc-10"].effect, claims["tasc-10"].n) == (1.0, 12)
+    assert claims["tasc-13"].verdict == "reproduced"
+    assert claims["tasc-13"].effect == pytest.approx(-0.02)
+
+
+def test_the_aggregate_table_stands_beside_the_papers_with_ratios():
+    table = tasc_tables.aggregate_table(frame(paper_like), FRACTION).set_index(
+        ["importance", "attention", "variant"]
+    )
+    row = table.loc[("α∇α", "Dot", "Lin-TaSc")]
+    assert row["value"] == pytest.approx(0.25, abs=1e-3)
+    assert row["ratio"] == pytest.approx(0.25 / 0.45, abs=1e-2)
+    assert (row["paper"], row["paper ratio"]) == (0.21, pytest.approx(0.21 / 0.41))
+    assert row["difference"] == pytest.approx(row["value"] - 0.21)
+    assert row["n"] == 2 * 2 * 40
+    top = tasc_tables.aggregate_table(frame(paper_like), TOP1).set_index(["importance", "attention", "variant"])
+    assert top.loc[("α∇α", "Dot", "Lin-TaSc"), "value"] == 100.0
+    assert top.loc[("α", "Tanh", "No-TaSc"), "paper"] == 8.4
+
+
+def test_an_encoder_with_a_part_of_the_grid_stays_out_of_means_over_cells():
+    flips = frame(paper_like)
+    part = frame(lambda *cell: 0.99, encoders=("bert",), seeds=(0,))
+    both = pd.concat([flips, part], ignore_index=True)
+    pd.testing.assert_frame_equal(
+        tasc_tables.aggregate_table(both, FRACTION), tasc_tables.aggregate_table(flips, FRACTION)
+    )
+    assert set(tasc_tables.changes(both, FRACTION, ["encoder"])["encoder"]) == {"lstm", "mlp", "bert"}
+
+
+def test_conventions_tell_never_and_empty_apart():
+    flips = frame(paper_like, encoders=("mlp",), seeds=(0,))
+    cell = (flips["importance"] == "alpha_grad") & (flips["attention"] == "dot") & (flips["variant"] == "lin")
+    rows = flips.index[cell & (flips["metric"] == FRACTION)]
+    flips.loc[rows[:10], ["status", "value"]] = ["never", 1.0]
+    flips.loc[rows[10:15], ["status", "value"]] = ["only_when_empty", 1.0]
+    table = tasc_tables.conventions(flips).set_index(["attention", "variant"])
+    row = table.loc[("Dot", "Lin-TaSc")]
+    assert row[["never flips", "only when empty", "flips before"]].tolist() == [0.25, 0.125, 0.625]
+    assert row["mean of those"] == pytest.approx(flips.loc[rows[15:], "value"].mean())
+    assert "25.0% never" not in tasc_words.convention_sentences(table.reset_index())[0]  # it is one cell of two
+    assert "12.5% never" in tasc_words.convention_sentences(table.reset_index())[0]
+
+
+def test_tables_2_and_5_take_the_papers_value_of_the_nearest_corpus():
+    ours = frame(paper_like, dataset="rotten_tomatoes")
+    table = tasc_tables.baseline_table(ours)
+    assert set(table["dataset"]) == {"rotten_tomatoes"}
+    row = table[
+        (table["encoder"] == "LSTM") & (table["attention"] == "Tanh") & (table["importance"] == "α∇α")
+    ].iloc[0]
+    assert (row["paper"], row["variant"]) == (0.19, "Lin-TaSc")
+    f1 = tasc_tables.f1_table(labels(1.0)).set_index(["encoder", "attention", "variant"])
+    assert f1.loc[("MLP", "Dot", "Lin-TaSc"), ["value", "paper"]].tolist() == [1.0, 0.78]
+    said = tasc_words.baseline_sentences(table)[0]
+    assert "**4 of 4 cells**" in said
+
+
+def test_the_words_of_u_are_ordered_from_both_ends():
+    words = pd.DataFrame(
+        {"word": list("abcdefg"), "u": [3.0, -2, 1, 0, -1, 2, -3], "s": 1.0, "count": 5, "seed": 0}
+    )
+    table = tasc_tables.word_table(words, 2)
+    assert table["word"].tolist() == ["a", "f", "g", "b"]
+    assert table["rank"].tolist() == [1, 2, 1, 2]
+
+
+def test_pooling_and_parameter_tables():
+    flips = frame(paper_like, encoders=("mlp",), variants=("lin",))
+    pools = pd.concat([flips.assign(pool=p, value=flips["value"] + k / 10) for k, p in enumerate(("mean", "sum"))])
+    told = labels(1.0).query("encoder == 'mlp' and attention == 'dot' and variant == 'lin'")
+    table = tasc_tables.pooling_table(
+        pools[pools["attention"] == "dot"], pd.concat([told.assign(pool=p) for p in ("mean", "sum")])
+    )
+    assert table["pooling"].tolist() == ["sum (the paper)", "mean"]
+    assert table["fraction"].tolist() == pytest.approx([0.35, 0.25], abs=1e-3)
+    assert "**mean** (0.25); the paper's sum needs 0.35" in tasc_words.pooling_sentences(table)[0]
+    sizes = pd.DataFrame({"vocabulary": 100, "embedding": 10, "scaling": [0, 100, 1000, 265]})
+    sizes = sizes.assign(dataset="sst", encoder="mlp", variant=["none", "lin", "feat", "conv"])
+    counted = tasc_tables.parameter_table(sizes)
+    assert (counted["by formula"] == counted["in the model"]).all()
+
+
+def test_the_corpus_table_has_the_papers_row():
+    import attnlib as al
+
+    corpus = al.load_corpus("planted", n_train=20, n_dev=5, n_test=5)
+    table = tasc_tables.corpus_table([corpus])
+    assert table.loc[0, "train / dev / test"] == "20 / 5 / 5"
+    assert table.loc[0, "paper's corpus"] == "–"
+    object.__setattr__(corpus, "name", "rotten_tomatoes")
+    row = tasc_tables.corpus_table([corpus]).loc[0]
+    assert (row["paper's corpus"], row["paper: |V|"]) == ("sst", 13686)
+    assert row["paper: train / dev / test"] == "6,920 / 872 / 1,821"
+
+
+def test_figures_draw_every_panel():
+    flips = pd.concat([frame(paper_like), frame(paper_like, dataset="imdb")], ignore_index=True)
+    assert len(tasc_figures.grouped(flips, FRACTION).axes) == 6
+    assert len(tasc_figures.grouped(frame(paper_like), TOP1).axes) == 3
+    assert len(tasc_figures.boxes(flips, "dot").axes) == 2
+    picture = tasc_figures.baselines(tasc_tables.baseline_table(flips), "sst")
+    assert picture.axes[0].get_yticklabels()[0].get_text() == "LSTM, Tanh  (n = 80)"
+
+
+def test_sentences_name_levels_and_chance():
+    said = tasc_words.flip_sentences(frame(paper_like), FRACTION)[0]
+    assert "α∇α from 0.450 to 0.280" in said
+    assert "chance" not in said
+    same = frame(lambda *cell: 0.4)
+    noise = np.random.default_rng(0).normal(0, 0.05, len(same))
+    told = tasc_words.flip_sentences(same.assign(value=same["value"] + noise), FRACTION)[0]
+    assert told.count("may be chance") == 3
+
+
+def test_a_check_fails_when_the_two_tests_disagree():
+    flips = frame(paper_like, encoders=("lstm", "mlp"))
+    params = tasc.Params(variants=["none", "lin"])
+    sizes = pd.DataFrame({"variant": ["lin"], "scaling": [5], "vocabulary": [5]})
+    grid = SimpleNamespace(failures=[])
+    found = SimpleNamespace(flips=flips, labels=labels(1.0), parameters=sizes, grid=grid)
+    fraction = flips["metric"] == FRACTION
+    flips.loc[fraction, "value"], flips.loc[~fraction, "value"] = 2 / 20, 0.0
+    assert all(tasc_words.checks(params, found).values())
+    flips.loc[flips.index[fraction][0], "value"] = 1 / 20
+    wrong = [name for name, passed in tasc_words.checks(params, found).items() if not passed]
+    assert wrong == ["the top token flips a text where the fraction is one token"]
