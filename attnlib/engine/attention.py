@@ -34,14 +34,16 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Te
     """
     if reproject:
         return _prefix_reprojected(trace, order)
-    alpha = trace.alpha.double().gather(1, order)
-    left = from_the_end(alpha)
+    alpha = trace.alpha.double()
+    place = (torch.arange(len(order), device=order.device).unsqueeze(1) * order.shape[1] + order).flatten()
+    left = from_the_end(alpha.flatten()[place].view(order.shape), -1)
     if trace.linear:
-        part = trace.token_logits.double() * trace.weights.double().unsqueeze(-1)
-        total = from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)))
-        return total / divisor(left).unsqueeze(-1) + trace.bias.double()
+        # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
+        part = _class_first(trace) * trace.weights.double()
+        total = from_the_end(part.flatten(1).index_select(1, place).view(part.shape), -1)
+        return (total / divisor(left) + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
     part = trace.hidden.double() * trace.weights.double().unsqueeze(-1)
-    total = from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)))
+    total = from_the_end(part.flatten(0, 1).index_select(0, place).view(part.shape), 1)
     return decode(trace, total / divisor(left).unsqueeze(-1))
 
 
@@ -52,12 +54,12 @@ def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
     """
     if reproject:
         return _single_reprojected(trace)
-    left = _others(trace.alpha.double())
+    left = divisor(_others(trace.alpha.double(), -1))
     if trace.linear:
-        total = _others(trace.token_logits.double() * trace.weights.double().unsqueeze(-1))
-        return total / divisor(left).unsqueeze(-1) + trace.bias.double()
-    total = _others(trace.hidden.double() * trace.weights.double().unsqueeze(-1))
-    return decode(trace, total / divisor(left).unsqueeze(-1))
+        total = _others(_class_first(trace) * trace.weights.double(), -1)
+        return (total / left + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
+    total = _others(trace.hidden.double() * trace.weights.double().unsqueeze(-1), 1)
+    return decode(trace, total / left.unsqueeze(-1))
 
 
 def empty_logits(trace: Trace) -> Tensor:
@@ -110,17 +112,24 @@ def _single_reprojected(trace: Trace) -> Tensor:
     return torch.cat(pieces, 1)
 
 
-def from_the_end(x: Tensor) -> Tensor:
-    """(B, T, ...) -> (B, T + 1, ...): entry k sums positions k and later; the last is zero."""
-    total = x.flip(1).cumsum(1).flip(1)
-    return torch.cat([total, torch.zeros_like(x[:, :1])], 1)
+def _class_first(trace: Trace) -> Tensor:
+    """(C, B, T) float64: token logits v_i = W h_i."""
+    hidden = trace.hidden
+    return (trace.weight @ hidden.reshape(-1, hidden.shape[-1]).T).view(-1, *hidden.shape[:2]).double()
 
 
-def _others(x: Tensor) -> Tensor:
-    """(B, T, ...): entry i sums all positions but i, by two exclusive cumulative sums."""
-    zero = torch.zeros_like(x[:, :1])
-    before = torch.cat([zero, x[:, :-1].cumsum(1)], 1)
-    after = torch.cat([x[:, 1:].flip(1).cumsum(1).flip(1), zero], 1)
+def from_the_end(x: Tensor, dim: int) -> Tensor:
+    """Along `dim`, T -> T + 1: entry k sums positions k and later; the last is zero."""
+    total = x.flip(dim).cumsum(dim).flip(dim)
+    return torch.cat([total, torch.zeros_like(x.narrow(dim, 0, 1))], dim)
+
+
+def _others(x: Tensor, dim: int) -> Tensor:
+    """Along `dim`: entry i sums all positions but i, by two exclusive cumulative sums."""
+    length = x.shape[dim]
+    zero = torch.zeros_like(x.narrow(dim, 0, 1))
+    before = torch.cat([zero, x.narrow(dim, 0, length - 1).cumsum(dim)], dim)
+    after = torch.cat([x.narrow(dim, 1, length - 1).flip(dim).cumsum(dim).flip(dim), zero], dim)
     return before + after
 
 

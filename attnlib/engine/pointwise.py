@@ -92,8 +92,8 @@ class Pointwise(Rows):
         weight, token = self._with_token()
         factor = weight if self.trace.scale is None else weight * self.trace.scale.double()
         part = self._states(self.trace) * factor.unsqueeze(-1)
-        total = attention.from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)))
-        left = attention.from_the_end(weight.gather(1, order))
+        total = attention.from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)), 1)
+        left = attention.from_the_end(weight.gather(1, order), 1)
         count = torch.arange(order.shape[1] + 1, device=order.device).minimum(self.lengths.unsqueeze(1))
         mass = left + count * token
         total = total + (count * token).unsqueeze(-1) * self.token_part.unsqueeze(1)
