@@ -35,15 +35,14 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Te
     if reproject:
         return _prefix_reprojected(trace, order)
     alpha = trace.alpha.double()
-    place = (torch.arange(len(order), device=order.device).unsqueeze(1) * order.shape[1] + order).flatten()
-    left = from_the_end(alpha.flatten()[place].view(order.shape), -1)
+    left = from_the_end(alpha.gather(1, order), -1)
     if trace.linear:
         # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
         part = _class_first(trace) * trace.weights.double()
-        total = from_the_end(part.flatten(1).index_select(1, place).view(part.shape), -1)
+        total = from_the_end(part.gather(2, order.expand(len(part), -1, -1)), -1)
         return (total / divisor(left) + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
     part = trace.hidden.double() * trace.weights.double().unsqueeze(-1)
-    total = from_the_end(part.flatten(0, 1).index_select(0, place).view(part.shape), 1)
+    total = from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)), 1)
     return decode(trace, total / divisor(left).unsqueeze(-1))
 
 

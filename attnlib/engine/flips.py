@@ -28,7 +28,9 @@ def from_table(logits: Tensor, prediction: Tensor, lengths: Tensor) -> Flips:
     step = torch.arange(logits.shape[1], device=logits.device)
     answers = logits.argmax(-1)
     changed = (answers != prediction.unsqueeze(1)) & (step >= 1) & (step <= lengths.unsqueeze(1))
-    first = torch.where(changed.any(1), changed.to(torch.uint8).argmax(1), 0)
+    never = logits.shape[1]
+    first = torch.where(changed, step, never).amin(1)
+    first = torch.where(first < never, first, 0)
     after = torch.where(first > 0, answers.gather(1, first.unsqueeze(1)).squeeze(1), prediction)
     return Flips(first, after)
 
