@@ -1,0 +1,200 @@
+r"""Attention rank against information (Wen et al. 2022, section 3.2, Figure 1).
+
+The hidden states of each text are sorted by their attention weights. For each rank r, the states of that rank, one
+a text, are clustered, and so is the model's output:
+
+.. math:: m_r = I(\mathrm{cluster}(h_{(r)}); \mathrm{cluster}(\hat y)), \qquad
+          \bar a_r = \text{mean of the r-th largest weight}, \qquad \tau = \tau_w(m, \bar a; \bar a)
+
+with Shieh's weighted tau. The paper leaves two choices open, and both are made here so that they cannot favour a
+rank: the number of ranks k is the 10th percentile of text lengths, or fewer if weights get too small, and one
+number of clusters N serves every rank, since the bias of the estimate grows with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from attnlib import stats
+from attnlib.errors import ConfigError, DataError
+from attnlib.measures.information import clusters, information, mutual_information
+from attnlib.measures.neighbours import neighbour_information
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Example
+    from attnlib.fitted import Fitted
+
+TINY = 1e-5
+"""Weights up to this count as none when k is chosen (section 3.2.1)."""
+OUTPUTS = 5
+"""Clusters of the margin of a two-class model (section 3.2.1); with more classes the predicted class is used."""
+NEIGHBOUR_TEXTS = 2000
+"""At most so many texts for the estimate by neighbours, whose cost is quadratic."""
+
+
+class Ranked(NamedTuple):
+    """Texts seen through their attention.
+
+    alpha    (n, k) weights, largest first; zero beyond a text's end
+    hidden   (n, k, H) the states they multiply
+    lengths  (n,) attended positions;  entropy: (n,) normalised entropy of all weights, NaN for one position
+    logits   (n, C)
+    """
+
+    alpha: np.ndarray
+    hidden: np.ndarray
+    lengths: np.ndarray
+    entropy: np.ndarray
+    logits: np.ndarray
+
+
+def number_of_ranks(weights: Sequence[np.ndarray]) -> int:
+    """k: the 10th percentile of lengths, or the last rank at which 80 % of weights exceed 1e-5 if that is less.
+
+    weights: one array a text, sorted, largest first. Texts shorter than a rank do not count at it. Two at least,
+    since a correlation needs a pair.
+    """
+    lengths = np.array([len(w) for w in weights])
+    longest = int(np.percentile(lengths, 10))
+    for rank in range(2, longest + 1):
+        here = np.array([w[rank - 1] for w in weights if len(w) >= rank])
+        if (here > TINY).mean() < 0.8:
+            return max(2, rank - 1)
+    return max(2, longest)
+
+
+def ranked(fitted: Fitted, examples: Sequence[Example], k: int | None = None) -> Ranked:
+    """The k most attended states of every text; k None: `number_of_ranks`. Equal weights keep the text's order."""
+    if fitted.model_config.hierarchical:
+        raise ConfigError("Attention ranks are defined for flat attention; this model is hierarchical.")
+    if k is None:
+        weights: list[np.ndarray] = []
+        for _, trace in fitted.traces(examples):
+            alpha, mask = trace.alpha.double().cpu().numpy(), trace.mask.cpu().numpy()
+            weights += [np.sort(a[m])[::-1] for a, m in zip(alpha, mask, strict=True)]
+        k = number_of_ranks(weights)
+    n = len(examples)
+    found = None
+    for batch, trace in fitted.traces(examples):
+        rows, mask = batch.rows.cpu().numpy(), trace.mask.cpu().numpy()
+        alpha = trace.alpha.double().cpu().numpy()
+        hidden = trace.hidden.float().cpu().numpy()
+        if found is None:
+            found = Ranked(
+                np.zeros((n, k)), np.zeros((n, k, hidden.shape[-1]), np.float32), np.zeros(n, int),
+                np.full(n, np.nan), np.zeros((n, trace.logits.shape[1])),
+            )  # fmt: skip
+        order = np.argsort(-np.where(mask, alpha, -1.0), axis=1, kind="stable")[:, :k]
+        width = order.shape[1]
+        found.alpha[rows, :width] = np.take_along_axis(alpha, order, 1)
+        found.hidden[rows, :width] = np.take_along_axis(hidden, order[..., None], 1)
+        found.lengths[rows] = mask.sum(1)
+        found.entropy[rows] = stats.normalized_entropy(alpha, mask)
+        found.logits[rows] = trace.logits.double().cpu().numpy()
+    return found
+
+
+def output_labels(logits: np.ndarray, n: int = OUTPUTS, seed: int = 0) -> np.ndarray:
+    """Labels of the output: for two classes n clusters of the margin z_1 - z_0, else the predicted class."""
+    if logits.shape[1] == 2:
+        return clusters((logits[:, 1] - logits[:, 0])[:, None], n, seed=seed)
+    return logits.argmax(1)
+
+
+def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0) -> tuple[int, np.ndarray]:
+    """The largest N of `counts` whose clusters all hold two vectors or more, and the labels it gives.
+
+    The paper asks for "the minimal value" with this property, which one cluster would have; the largest is what its
+    purpose, a fine grid without lone points, needs. Where none has it, the smallest N.
+    """
+    for n in sorted(counts, reverse=True):
+        labels = clusters(vectors, n, seed=seed)
+        if _smallest(labels) >= 2:
+            break
+    return n, labels
+
+
+def _smallest(labels: np.ndarray) -> int:
+    return int(np.unique(labels, return_counts=True)[1].min())
+
+
+def rank_information(
+    states: Ranked, counts: Sequence[int], *, resamples: int = 200, seed: int = 0
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """m_r and mean weight by rank, and how well the one follows the other.
+
+    A bootstrap sample repeats texts, which adds information and noise of its own: its spread is used, not its mean.
+
+    The frame, one row a rank: rank, n, alpha (mean weight), information with low and high (95 %, over texts) and
+    floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates of the same).
+    The facts: tau (Shieh, weighted) with low and high (95 %, over texts), tau_plain (unweighted), tau_miller_madow,
+    tau_shuffled and tau_neighbours (weighted, on the other estimates), k, clusters, smallest, n, entropy (mean).
+    """
+    if (states.lengths < 1).any():
+        raise DataError("Every text needs an attended position; leave out the empty ones.")
+    y = output_labels(states.logits, seed=seed)
+    k = states.alpha.shape[1]
+    n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
+    labels = np.full(states.alpha.shape, -1)
+    rows = []
+    for r in range(k):
+        there = states.lengths > r
+        labels[there, r] = clusters(states.hidden[there, r], n_clusters, seed=seed) if r else top
+        x, out = labels[there, r], y[there]
+        found = information(x, out, resamples=resamples, seed=seed)
+        reach = (found.high - found.low) / 2
+        some = there.nonzero()[0][:NEIGHBOUR_TEXTS]
+        rows.append(
+            {
+                "rank": r + 1,
+                "n": found.n,
+                "alpha": states.alpha[there, r].mean(),
+                "information": found.value,
+                "low": found.value - reach,
+                "high": found.value + reach,
+                "floor": found.floor,
+                "miller_madow": mutual_information(x, out, estimator="miller_madow"),
+                "shuffled": found.value - found.floor,
+                "neighbours": neighbour_information(states.hidden[some, r], y[some]),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    weights = frame["alpha"]
+    tau = stats.weighted_kendall(frame["information"], weights, weights)
+    reach = 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed)
+    facts = {
+        "tau": tau,
+        "low": max(-1.0, tau - reach),
+        "high": min(1.0, tau + reach),
+        "tau_plain": stats.weighted_kendall(frame["information"], weights, np.ones(k)),
+        "k": k,
+        "clusters": n_clusters,
+        "smallest": _smallest(top),
+        "n": len(states.alpha),
+        "entropy": float(np.nanmean(states.entropy)) if np.isfinite(states.entropy).any() else float("nan"),
+    }
+    for other in ("miller_madow", "shuffled", "neighbours"):
+        facts[f"tau_{other}"] = stats.weighted_kendall(frame[other], weights, weights)
+    return frame, facts
+
+
+def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> float:
+    """Standard error of tau over bootstrap samples of texts, clusters kept."""
+    rng = np.random.default_rng([seed, 2])
+    draws = []
+    for _ in range(resamples):
+        rows = rng.integers(0, len(y), len(y))
+        m, means = [], []
+        for r in range(labels.shape[1]):
+            here = rows[labels[rows, r] >= 0]
+            if not len(here):
+                break
+            m.append(mutual_information(labels[here, r], y[here]))
+            means.append(alpha[here, r].mean())
+        if len(m) > 1:
+            draws.append(stats.weighted_kendall(m, means, means))
+    return float(np.nanstd(draws)) if len(draws) > 1 else float("nan")

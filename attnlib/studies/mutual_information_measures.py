@@ -1,0 +1,56 @@
+"""What is measured on each model of the study of attention ranks and information (Wen et al. 2022).
+
+A module of its own, small: what it imports is part of the name of every stored result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.sampling import sampled
+from attnlib.measures.adversary import compare, train_adversary
+from attnlib.measures.rank_information import rank_information, ranked
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.fitted import Fitted
+
+
+def by_rank(
+    fitted: Fitted, corpus: Corpus, *, counts: Sequence[int], texts: int | None = None, resamples: int = 200
+) -> dict[str, pd.DataFrame]:
+    """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
+
+    ranks  one row a rank;  taus  one row, with the accuracy on the same texts
+    """
+    some = sampled(corpus.test, texts)
+    states = ranked(fitted, some)
+    ranks, facts = rank_information(states, counts, resamples=resamples)
+    right = states.logits.argmax(1) == [example.label for example in some]
+    return {"ranks": ranks, "taus": pd.DataFrame([facts | {"accuracy": float(right.mean())}])}
+
+
+def adversary(
+    corpus: Corpus, model: ModelConfig, train: TrainConfig, seed: int, *, warm_start: Fitted, lam: float
+) -> Fitted:
+    """Trainer of an adversary against `warm_start`: TVD/2 - lam KL(adversary ‖ base), a fresh model from `seed`.
+
+    The total variation distance is halved as in the code that the paper's lambdas come from, whose binary models
+    have one output.
+    """
+    if model != warm_start.model_config:
+        raise ValueError("An adversary has the architecture of its base; the two configs differ.")
+    return train_adversary(warm_start, corpus, lam, train_config=train, seed=seed, half_tvd=True)
+
+
+def apart(base: Fitted, other: Fitted, corpus: Corpus) -> pd.DataFrame:
+    """How far an adversary is from its base, one row a test text: tvd of outputs, jsd of attentions, both right?"""
+    found = compare(base, other, corpus.test)
+    right = {
+        f"right_{s}": (found[f"prediction_{s}"] == found["label"]).astype(float) for s in ("base", "adversary")
+    }
+    return found.assign(**right).drop(columns="instance").rename(columns={"id": "instance"})
