@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from attnlib import stats
 from attnlib.reference import reference
 from attnlib.studies.common import contrast, interval_text, summarise
 from attnlib.studies.erasure import RANKINGS, common_set, compared, several
@@ -153,7 +152,7 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
     for name in ("grad_alpha", "alpha_grad"):
         gap = contrast(kept, "importance", name, "alpha", MODEL)
         table[f"{NAMES[name]} minus attention"] = interval_text(gap.assign(value=gap["estimate"]), 1)
-        table[f"p, {NAMES[name]}"] = gap["p_holm"]
+        table[f"p (Holm), {NAMES[name]}"] = gap["p_holm"]
     return _told(table)
 
 
@@ -161,29 +160,39 @@ def fraction_table(fractions: pd.DataFrame, by: Sequence[str] = MODEL) -> pd.Dat
     """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, a row a model and ranking.
 
     `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
-    four rankings flip. The rest counts: flips that came only when nothing was left, texts that never flip (left
-    out), and texts of one item (left out).
+    four rankings flip. Texts of one item and texts that never flip are left out; `excluded_table` counts them.
     """
     cells = [*by, "importance"]
     kept, same = several(fractions), common_set(fractions)
     table = summarise(kept, cells)
-    table["mean"] = interval_text(table, 3)
+    table["mean"] = interval_text(table)
+    grouped = kept.groupby(cells, sort=False)["value"]
+    table["median"] = grouped.median().to_numpy()
+    table["share above 0.5"] = grouped.agg(lambda x: (x.dropna() > 0.5).mean()).to_numpy()
     shared = summarise(same, cells)
-    shared["mean, same texts"] = interval_text(shared, 3)
-    shared = shared.rename(columns={"n": "n, same texts"})
-    grouped = kept.groupby(cells, sort=False)
-    table["median"] = grouped["value"].median().to_numpy()
-    flipped = kept[kept["value"].notna()]
-    late = (flipped["value"] > 0.5).groupby([flipped[c] for c in cells], sort=False).mean()
-    table["share above 0.5"] = [late.get(tuple(key), np.nan) for key in table[cells].to_numpy()]
-    table["only when empty"] = grouped["status"].agg(lambda s: int((s == "only_when_empty").sum())).to_numpy()
-    table["never flips"] = grouped["status"].agg(lambda s: int((s == "never").sum())).to_numpy()
-    alone = fractions.groupby(cells, sort=False)["length"].agg(lambda x: int((x == 1).sum()))
-    table["one item"] = [int(alone[tuple(key)]) for key in table[cells].to_numpy()]
-    table = table.merge(shared[[*cells, "mean, same texts", "n, same texts"]], on=cells, how="left")
-    counts = ["only when empty", "never flips", "one item"]
-    first = [*cells, "mean", "median", "share above 0.5", "n", "mean, same texts", "n, same texts"]
-    return _told(table[[*first, *counts]])
+    shared["mean, same texts"] = interval_text(shared)
+    shared = shared.rename(columns={"n": "n, same texts"})[[*cells, "mean, same texts", "n, same texts"]]
+    first = [*cells, "mean", "median", "share above 0.5", "n"]
+    return _told(table[first].merge(shared, on=cells, how="left"))
+
+
+def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
+    """What the comparisons leave out, a row a model: texts of one item, and what each ranking never flips.
+
+    The last column counts the flips by attention that came only when nothing was left.
+    """
+    rows = []
+    for (dataset, encoder), part in fractions.groupby(MODEL, sort=False):
+        once = part[part["importance"] == "alpha"]
+        row = {"dataset": dataset, "encoder": encoder, "texts times seeds": len(once)}
+        row["one item"] = int((once["length"] == 1).sum())
+        longer = part[part["length"] > 1]
+        for name in RANKINGS:
+            never = (longer["importance"] == name) & (longer["status"] == "never")
+            row[f"never, {NAMES[name]}"] = int(never.sum())
+        empty = (longer["importance"] == "alpha") & (longer["status"] == "only_when_empty")
+        rows.append(row | {"only when empty, attention": int(empty.sum())})
+    return _told(pd.DataFrame(rows))
 
 
 def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
@@ -211,7 +220,10 @@ def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str = "alpha") -> pd.DataFrame:
-    """Paired differences of every ranking to attention, a row a model and ranking, on the same texts."""
+    """Paired differences of every ranking to attention on the same texts, a row a model and ranking.
+
+    p after Holm over the models, for each ranking.
+    """
     same = common_set(fractions)
     same = same.assign(value=same[value].to_numpy(float))
     frames = []
@@ -220,7 +232,6 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
             found = contrast(same, "importance", name, b, MODEL)
             frames.append(found.assign(importance=name, value=found["estimate"]))
     table = pd.concat(frames, ignore_index=True)
-    table["p_holm"] = stats.holm(table["p"])
     table["minus attention"] = interval_text(table, 3)
     return _told(table[[*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]])
 
@@ -240,8 +251,13 @@ def beyond_table(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as readers know them: data set, HANrnn, attention; p after Holm."""
+    """Names as readers know them: data set, HANrnn, attention; p after Holm; intervals that keep to one line."""
     table = table.copy()
+    for column in table:
+        if str(column).startswith(("p_holm", "p (")):
+            table[column] = ["–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in table[column]]
+        elif not pd.api.types.is_numeric_dtype(table[column]):
+            table[column] = table[column].str.replace(", ", ",\u00a0").str.replace(" [", "\u00a0[")
     if "encoder" in table:
         table["encoder"] = table["encoder"].map(model_name)
     if "importance" in table:

@@ -66,9 +66,9 @@ def about_single(single: pd.DataFrame) -> list[str]:
         )
     if len(large):
         told.append(
-            f"A large gap in attention does not promise a large effect: of the {plural(len(large), 'case')} with Δα "
-            f"of 0.4 or more, {percent((large['delta_js'] < CLOSE).mean())} have a ΔJS below {CLOSE} nats (the most "
-            f"there can be is {stats.LN2:.2f})."
+            f"A large gap in attention does not promise a large effect: of the {plural(len(large), 'case')} with "
+            f"Δα of {LARGE} or more, {percent((large['delta_js'] < CLOSE).mean())} have a ΔJS below {CLOSE} nats "
+            f"(the most there can be is {stats.LN2:.2f})."
         )
     return told
 
@@ -125,8 +125,8 @@ def about_fractions(fractions: pd.DataFrame) -> list[str]:
     never = kept[kept["importance"] == "alpha"]
     told.append(
         f"By attention, {percent((never['status'] == 'never').mean())} of the decisions never flip and are left "
-        f"out; {percent((never['status'] == 'only_when_empty').mean())} flip only when nothing is left and the zero "
-        "vector answers."
+        f"out; {percent((never['status'] == 'only_when_empty').mean())} flip only when nothing is left and the "
+        "zero vector answers."
     )
     return told
 
@@ -159,6 +159,8 @@ def about_mass(fractions: pd.DataFrame) -> list[str]:
 def about_beyond(found: Results, group: str) -> list[str]:
     """Does the family change how attention compares with the gradient?"""
     kept = found.beyond_fractions[found.beyond_fractions["variant"].isin(BEYOND[group])]
+    if kept.empty:
+        return ["These models were left out of this run; the parameter `beyond` names a data set for them."]
     means = summarise(common_set(kept), ["variant", "importance"]).set_index(["variant", "importance"])["value"]
     told = []
     for name in BEYOND[group]:

@@ -1,0 +1,130 @@
+"""Tables of the erasure study, worked by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from attnlib.studies import erasure_tables as tables
+from attnlib.studies.erasure import common_set, several
+from tests.studies.erasure_frames import firsts, singles
+
+CELLS = [(True, True)] * 1 + [(True, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 4
+
+
+def test_a_contingency_table_counts_percent_of_texts_with_another_item():
+    row = tables.contingency(singles(CELLS, alone=5)).iloc[0]
+    assert row[list(tables.CELLS.values())].tolist() == [10.0, 30.0, 20.0, 40.0]
+    assert (row["data set"], row["model"], row["n"], row["one item, left out"]) == ("d", "HANrnn", 10, 5)
+    assert row["top minus random"].startswith("10.0")
+
+
+def test_the_authors_draws_are_a_table_of_their_own():
+    both = pd.concat([singles(CELLS), singles([(True, True)] * 10, sampling="authors")])
+    assert tables.contingency(both)["both flip"].item() == 10.0
+    assert tables.contingency(both, sampling="authors")["both flip"].item() == 100.0
+
+
+def test_table_2_stands_as_printed():
+    printed = tables.paper_contingency().set_index("data set")
+    assert printed.loc["yelp", list(tables.CELLS.values())].tolist() == [1.5, 8.9, 1.9, 87.7]
+    assert list(printed.index) == ["yahoo", "imdb10", "amazon", "yelp"]
+
+
+def test_accuracy_stands_above_the_papers():
+    right = pd.DataFrame({"dataset": "yelp", "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
+    table = tables.accuracy_table(right.assign(value=[1.0, 1.0, 1.0, 0.0]))
+    ours, yelp = table.iloc[0], table[(table["source"] == "paper") & (table["data set"] == "yelp")].iloc[0]
+    assert ours["FLANrnn"].startswith("75.0")
+    assert ours["HANrnn"] == "–"
+    assert (yelp["FLANrnn"], yelp["HANnoenc"]) == ("62.3", "58.6")
+
+
+def test_facts_of_the_data_stand_above_the_papers():
+    data = pd.DataFrame(
+        {"dataset": "d", "metric": ["avg_words", "test"], "value": [12.5, 1200], "std": [3.0, None]}
+    )
+    table = tables.data_table(data.astype({"std": float}))
+    assert table.iloc[0][["avg words", "test"]].tolist() == ["12.5 (3.0)", "1,200"]
+    assert table.set_index("data set").loc["amazon", "train and dev"] == "3,000,000"
+
+
+def test_single_removals_tell_where_attention_was_wrong():
+    js, alpha = [0.3, 0.2, -0.01, 0.01], [0.5, 0.1, 0.02, 0.6]
+    row = tables.single_table(singles([(False, False)] * 4, delta_js=js, delta_alpha=alpha)).iloc[0]
+    assert row["share ΔJS > 0"].startswith("0.750")
+    assert row["share ΔJS < 0"] == 0.25
+    assert row["Δα where ΔJS < 0"] == pytest.approx(0.02)
+    assert row["Δα elsewhere"] == pytest.approx(0.5)
+    assert row["n, Δα ≥ 0.4"] == 2
+    assert row["share ΔJS < 0.05 where Δα ≥ 0.4"] == 0.5
+
+
+def test_first_items_are_compared_with_attention_text_by_text():
+    frames = [
+        singles([(True, False), (False, False)] * 5),
+        singles([(False, False)] * 10, importance="grad_alpha"),
+        singles([(True, False)] * 10, importance="alpha_grad"),
+    ]
+    row = tables.top_flips(pd.concat(frames)).iloc[0]
+    assert row[["attention", "gradient", "product"]].tolist() == [50.0, 0.0, 100.0]
+    assert row["gradient minus attention"].startswith("-50.0")
+    assert row["product minus attention"].startswith("50.0")
+
+
+FLIPS = {
+    "random": [10, 9, 8, None],
+    "alpha": [5, 6, 10, 10],
+    "grad_alpha": [1, 2, 10, 3],
+    "alpha_grad": [1, 2, 3, 4],
+}
+
+
+def test_the_mean_is_over_what_flips_and_over_what_all_rankings_flip():
+    table = tables.fraction_table(firsts(FLIPS, alone=2)).set_index("ranking")
+    random, attention = table.loc["random"], table.loc["attention"]
+    assert random["mean"].startswith("0.90")
+    assert random["n"] == 3
+    assert attention["mean"].startswith("0.78")
+    assert attention["share above 0.5"] == 0.75
+    assert attention["mean, same texts"].startswith("0.70")
+    assert (attention["n"], attention["n, same texts"]) == (4, 3)
+
+
+def test_what_never_flips_and_what_has_one_item_is_counted():
+    row = tables.excluded_table(firsts(FLIPS, alone=2)).iloc[0]
+    assert row[["texts times seeds", "one item", "never, random", "never, attention"]].tolist() == [6, 2, 1, 0]
+    assert row["only when empty, attention"] == 2
+
+
+def test_the_common_set_holds_what_every_ranking_flips():
+    frame = firsts(FLIPS, alone=2)
+    assert set(common_set(frame)["instance"]) == {"t0", "t1", "t2"}
+    assert len(several(frame)) == 16
+    assert set(common_set(frame, ("alpha", "grad_alpha"))["instance"]) == {"t0", "t1", "t2", "t3"}
+
+
+def test_the_duel_counts_texts_and_gives_their_ratio():
+    row = tables.duel_table(firsts(FLIPS)).iloc[0]
+    assert row["gradient faster"].startswith("0.750")
+    assert row[["attention faster", "equal"]].tolist() == [0.0, 0.25]
+    assert row["ratio"] == float("inf")
+    turned = tables.duel_table(firsts({"alpha": [1, 5, 2], "grad_alpha": [2, 4, 1]})).iloc[0]
+    assert turned["ratio"] == pytest.approx(2.0)
+
+
+def test_rankings_are_compared_on_the_same_texts():
+    table = tables.ranking_contrasts(firsts(FLIPS)).set_index("ranking")
+    assert table.loc["gradient", "minus attention"].startswith("-0.267")
+    assert table.loc["random", "minus attention"].startswith("0.200")
+    assert (table["n"] == 3).all()
+
+
+def test_a_model_that_never_flips_keeps_its_row():
+    never = {name: [None, None] for name in FLIPS}
+    fractions = pd.concat([firsts(FLIPS, variant="lin"), firsts(never, variant="feat")])
+    single = pd.concat([singles(CELLS).assign(variant=name) for name in ("lin", "feat")])
+    table = tables.beyond_table(single, fractions).set_index("variant")
+    assert list(table.index) == ["lin", "feat"]
+    assert table.loc["feat", "attention"] == "–"
+    assert table.loc["lin", "gradient faster"] == 0.75
