@@ -256,15 +256,20 @@ def test_rollout_by_hand(row):
             assert scores.sum() == pytest.approx(1)
 
 
-def test_self_attention_is_what_the_encoder_used():
+@pytest.mark.parametrize("name", ["transformer", "bert"])
+def test_self_attention_is_what_the_encoder_used(name):
     from attnlib.methods.inside import self_attention
 
-    fitted = zoo.fitted("transformer")
+    fitted = zoo.fitted(name)
     found = job(fitted, zoo.texts(fitted, 2))
     for layer in self_attention(found):
         real = found.batch.mask[:, None, None, :].expand_as(layer)
         assert (layer[~real] == 0).all()
         torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
+    for scores in importance(fitted, zoo.texts(fitted, 2), "rollout"):
+        # What flows from special tokens belongs to no word.
+        assert 0 < scores.sum() <= 1 + 1e-9
+        assert (scores > 0).all()
 
 
 def test_what_does_not_fit_is_refused():

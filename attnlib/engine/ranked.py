@@ -72,6 +72,7 @@ def ranked(fitted: Fitted, examples: list[Example], request: Request, what: str)
     rank = _by_method(fitted, request) if isinstance(request.ranking, str) else _by_scores(examples, request)
     with bar(f"{what}, {request.level} level", total=len(examples), unit="text") as line:
         for batch, trace in fitted.traces(examples, batch_size=request.batch_size):
+            line.set_postfix_str(f"{len(batch)} texts of up to {batch.ids.shape[1]} tokens at a time")
             units = trace.mask if request.level == "attention" else batch.content
             scores, problems = rank(batch, trace, units)
             _refuse(problems, batch, examples, request.on_bad)
