@@ -193,7 +193,10 @@ class _Speeds:
                 fit = resolve(run.trainer)
                 train = run.train.replace(epochs=2, patience=None)
                 model = run.model.replace(vectors="none")
-                with one_thread():
-                    history = fit(corpus, model, train, 0).history
+                try:
+                    with one_thread():
+                        history = fit(corpus, model, train, 0).history
+                except (AttnlibError, OSError):  # a pretrained encoder that is not on this machine, say
+                    return None
                 self.measured[encoder] = sum(map(len, corpus.train)) / float(history["seconds"].iloc[-1])
         return self.measured[encoder]

@@ -89,6 +89,13 @@ def test_a_corpus_that_is_not_at_hand_is_still_listed(store: Store) -> None:
     assert known.frame.loc[known.frame["kind"] == "fit", "seconds"].tolist() == [5.0, 5.0]
 
 
+def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: Store, tmp_path) -> None:
+    absent = small_fit().model.replace(encoder="bert", pretrained=str(tmp_path / "nowhere"))
+    frame = dry_run([small_fit().replace(model=absent)], store=store).frame
+    assert frame["seconds"].isna().all()
+    assert frame["encoder"].tolist() == ["bert"]
+
+
 def test_an_empty_grid(store: Store) -> None:
     assert dry_run([], store=store).summary == "0 runs, 0 in the store, 0 to compute."
 
