@@ -76,7 +76,8 @@ def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
 def full_jacobian(fitted: Fitted, example: object) -> np.ndarray:
     r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p made to sum to one.
 
-    The text is repeated once a component of h, so that one backward pass gives all components of one state.
+    The text is repeated once a component of h, so that one backward pass gives all components of one state. A state
+    that no input moves keeps its zeros.
     """
     model, vectoriser = fitted.model, fitted.vectoriser
     batch = vectoriser.batch(vectoriser.encode(fitted.examples(example))).to(fitted.device)
@@ -92,4 +93,5 @@ def full_jacobian(fitted: Fitted, example: object) -> np.ndarray:
             gradient = torch.autograd.grad(facet, leaf, retain_graph=True)[0]
             rows.append(gradient.square().sum((0, 2)).sqrt())
     square = torch.stack(rows)[:, content].double().cpu().numpy()
-    return square / square.sum(1, keepdims=True)
+    total = square.sum(1, keepdims=True)
+    return square / np.where(total > 0, total, 1.0)

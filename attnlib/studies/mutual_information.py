@@ -67,7 +67,7 @@ class Params(Config):
     vector_files    corpus -> file of word vectors, where corpora differ
     query_options   options of the generated stories, such as n_test; the others take none
     query_*         how models with a query train, which need another rate and more epochs
-    kernel_sizes    of the cnn;  deep_size, deep_layers: hidden layers of deep attention, left open in the paper
+    kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
     dot_init        how the query vector of dot attention starts: kaiming (torch's own, as in the code the paper
                     builds on) or normal
     counts          numbers of clusters to choose from;  texts: test texts, None: all
@@ -88,7 +88,6 @@ class Params(Config):
     hidden_sizes: dict[Name, int] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
     kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
     deep_size: int = Field(128, ge=1)
-    deep_layers: int = Field(2, ge=1)
     dot_init: Literal["kaiming", "normal"] = "kaiming"
     seeds: tuple[int, ...] = (0, 1, 2)
     epochs: int = Field(5, ge=1)
@@ -96,7 +95,6 @@ class Params(Config):
     learning_rate: float = Field(1e-3, gt=0)
     query_options: dict[str, Any] = Field(default_factory=dict)
     query_encoders: tuple[Name, ...] = ("lstm",)
-    query_hidden_size: int | None = Field(None, ge=2)
     query_epochs: int = Field(12, ge=1)
     query_learning_rate: float = Field(5e-3, gt=0)
     counts: tuple[int, ...] = (50, 75, 100, 150, 200)
@@ -172,12 +170,10 @@ class Params(Config):
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax."""
         story = corpus == "stories"
-        query = corpus in self.query_corpora
-        sizes = {"hidden_size": (query and self.query_hidden_size) or self.hidden_sizes[encoder]}
-        sizes["embedding_size"] = self.embedding_size
+        sizes = {"hidden_size": self.hidden_sizes[encoder], "embedding_size": self.embedding_size}
         own: dict[str, Any] = {}
         if attention == "deep":
-            own = {"attention_size": self.deep_size, "attention_layers": self.deep_layers}
+            own = {"attention_size": self.deep_size, "attention_layers": 2}
         if attention == "dot":
             own = {"dot_scaled": False, "dot_init": self.dot_init}
         if encoder == "cnn":

@@ -254,3 +254,38 @@ def entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
     share = spread["support"] / spread["length"].replace(0, np.nan)
     parts.append(spread[columns].assign(metric="support_share", value=share))
     return pd.concat(parts, ignore_index=True)
+
+
+def checks(results: Results, params: Params) -> dict[str, bool]:
+    """What must hold whatever the numbers say: name of the check -> whether it does."""
+    agreement, entropy = results.agreement, results.entropies
+    models_each = len(params.encoders) * len(projections(params)) * len(params.seeds)
+    ordered = agreement["status"] == "ordered"
+    shares = entropy[entropy["metric"] == "support_share"].groupby("projection")["value"].agg(["min", "max"])
+    bounded = entropy[entropy["metric"] != "support"]["value"].dropna()
+    found = {
+        "no run failed": results.grid.failures.empty,
+        "every model read the same texts": (
+            agreement.groupby([*KEYS, "seed", "importance"], dropna=False)
+            .size()
+            .groupby("dataset")
+            .nunique()
+            .eq(1)
+            .all()
+            and len(agreement.groupby([*KEYS, "seed"], dropna=False)) == models_each * len(params.corpora)
+        ),
+        "a correlation exists where there is an order, and nowhere else": (
+            agreement["value"].notna() == ordered
+        ).all(),
+        "correlations lie between -1 and 1": agreement["value"].dropna().abs().le(1 + 1e-9).all(),
+        "entropies and shares lie between 0 and 1": bounded.between(0, 1).all(),
+        "softmax leaves no word without weight": shares.loc["softmax", "min"] == 1,
+        "sparsemax leaves at least one word, and not every text whole": (
+            shares.loc["sparsemax", "min"] > 0 and shares.loc["sparsemax", "min"] < 1
+        ),
+    }
+    if len(results.adversaries):
+        found["divergences lie between 0 and ln 2"] = (
+            results.adversaries["jsd"].dropna().between(0, np.log(2) + 1e-9).all()
+        )
+    return {name: bool(passed) for name, passed in found.items()}

@@ -14,10 +14,11 @@ from attnlib.studies.sparsity import ENCODERS
 from attnlib.studies.sparsity_tables import NAMES, PAIR, accuracy_change, labelled
 
 PATHS = {
-    "lam": "λ of sparsegen (0: sparsemax; larger: sparser)",
-    "alpha": "α of entmax (1: softmax, 2: sparsemax; larger: sparser)",
+    "lam": "λ of sparsegen (larger: sparser)",
+    "alpha": "α of entmax (larger: sparser)",
 }
 """The two ways from soft to sparse, as axis labels."""
+WORDS = {"gradient_input": "gradient", "leave_one_out_input": "leave-one-out"}
 
 
 def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
@@ -63,12 +64,12 @@ def along(
 
     Below zero lambda runs on a logarithmic scale, as in the paper's Figure 3. Dashed: the softmax model.
     """
-    names = names or NAMES
+    names = names or WORDS
     part = frame[frame[kind].isin(series)]
     summary = summarise(part[part[x].notna()], ["encoder", x, kind])
     soft = part[part["projection"] == "softmax"].groupby(["encoder", kind])["value"].mean()
     encoders = list(dict.fromkeys(part["encoder"]))
-    figure, axes = plots.chart(1, len(encoders), size=(4.2 * len(encoders) + 0.6, 3.8), sharey=True, squeeze=False)
+    figure, axes = plots.chart(1, len(encoders), size=(3.8 * len(encoders) + 2.2, 3.6), sharey=True, squeeze=False)
     with mpl.rc_context(plots.STYLE):
         for axis, encoder in zip(axes[0], encoders, strict=True):
             own = summary[summary["encoder"] == encoder]
@@ -83,9 +84,11 @@ def along(
                 axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
                 places = sorted(own[x].unique())
                 axis.set_xticks(places, [f"{place:g}" for place in places])
+                axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
                 axis.minorticks_off()
-            plots.label(axis, ENCODERS[encoder], PATHS[x].partition(" (")[0], y, int(own["n"].max()))
-        axes[0][0].legend(loc="best")
+            side = y if encoder == encoders[0] else ""
+            plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
+        axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
@@ -97,7 +100,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
     far = duels.groupby(keys, sort=False)["jsd"].mean().rename("jsd").reset_index()
     table = change.merge(far, on=keys)
     encoders = list(dict.fromkeys(table["encoder"]))
-    figure, axes = plots.chart(1, len(encoders), size=(4.2 * len(encoders) + 1.8, 3.6), sharey=True, squeeze=False)
+    figure, axes = plots.chart(1, len(encoders), size=(3.8 * len(encoders) + 1.9, 3.6), sharey=True, squeeze=False)
     with mpl.rc_context(plots.STYLE):
         for axis, encoder in zip(axes[0], encoders, strict=True):
             own = table[table["encoder"] == encoder]
@@ -112,13 +115,8 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
             axis.axvline(np.log(2), color="#666666", linewidth=0.8)
             axis.set_xlim(-0.02, 0.74)
             axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-            plots.label(
-                axis,
-                ENCODERS[encoder],
-                "JSD of attentions (nats; line: ln 2)",
-                "accuracy lost or gained",
-                int(own["n"].max()),
-            )
+            side = "change of accuracy" if encoder == encoders[0] else ""
+            plots.label(axis, ENCODERS[encoder], "JSD of attentions (nats; line: ln 2)", side, int(own["n"].max()))
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 

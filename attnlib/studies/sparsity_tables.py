@@ -8,36 +8,41 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib import stats
 from attnlib.measures.agreement import STATUSES
+from attnlib.reference import KEYS as JOIN
 from attnlib.reference import reference
 from attnlib.studies.common import RESAMPLES, beside_paper, contrast, interval_text, summarise
-from attnlib.studies.sparsity import ENCODERS, KEYS
+from attnlib.studies.sparsity import KEYS
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
 NAMES = {
-    "gradient_input": "gradient, inputs: g(x)",
-    "leave_one_out_input": "leave-one-out, inputs: D(x)",
-    "gradient_hidden": "gradient, hidden states: g(I)",
-    "leave_one_out_hidden": "leave-one-out, hidden states: D(I)",
+    "gradient_input": "g(x)",
+    "leave_one_out_input": "D(x)",
+    "gradient_hidden": "g(I)",
+    "leave_one_out_hidden": "D(I)",
     "adversary_frozen": "frozen",
     "adversary_unfrozen": "unfrozen",
-    **ENCODERS,
+    "lstm": "BiLSTM",
+    "transformer": "Transformer",
 }
-"""Our names as readers of the paper know them."""
+"""Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
 PAPER_CORPORA = {"rotten_tomatoes": "sst", "aclimdb": "imdb", "hub:imdb": "imdb"}
 """Where a corpus of ours stands beside one of another name in the paper. Rotten Tomatoes is the parent of SST: the
 nearest thing in the paper, and not the same texts."""
+SHORT = {"JSD": "JSD", "accuracy": "acc."}
+TITLES = {"paper_sd": "paper: sd", "own word's share": "own word", "even share": "even share"}
 PAIR = ("softmax", "sparsemax")
 """The projections of Tables 1 and 6."""
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with readable names of encoders, importances and adversaries."""
+    """The frame with readable names of encoders, importances and adversaries, and intervals that do not break."""
     columns = [c for c in ("encoder", "importance", "variant") if c in frame]
-    return frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
+    frame = frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
+    texts = [c for c in frame if frame[c].astype(str).str.contains("[", regex=False).any()]
+    return frame.assign(**{c: frame[c].astype(str).str.replace(" ", "\N{NO-BREAK SPACE}") for c in texts})
 
 
 def projection_label(row: pd.Series | dict) -> str:
@@ -57,9 +62,12 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 def against_paper(summary: pd.DataFrame, table: int) -> pd.DataFrame:
     """`summary` (dataset, …, value, low, high, n) beside a table of the paper, by its name for the corpus."""
     ours = summary["dataset"]
-    joined = beside_paper(summary.assign(dataset=ours.replace(PAPER_CORPORA)), "sparsity", table)
-    known = joined["paper"].notna()
-    return joined.assign(dataset=ours.to_numpy(), paper_corpus=joined["dataset"].where(known, "–"))
+    theirs = summary.assign(dataset=ours.replace(PAPER_CORPORA))
+    joined = beside_paper(theirs, "sparsity", table)
+    printed = reference("sparsity", table)
+    keys = [k for k in JOIN if k in theirs and printed[k].notna().any()]
+    deviation = theirs[keys].merge(printed[[*keys, "std"]], on=keys, how="left")["std"]
+    return joined.assign(dataset=ours.to_numpy(), paper_sd=deviation.to_numpy())
 
 
 def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
@@ -100,8 +108,8 @@ def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     )
     more = more.rename(columns={"value": "sd", "own": "own word's share", "even": "even share"}).reset_index()
     table = table.merge(more, on=by)
-    columns = ["dataset", "encoder", "projection", "ours", "sd", "paper", "paper_corpus", "own word's share"]
-    return named(table)[[*columns, "even share", "n", "missing", "seeds"]]
+    columns = ["dataset", "encoder", "projection", "ours", "sd", "paper", "paper_sd", "own word's share"]
+    return named(table)[[*columns, "even share", "n", "missing"]].rename(columns=TITLES)
 
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -111,8 +119,8 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     table = against_paper(summarise(part, by), 6)
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
     table = table.merge(deviation, on=by)
-    columns = ["dataset", "encoder", "projection", "importance", "ours", "sd", "paper", "paper_corpus"]
-    return named(table)[[*columns, "n", "missing", "seeds"]]
+    columns = ["dataset", "encoder", "projection", "importance", "ours", "sd", "paper", "paper_sd"]
+    return named(table)[[*columns, "n", "missing"]].rename(columns=TITLES)
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -143,51 +151,54 @@ def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
 def trend(
     frame: pd.DataFrame, by: Sequence[str], x: str = "lam", *, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """Kendall tau-b between `x` and the mean `value` of a model, over all models (places and seeds) of a cell.
+    """Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; one row a cell.
 
-    The interval draws seeds and texts anew and works out all means and the correlation each time. `within` is the
+    The interval draws seeds and texts anew and works out all means and correlations each time. `within` is the
     same correlation inside each text, averaged over texts: trends of single texts, which a mean can hide.
     """
     rows = []
     for key, part in frame[frame[x].notna()].groupby(list(by), sort=False):
-        cube, places = _cube(part, x)
+        cube = _cube(part, x)
+        places, n_seeds, n_texts = cube.shape
         rng = np.random.default_rng(seed)
-        n_seeds, n_texts = cube.shape[1:]
-        draws = np.array(
-            [
-                _tau(
-                    cube[:, rng.integers(0, n_seeds, n_seeds)],
-                    places,
-                    rng.multinomial(n_texts, np.full(n_texts, 1 / n_texts)),
-                )
-                for _ in range(resamples)
-            ]
-        )
-        draws = draws[~np.isnan(draws)]
+        weights = rng.multinomial(n_texts, np.full(n_texts, 1 / n_texts), size=resamples)
+        drawn = rng.integers(0, n_seeds, (resamples, n_seeds))
+        taus = np.take_along_axis(_ordered(_means(cube, weights)), drawn, 1)
+        draws = taus.mean(1)[~np.isnan(taus).any(1)]
         low, high = np.quantile(draws, [0.025, 0.975]) if len(draws) else (np.nan, np.nan)
+        found = _ordered(_means(cube, np.ones((1, n_texts))))[0]
+        each = _ordered(cube.transpose(2, 1, 0))
         row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
-        inside = [stats.kendall_tau(places[ok], v[ok]) for v in cube.mean(1).T if (ok := ~np.isnan(v)).sum() > 1]
-        row |= {"value": _tau(cube, places, np.ones(n_texts)), "low": low, "high": high, "n": n_texts}
-        row |= {"points": cube.shape[0] * n_seeds, "seeds": n_seeds, "within": float(np.nanmean(inside))}
-        rows.append(row)
+        row |= {"value": float(np.mean(found)), "low": float(low), "high": float(high), "n": n_texts}
+        inside = float(np.nanmean(each)) if (~np.isnan(each)).any() else np.nan
+        rows.append(row | {"points": places * n_seeds, "seeds": n_seeds, "within": inside})
     return pd.DataFrame(rows)
 
 
-def _cube(part: pd.DataFrame, x: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values (places, seeds, texts), NaN where there is none, and the places."""
+def _cube(part: pd.DataFrame, x: str) -> np.ndarray:
+    """Values (places in ascending order, seeds, texts), NaN where there is none."""
     wide = part.pivot_table(index=[x, "seed"], columns="instance", values="value", dropna=False, aggfunc="mean")
     places, seeds = sorted(part[x].unique()), sorted(part["seed"].unique())
     wide = wide.reindex(pd.MultiIndex.from_product([places, seeds]))
-    return wide.to_numpy(float).reshape(len(places), len(seeds), -1), np.array(places, float)
+    return wide.to_numpy(float).reshape(len(places), len(seeds), -1)
 
 
-def _tau(cube: np.ndarray, places: np.ndarray, weights: np.ndarray) -> float:
+def _means(cube: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted means over texts, (draws, seeds, places); texts without a value are left out."""
     real = ~np.isnan(cube)
-    total = (real * weights).sum(-1)
-    means = (np.where(real, cube, 0.0) * weights).sum(-1) / np.where(total > 0, total, np.nan)
-    at = np.repeat(places, cube.shape[1])
-    known = ~np.isnan(means.ravel())
-    return stats.kendall_tau(at[known], means.ravel()[known]) if known.sum() > 1 else float("nan")
+    total = np.tensordot(weights, real.astype(float), (1, 2))
+    means = np.tensordot(weights, np.where(real, cube, 0.0), (1, 2)) / np.where(total > 0, total, np.nan)
+    return means.transpose(0, 2, 1)
+
+
+def _ordered(values: np.ndarray) -> np.ndarray:
+    """Tau-b of the last axis with its places, strictly ascending; NaN where one is missing or all are equal."""
+    first, second = np.triu_indices(values.shape[-1], 1)
+    sign = np.sign(values[..., second] - values[..., first])
+    untied = (sign != 0).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = sign.sum(-1) / np.sqrt(len(first) * untied)
+    return np.where(np.isnan(values).any(-1) | (untied == 0), np.nan, tau)
 
 
 def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
@@ -197,7 +208,7 @@ def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
     found = found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input")
     table = against_paper(found, 2)
     table["within texts"] = table["within"]
-    columns = ["dataset", "encoder", "ours", "paper", "paper_corpus", "within texts", "points", "seeds", "n"]
+    columns = ["dataset", "encoder", "ours", "paper", "within texts", "points", "seeds", "n"]
     return named(table)[columns]
 
 
@@ -213,14 +224,15 @@ def adversary_table(adversaries: pd.DataFrame) -> pd.DataFrame:
         summary = against_paper(summary.assign(metric=metric), 5)
         soft = summary["projection"] == "softmax"  # the paper's adversaries attack softmax models
         name = {"jsd_attention": "JSD", "accuracy": "accuracy"}[metric]
-        table[name], table[f"paper: {name}"] = summary["ours"], summary["paper"].where(soft)
+        table[name], table[f"paper: {SHORT[name]}"] = summary["ours"], summary["paper"].where(soft)
     change = accuracy_change(adversaries)
     shown = change.rename(columns={"estimate": "value"})
     shown = shown.assign(change=interval_text(shown))[[*by, "change", "p_holm", "n"]]
-    base = adversaries.groupby(by, sort=False)["right_base"].mean().rename("base accuracy").reset_index()
-    table = table.merge(base, on=by).merge(shown, on=by).rename(columns={"push": "λ of the loss"})
-    front = ["dataset", "encoder", "projection", "variant", "λ of the loss", "JSD", "paper: JSD"]
-    return named(table)[[*front, "base accuracy", "accuracy", "paper: accuracy", "change", "p_holm", "n"]]
+    base = adversaries.groupby(by, sort=False)["right_base"].mean().rename("base").reset_index()
+    table = table.merge(base, on=by).merge(shown, on=by).rename(columns={"push": "λ"})
+    front = ["encoder", "projection", "variant", "λ", "JSD", "paper: JSD", "base", "accuracy"]
+    front = ["dataset", *front] if len(set(table["dataset"])) > 1 else front
+    return named(table)[[*front, "paper: acc.", "change", "p_holm", "n"]]
 
 
 def accuracy_change(adversaries: pd.DataFrame) -> pd.DataFrame:

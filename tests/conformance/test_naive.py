@@ -47,9 +47,7 @@ def test_attention_level(name):
     texts = zoo.texts(fitted, 3)
     scores = importance(fitted, texts, "alpha", level="hidden")
     for reproject in (False, True):
-        curves = [
-            naive.curve(fitted, t, s, "attention", "", reproject) for t, s in zip(texts, scores, strict=True)
-        ]
+        curves = [naive.curve(fitted, t, s, "attention", "", reproject) for t, s in zip(texts, scores, strict=True)]
         fast = tables(fitted, texts, scores, "attention", reproject=reproject)
         for found, curve in zip(fast, curves, strict=True):
             torch.testing.assert_close(found, curve)

@@ -1,0 +1,198 @@
+"""What the notebook says about its numbers: sentences computed from the study's frames, and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attnlib import stats
+from attnlib.narrate import percent, plural
+from attnlib.studies.tying_mlm import Params, Results, main, models
+from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
+
+if TYPE_CHECKING:
+    from attnlib.heatmap import Reading
+
+
+def about_runs(results: Results) -> list[str]:
+    """What was computed, what came from the store, what is missing, and where training stopped."""
+    kept = results.kept
+    at_end = (kept["epoch"] == kept["epochs"]).mean()
+    told = [
+        results.grid.summary,
+        f"{plural(len(kept), 'classifier')}: the epoch kept is {kept['epoch'].mean():.1f} on average; in "
+        f"{percent(at_end)} of the trainings it is the last one run, where more epochs might still have helped.",
+    ]
+    told += [f"Missing: {row.run}: {row.error}: {row.message}" for row in results.grid.failures.itertuples()]
+    return told
+
+
+def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
+    """Mean drop of every variant, and which differences from base survive Holm's correction."""
+    mean = table[table["metric"].isin(DROPS)].groupby("variant", sort=False)["value"].mean()
+    f1 = table[table["metric"] == "f1_trained"].groupby("variant", sort=False)["value"].mean()
+    listed = "; ".join(f"{v} {f1[v]:.1f}, {mean[v]:+.1f}" for v in mean.index)
+    told = [f"F1 with trained attention, and its mean change under replaced attention, in points: {listed}."]
+    part = gaps[gaps["metric"].isin(DROPS)]
+    for variant, rows in part.groupby("variant", sort=False):
+        clear = rows[(rows["p_holm"] < 0.05)]
+        more, less = (clear["estimate"] < 0).sum(), (clear["estimate"] > 0).sum()
+        told.append(
+            f"**{variant}** loses {_more(-rows['estimate'].mean())} than base on average; of "
+            f"{plural(len(rows), 'comparison')}, {more} clearly say more and {less} clearly less (Holm, 5%)."
+        )
+    return told
+
+
+def about_paper(table: pd.DataFrame) -> list[str]:
+    """Whether our numbers go the paper's way, where it prints one."""
+    known = table.dropna(subset=["paper"])
+    if known.empty:
+        return ["The paper prints no numbers for this corpus or one like it."]
+    drops = known[known["metric"].isin(DROPS)]
+    same = np.sign(drops["value"]) == np.sign(drops["paper"])
+    tau = stats.kendall_tau(drops["value"], drops["paper"])
+    return [
+        f"Of {plural(len(drops), 'drop')}, {int(same.sum())} have the paper's sign. Kendall's τ between ours and "
+        f"the paper's drops is {tau:.2f} (n = {len(drops)})."
+    ]
+
+
+def about_information(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
+    """How much of a word its state keeps, above what bias alone gives."""
+    told = []
+    for metric, rows in table.groupby("metric", sort=False):
+        rows = rows.set_index("variant")
+        kept = "; ".join(
+            f"{v} {r['value']:.2f} ({percent(r['above'] / (r['ceiling'] - r['floor']))} of what is possible)"
+            for v, r in rows.iterrows()
+        )
+        told.append(
+            f"**{NAMES[metric]}**, {int(rows['words'].max())} words, k = {int(rows['k'].max())}, "
+            f"{int(rows['occurrences'].max()):,} occurrences: {kept}. Shuffled labels give "
+            f"{rows['floor'].mean():.2f}, perfect knowledge {rows['ceiling'].mean():.2f} nats; shares count from "
+            "the shuffled value."
+        )
+    for row in gaps.itertuples():
+        told.append(f"{row.contrast}: {row.estimate:+.2f} nats ({row.low:+.2f} to {row.high:+.2f}; n = {row.n}).")
+    return told
+
+
+def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference]) -> list[str]:
+    """Where the frontiers lie, and what imitation alone costs."""
+    told = []
+    for (dataset, variant), part in table.groupby(["dataset", "variant"], sort=False):
+        low, far = part.loc[part["λ"].idxmin()], part.loc[part["jsd"].idxmax()]
+        told.append(
+            f"{dataset}, **{variant}**: with λ = {low['λ']:g} the adversary is {low['tvd']:.3f} off in TVD at a "
+            f"JSD of {low['jsd']:.3f}; the farthest (λ = {far['λ']:g}) reaches {far['jsd']:.3f} and pays "
+            f"{far['tvd']:.3f}."
+        )
+    for variant, gap in gaps.items():
+        if np.isnan(gap.estimate):
+            told.append(f"The curves of {variant} and base share no JSD, so nothing can be compared.")
+            continue
+        told.append(
+            f"At equal JSD, adversaries of {variant} pay {gap.estimate:+.3f} TVD compared with those of base "
+            f"({gap.low:+.3f} to {gap.high:+.3f}; n = {gap.n:,} texts, one seed)."
+        )
+    return told
+
+
+def about_tokens(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
+    """Per-token probability by variant and the paired differences."""
+    mean = table.groupby("variant", sort=False)["value"].mean()
+    told = ["Mean per-token probability: " + "; ".join(f"{v} {p:.3f}" for v, p in mean.items()) + "."]
+    for row in gaps.itertuples():
+        told.append(
+            f"{row.contrast}, on texts both classify correctly: {row.estimate:+.3f} ({row.low:+.3f} to "
+            f"{row.high:+.3f}; n = {row.n:,})."
+        )
+    return told
+
+
+def about_sentence(readings: Mapping[str, Reading]) -> str:
+    """How many tokens alone would give the answer of the whole, for each model."""
+    told = []
+    for name, reading in readings.items():
+        answer = reading.probabilities[reading.target] > 0.5
+        agree = ((reading.rows["probability"] > 0.5) == answer).mean()
+        top = reading.tokens[int(reading.rows["alpha"].argmax())]
+        told.append(f"{name}: {percent(agree)} of the tokens alone say what the whole says; most attended: “{top}”")
+    return "; ".join(told) + "."
+
+
+def about_layers(table: pd.DataFrame) -> list[str]:
+    """Mean drop by depth."""
+    part = table[table["metric"].isin(DROPS)]
+    told = []
+    for variant, rows in part.groupby("variant", sort=False):
+        if rows["layers"].nunique() < 2:
+            continue
+        mean = rows.groupby("layers")["value"].mean()
+        listed = ", ".join(f"{_points(value)} with {plural(int(k), 'layer')}" for k, value in mean.items())
+        told.append(f"**{variant}**: mean change {listed} ({plural(int(rows['seeds'].min()), 'seed')}).")
+    return told
+
+
+def about_initialisation(table: pd.DataFrame) -> list[str]:
+    """Entropy and change of F1 for both starts of the query."""
+    told = []
+    for init, rows in table.groupby("init", sort=False):
+        rows = rows.groupby("metric").mean(numeric_only=True)
+        entropy = rows.loc["normalised entropy"]
+        change = " and ".join(
+            f"{rows.loc[m, 'value']:+.1f} points ({METRICS[m].removeprefix('Δ ')})" for m in DROPS
+        )
+        told.append(
+            f"Query from **{init}**: normalised entropy {entropy['value']:.3f} ({entropy['low']:.3f} to "
+            f"{entropy['high']:.3f}); replacing attention changes F1 by {change}."
+        )
+    return told
+
+
+def checks(results: Results, params: Params, n_test: int) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does. `n_test`: all test texts."""
+    swaps, texts, information = results.swaps, results.texts, results.information
+    trained = swaps[swaps["swap"] == "trained"]
+    keys = ["dataset", "attention", "variant", "layers", "strength", "init", "seed"]
+    draws = swaps.groupby([*keys, "swap"])["draw"].nunique()
+    stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
+    residual, base = (main(information).query("variant == @v")["value"].mean() for v in ("residual", "base"))
+    per_corpus = len(models(params)) // len(params.corpora)
+    return {
+        "every model answered every test text": len(trained) == per_corpus * n_test == len(texts),
+        "trained attention changes nothing": float(trained["change"].max()) < 1e-5,
+        "every model met one uniform and the stated permutations": bool(
+            (draws.to_numpy() == stated.to_numpy()).all()
+        ),
+        "both measures of a model agree on its predictions": _same_predictions(trained, texts, keys),
+        "entropies and probabilities are shares": all(
+            texts[name].dropna().between(0, 1).all() for name in ("entropy", "token_probability", "confidence")
+        ),
+        "information lies between zero and the entropy of the words": bool(
+            information["value"].between(0, information["ceiling"] + 1e-9).all()
+        ),
+        "explicit word vectors in the state raise what it knows": not residual < base,
+        "divergences keep to their ranges": results.distances.empty
+        or bool(
+            results.distances["jsd"].dropna().between(0, stats.LN2).all()
+            and results.distances["tvd"].between(0, 1).all()
+        ),
+    }
+
+
+def _same_predictions(trained: pd.DataFrame, texts: pd.DataFrame, keys: list[str]) -> bool:
+    sides = [frame.set_index([*keys, "instance"])["prediction"].sort_index() for frame in (trained, texts)]
+    return sides[0].equals(sides[1])
+
+
+def _more(value: float) -> str:
+    return f"{abs(value):.1f} points {'more' if value >= 0 else 'less'}"
+
+
+def _points(value: float) -> str:
+    return f"{value:+.1f} points"
