@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -74,15 +75,18 @@ def dry_run(
 ) -> Forecast:
     """List a grid without running it.
 
-    tokens     training tokens of corpora that are not at hand, by name, for the estimate
+    tokens     training tokens by corpus, for the estimate: these need not be at hand, and are not loaded unless
+               the store holds runs on them
     calibrate  measure a short training for encoders the store has never seen
     """
     import pandas as pd
 
     store = store if isinstance(store, Store) else Store(store)
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
-    history = _history(store)
+    history, seen = _history(store)
     speeds = _Speeds(history, corpora, calibrate)
+    # A corpus that no finished run knows need not be loaded to say that nothing of it is in the store.
+    unseen = set(tokens or ()) - seen - set(corpora.given)
     rows: dict[Run, dict[str, Any]] = {}
     problems: dict[str, str] = {}
 
@@ -90,18 +94,18 @@ def dry_run(
         """Whether the run is cached; its models are listed only when it is not."""
         if run in rows:
             return rows[run]["cached"]
-        key, cached, note, named = "", False, "", dict(run.label)
+        key, cached, note, named = "", False, "", columns(run)
         try:
             if run.corpus is not None and (problem := problems.get(run.corpus.digest)):
                 raise AttnlibError(problem)
-            named = columns(run, corpora)
-            key = key_of(run, corpora)
-            cached = store.get(key) is not None
+            if run.corpus is None or run.corpus.corpus not in unseen:
+                named = columns(run, corpora)
+                key = key_of(run, corpora)
+                cached = store.get(key) is not None
         except (AttnlibError, OSError) as error:
             note = f"{run.corpus.corpus}: {error}" if run.corpus is not None else str(error)
             if run.corpus is not None:
                 problems[run.corpus.digest] = str(error)
-                named = {"dataset": run.corpus.corpus, **_parts(run), **named}
         if not cached:
             for fit in run.fits:
                 add(fit)
@@ -130,16 +134,10 @@ def spell(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60} min"
 
 
-def _parts(run: Run) -> dict[str, Any]:
-    fit = run if isinstance(run, Fit) else run.fits[0] if run.fits else None
-    if fit is None:
-        return {}
-    return {"encoder": fit.model.encoder, "attention": fit.model.attention, "seed": fit.seed}
-
-
-def _history(store: Store) -> dict[tuple[str, str], list[float]]:
-    """Speeds of trainings and seconds of measures that the store holds, by task and encoder."""
+def _history(store: Store) -> tuple[dict[tuple[str, str], list[float]], set[str]]:
+    """Speeds of trainings and seconds of measures that the store holds, by task and encoder; and their corpora."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    corpora: set[str] = set()
     for key in store:
         try:
             entry = store.get(key)
@@ -149,11 +147,13 @@ def _history(store: Store) -> dict[tuple[str, str], list[float]]:
         except (CorruptEntry, json.JSONDecodeError):
             continue
         encoder = spec["columns"].get("encoder", "")
+        run = spec.get("run", {})
+        corpora |= {part["data"]["corpus"] for part in (run, *run.get("fits", ())) if part.get("data")}
         if spec["kind"] != "fit":
             found[spec["task"], encoder].append(environment["seconds"])
         elif environment.get("training_seconds") and environment.get("tokens"):
             found["fit", encoder].append(environment["tokens"] / environment["training_seconds"])
-    return found
+    return found, corpora
 
 
 class _Speeds:
@@ -184,7 +184,8 @@ class _Speeds:
         encoder = run.model.encoder
         if encoder not in self.measured:
             self.measured[encoder] = None
-            if self.calibrate:
+            here = encoder != "bert" or Path(run.model.pretrained).is_dir()  # a dry run downloads nothing
+            if self.calibrate and here:
                 from attnlib.data import load_corpus
                 from attnlib.spec import resolve
                 from attnlib.tasks import one_thread
@@ -193,10 +194,7 @@ class _Speeds:
                 fit = resolve(run.trainer)
                 train = run.train.replace(epochs=2, patience=None)
                 model = run.model.replace(vectors="none")
-                try:
-                    with one_thread():
-                        history = fit(corpus, model, train, 0).history
-                except (AttnlibError, OSError):  # a pretrained encoder that is not on this machine, say
-                    return None
+                with one_thread():
+                    history = fit(corpus, model, train, 0).history
                 self.measured[encoder] = sum(map(len, corpus.train)) / float(history["seconds"].iloc[-1])
         return self.measured[encoder]

@@ -198,10 +198,15 @@ def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
     return parts | {"model": model, "train": train, "seed": run.seed}
 
 
-def columns(run: Run, corpora: Corpora) -> dict[str, Any]:
-    """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels."""
+def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
+    """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels.
+
+    Without `corpora` nothing is loaded: the data set goes by the name its config gives.
+    """
     fit = run if isinstance(run, Fit) else run.fits[0] if run.fits else None
-    found: dict[str, Any] = {} if run.corpus is None else {"dataset": corpora[run.corpus].name}
+    found: dict[str, Any] = {}
+    if run.corpus is not None:
+        found["dataset"] = run.corpus.corpus if corpora is None else corpora[run.corpus].name
     if fit is not None:
         model = fit.model
         variant = model.scaling if model.scaling != "none" else model.regulariser
