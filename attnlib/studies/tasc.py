@@ -103,6 +103,10 @@ class Params(Config):
         for option, variants in (("variants", self.variants), ("bert_variants", self.bert_variants)):
             if variants and not {"none", "lin"} <= set(variants):
                 raise ValueError(f"{option} must hold 'none' and 'lin': every claim compares them; got {variants}.")
+        for option in ("seeds", "attentions"):
+            alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
+            if self.bert_variants and alone:
+                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing could be compared.")
         for option in ("words_cell", "pooling_cell"):
             encoder, attention = getattr(self, option)
             if encoder not in self.encoders or attention not in self.attentions:

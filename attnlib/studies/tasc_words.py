@@ -131,8 +131,8 @@ def word_sentences(words: pd.DataFrame, n: int = 5) -> list[str]:
     counts = words[words["seed"] == seeds[0]]["count"]
     rare = (counts <= 2).mean()
     said = [
-        f"{percent(rare)} of the {len(counts):,} words occur at most twice in training: their u stays near where "
-        "it started."
+        f"{percent(rare)} of the {len(counts):,} words occur at most twice in training: their u has little to "
+        "learn from."
     ]
     if len(seeds) > 1:
         first, second = tops[seeds[0]], tops[seeds[1]]

@@ -23,7 +23,7 @@ from attnlib.studies.sparsity_claims import claims, every
 LAMBDAS = (-10.0, 0.0, 0.5)
 
 
-def values(profile: str) -> dict:
+def given_by(profile: str) -> dict:
     """The parameters of a profile, as `attnlib run` hands them to the notebook."""
     (plan,) = notebooks.plan(["03_sparsity"], profile, [])
     return plan.values
@@ -31,7 +31,7 @@ def values(profile: str) -> dict:
 
 @pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
 def test_grid_of_a_profile_has_its_size(profile) -> None:
-    given = values(profile)
+    given = given_by(profile)
     params = study.Params(**given)
     runs = study.grid(given)
     places = 1 + len(params.entmax_alphas) + len(params.lambdas)
@@ -48,13 +48,13 @@ def test_grid_of_a_profile_has_its_size(profile) -> None:
 
 
 def test_cpu_shares_its_base_with_the_other_studies() -> None:
-    params = study.Params(**values("cpu"))
+    params = study.Params(**given_by("cpu"))
     shared = Fit(data=CPU_DATA, model=CPU_MODEL.replace(encoder="lstm"), train=CPU_TRAIN, seed=0)
     assert shared in [fit for fit, _ in study.models(params, "rotten_tomatoes")]
 
 
 def test_paper_trains_with_table_4() -> None:
-    params = study.Params(**values("paper"))
+    params = study.Params(**given_by("paper"))
     assert params.training("lstm").learning_rate == 1e-4
     assert params.training("transformer").learning_rates == {"attention": pytest.approx(1e-4)}
     assert params.training("lstm").weight_decays["attention"] == 0
@@ -97,7 +97,7 @@ def test_profiles_are_read_from_files() -> None:
 
 
 def model_rows(effect, *, texts: int = 40, seeds: int = 2, **more) -> pd.DataFrame:
-    """Rows of every model of a small grid; `effect(encoder, projection, lam)` is the mean, texts differ a little."""
+    """Rows of every model of a small grid; `effect(encoder, projection, lam)` is the mean, texts differ."""
     places = [("softmax", np.nan, 1.0), ("sparsemax", 0.0, 2.0)]
     places += [("sparsegen", lam, np.nan) for lam in LAMBDAS if lam]
     rng = np.random.default_rng(0)

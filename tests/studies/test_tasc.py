@@ -77,6 +77,7 @@ def test_the_paper_profile_trains_as_the_released_code():
         ({"seeds": [1, 1]}, "each once"),
         ({"variants": ["none", "feat"]}, "'none' and 'lin'"),
         ({"bert_variants": ["lin"]}, "'none' and 'lin'"),
+        ({"bert_variants": ["none", "lin"], "bert_seeds": [9]}, "nothing could be compared"),
         ({"words_cell": ["gru", "dot"]}, "not in the grid"),
         ({"pooling_cell": ["mlp"]}, "pooling_cell"),
         ({"quirks": ["serrano_r"]}, "serrano_r"),
