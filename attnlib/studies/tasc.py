@@ -106,7 +106,7 @@ class Params(Config):
         for option in ("seeds", "attentions"):
             alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
             if self.bert_variants and alone:
-                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing could be compared.")
+                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
         for option in ("words_cell", "pooling_cell"):
             encoder, attention = getattr(self, option)
             if encoder not in self.encoders or attention not in self.attentions:

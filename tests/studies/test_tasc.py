@@ -16,7 +16,7 @@ from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_SEEDS, CPU_TRAIN
 
 def values(profile: str) -> dict:
     (plan,) = notebooks.plan(["01_tasc"], profile, [])
-    return plan.values  # noqa: PD011  no frame
+    return plan.values
 
 
 def models(runs) -> set:
@@ -77,7 +77,7 @@ def test_the_paper_profile_trains_as_the_released_code():
         ({"seeds": [1, 1]}, "each once"),
         ({"variants": ["none", "feat"]}, "'none' and 'lin'"),
         ({"bert_variants": ["lin"]}, "'none' and 'lin'"),
-        ({"bert_variants": ["none", "lin"], "bert_seeds": [9]}, "nothing could be compared"),
+        ({"bert_variants": ["none", "lin"], "bert_seeds": [9]}, "nothing to compare with"),
         ({"words_cell": ["gru", "dot"]}, "not in the grid"),
         ({"pooling_cell": ["mlp"]}, "pooling_cell"),
         ({"quirks": ["serrano_r"]}, "serrano_r"),
