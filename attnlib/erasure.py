@@ -319,7 +319,7 @@ def _compared(where: np.ndarray, top: int, other: int | None, alpha, js, flip) -
 
 
 def _other(units: np.ndarray, top: int, rng: np.random.Generator, authors: bool) -> int | None:
-    """A random unit: any but the top one; with the authors' quirk, any but the first (FIDELITY B20)."""
+    """A random unit: any but the top one; with the authors' quirk, any but the first."""
     if len(units) < 2:
         return None
     if authors:

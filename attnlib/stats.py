@@ -50,7 +50,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float = 0.0) -> np.ndarray:
     r"""Kullback-Leibler divergence :math:`\sum_i p_i \ln(p_i / q_i)` over the last axis, in nats.
 
     Positions where both are zero (padding) add nothing. Where q is zero and p is not, the divergence is infinite;
-    `floor` lifts q to at least that value where p is positive (1e-12 for sparse bases, FIDELITY B10).
+    `floor` lifts q to at least that value where p is positive (1e-12 for sparse bases).
     """
     p, q = _pair(p, q)
     if floor:
@@ -72,7 +72,7 @@ def jsd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
 def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     r"""Total variation distance :math:`\tfrac12 \sum_c |p_c - q_c|` over the last axis, in [0, 1].
 
-    Give both classes of a binary output: the value is then |Δp|, not half of it (FIDELITY B7).
+    Give both classes of a binary output: the value is then |Δp|, not half of it.
     """
     p, q = _pair(p, q)
     return np.abs(p - q).sum(-1) / 2
@@ -113,7 +113,7 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
-    r"""Shieh's weighted tau with product weights (Wen et al. 2022, section 3.2; FIDELITY A22).
+    r"""Shieh's weighted tau with product weights (Wen et al. 2022, section 3.2).
 
     .. math:: \tau_w = \frac{\sum_{i<j} w_i w_j\,\mathrm{sgn}(x_i - x_j)\,\mathrm{sgn}(y_i - y_j)}
                             {\sum_{i<j} w_i w_j}

@@ -11,7 +11,7 @@ removed weight is close to one. Sums are in float64. Where no weight is left the
 logits are the decoder's answer to it (the bias of a linear one).
 
 For a sparse projection, renormalising is not what the model would do: without i, its threshold moves. `reproject`
-applies the model's own projection to the remaining scores (Meister et al. 2021; FIDELITY A13). For softmax both
+applies the model's own projection to the remaining scores (Meister et al. 2021). For softmax both
 agree.
 """
 

@@ -1,7 +1,7 @@
 """First flips: in geometric blocks, each text leaving at its first flip.
 
-A decision can flip and flip back as more is removed, so bisection would find some flip but not the first
-(FIDELITY B27). Blocks of doubling size waste at most as many steps as a text needed.
+A decision can flip and flip back as more is removed, so bisection would find some flip but not the first.
+Blocks of doubling size waste at most as many steps as a text needed.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 pad     the word's id becomes PAD (the zero vector) where it stands, and attention may not look there. A recurrent
         or convolutional encoder still steps over the place; a transformer's self-attention leaves it out, and the
         other words keep their positions. In a hierarchical model the place is stepped over at both levels, and a
-        sentence without words left is not attended. This is what Chrysostomou & Aletras run (FIDELITY 2.3).
+        sentence without words left is not attended. This is what Chrysostomou & Aletras run.
 delete  the word is taken out and the text closes up: what the papers' words say.
 mask    the word becomes the mask token, which stays in the text and may be attended to.
 unk     likewise with the unknown word.
 
-Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector (FIDELITY B14).
+Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def shrunk_trace(job: Job, t: float, leaf: Tensor | None = None) -> Trace:
 
 
 def _authors_path(job: Job) -> Tensor:
-    """FIDELITY B12: the gradient is taken before scaling, so that each of the 21 points carries a factor t."""
+    """As the authors run it: the gradient is taken before scaling, so each of the 21 points carries a factor t."""
     points = [k / 20 for k in range(20)] + [1.0]
     total = torch.zeros_like(job.trace.embedded)
     for t in points:

@@ -40,7 +40,7 @@ def _drop(job: Job, operator: str) -> Tensor:
     """(B, T): the explained number of the text minus that of the text without each unit."""
     whole = job.explained(job.trace.logits.double()).unsqueeze(1)
     if job.level == "hidden":
-        # A sparse projection moves its threshold when a position goes; renormalising would not (FIDELITY A13).
+        # A sparse projection moves its threshold when a position goes; renormalising would not.
         logits = attention.single_logits(job.trace, reproject=job.model.config.projection not in EXPONENTIAL)
     else:
         logits = input_eraser(job.fitted, job.batch, job.trace, operator).singles()

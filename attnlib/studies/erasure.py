@@ -41,7 +41,7 @@ RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
 TOPS = RANKINGS[1:]
 """Rankings whose first item is tested alone (Figures 9, 12 and 13)."""
 SAMPLING = {"any other": (), "authors": ("serrano_r",)}
-"""How r is drawn: as the paper writes, or as its code does (FIDELITY B20)."""
+"""How r is drawn: as the paper writes, or as its code does."""
 
 
 class Setting(Config):
@@ -64,7 +64,7 @@ SETTINGS = {
 """The paper's four data sets, by the names of its tables."""
 NOENC = {"epochs": 60, "patience": 10}
 CONV_DROPOUT = 0.3
-"""Inside the authors' convolutions; the paper does not mention it (FIDELITY 2.4)."""
+"""Inside the authors' convolutions; the paper does not mention it."""
 
 PROJECTIONS = {
     "softmax": {},
@@ -237,7 +237,7 @@ def erasures(
     fractions  one row a ranking and text, as `fraction_to_flip` gives them
 
     Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
-    model's own seed. reproject: a sparse projection is applied again to what is left (FIDELITY A13).
+    model's own seed. reproject: a sparse projection is applied again to what is left.
     """
     some = sampled(corpus.test, texts)
     chosen = {"seed": fitted.seed, "reproject": reproject}

@@ -148,7 +148,7 @@ def _not_lower(entropies: pd.DataFrame, said: dict) -> Claim:
 
 
 def _signs(entropies: pd.DataFrame, said: dict) -> list[Claim]:
-    """Text and table of the paper disagree (FIDELITY A11); both are put to the same number."""
+    """Text and table of the paper disagree; both are put to the same number."""
     part = entropies[entropies["metric"] == "entropy_gradient_input"]
     found = trend(part, ["dataset", "encoder"])
     rule = (

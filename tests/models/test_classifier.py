@@ -99,7 +99,7 @@ def test_dropout_acts_on_h_in_training_alone():
     ],
 )
 def test_other_dropouts_act_where_they_say_in_training_alone(option, hierarchical):
-    """Serrano & Smith drop what each encoder reads, and the logits themselves (FIDELITY 2.4)."""
+    """Serrano & Smith drop what each encoder reads, and the logits themselves."""
     model = build_model(config_of({"encoder": "none", "hierarchical": hierarchical}, **{option: 0.5}), N_IDS, 40)
     batch = make_batch((20, 20, 20), boundaries=False)
     torch.manual_seed(0)
