@@ -88,21 +88,6 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return "reproduced" if found == {"reproduced"} else "undetermined"
 
 
-def ledger(claims: Sequence[Claim]) -> list[dict]:
-    """The rows of claims.json: plain values, ids unique, NaN as None."""
-    ids = [c.id for c in claims]
-    twice = sorted({i for i in ids if ids.count(i) > 1})
-    if twice:
-        raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
-    return [{k: _plain(v) for k, v in asdict(c).items()} for c in claims]
-
-
 def frame(claims: Sequence[Claim]) -> pd.DataFrame:
     """The ledger as a table."""
     return pd.DataFrame([asdict(c) for c in claims])
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(value)
-    return value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
 
-from attnlib.claims import Claim, judge, ledger, together
+from attnlib.claims import Claim, judge, together
 from attnlib.errors import ConfigError
 
 CLAIM = dict(paper="tasc", claim="c", where="Table 4", test="t", setting="planted", n=3, verdict="undetermined")
@@ -49,17 +48,6 @@ def test_one_failure_refutes_and_one_doubt_suspends() -> None:
     assert together(["reproduced", "undetermined", "not reproduced"]) == "not reproduced"
     assert together(["reproduced", "undetermined"]) == "undetermined"
     assert together([]) == "undetermined"
-
-
-def test_ledger_is_json_without_nan() -> None:
-    rows = ledger([Claim(id="a", effect=math.nan, low=math.nan, high=math.nan, **CLAIM)])
-    assert json.loads(json.dumps(rows, allow_nan=False))[0]["effect"] is None
-
-
-def test_ledger_refuses_two_claims_of_one_id() -> None:
-    claim = Claim(id="a", effect=0.0, low=0.0, high=0.0, **CLAIM)
-    with pytest.raises(ConfigError, match="share an id: a"):
-        ledger([claim, claim])
 
 
 def test_unknown_verdict_is_refused() -> None:
