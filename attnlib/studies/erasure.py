@@ -319,7 +319,7 @@ def several(fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def common_set(fractions: pd.DataFrame, rankings: Sequence[str] = RANKINGS) -> pd.DataFrame:
-    """The texts (with more than one item) that every ranking flips: boxes then compare the same texts (B23)."""
+    """The texts (with more than one item) that every ranking flips, so that boxes compare the same texts."""
     kept = several(fractions)
     kept = kept[kept["importance"].isin(rankings)]
     keys = [c for c in ("dataset", "encoder", "variant", "seed", "instance") if c in kept]
