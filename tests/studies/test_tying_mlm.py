@@ -323,7 +323,6 @@ def results() -> study.Results:
 def test_claims_come_out_as_made(results) -> None:
     found = {c.id: c for c in claims.claims(results, "by hand")}
     assert len(found) == 14
-    assert len(found) == 14
     assert {c.verdict for c in found.values()} == {"reproduced"}
     assert found["tying_mlm-information-mlm"].effect == pytest.approx(1.0)
     assert found["tying_mlm-tokens-tying"].effect == pytest.approx(-0.15)
