@@ -23,7 +23,7 @@ from attnlib.batch import find_devices, make_executor, measured_memory
 from attnlib.errors import AttnlibError
 from attnlib.runs import CorruptEntry, Entry, Store
 from attnlib.scheduler import Scheduler
-from attnlib.spec import Corpora, Fit, Run
+from attnlib.spec import Corpora, Fit, Run, key_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,8 @@ class GridFailed(AttnlibError):
 class GridResult:
     """What a grid gave.
 
-    keys      run -> key, also of the models that measures asked for
+    keys      run -> key, also of the models that had to be trained for measures
+    corpora   the data of the runs, by config
     columns   run asked for -> the columns that identify it
     cached    how many of them were in the store; `computed` are new; `models` were trained beside, for them
     failures  one row a missing run: run, key, attempts, error, message, traceback
@@ -52,6 +53,7 @@ class GridResult:
 
     store: Store
     keys: dict[Run, str]
+    corpora: Corpora
     columns: dict[Run, dict[str, Any]]
     cached: int
     computed: int
@@ -61,7 +63,9 @@ class GridResult:
 
     def entry(self, run: Run) -> Entry:
         """The stored result of one run of the grid."""
-        entry = self.store.get(self.keys[run]) if run in self.keys else None
+        # A finished measure needs no model, so a grid answered from the store has not asked for the models' keys.
+        key = self.keys.get(run) or key_of(run, self.corpora)
+        entry = self.store.get(key)
         if entry is None:
             raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
         return entry
@@ -147,7 +151,7 @@ def run_grid(
     cached, models = grid.counts["cached"], grid.counts["models"]
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
-    return GridResult(store, grid.keys, grid.columns, cached, computed, models, _failures(grid), seconds)
+    return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
 
 
 def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:

@@ -326,3 +326,13 @@ def test_obtain_one(store: Store) -> None:
     assert entry.environment["threads"] == 1
     with pytest.raises(GridFailed, match="three is not allowed"):
         obtain(squares(3, task="fails_on_three")[0], store=store)
+
+
+def test_models_are_at_hand_after_a_grid_was_answered_from_the_store(store: Store) -> None:
+    run = measure("grid_tasks:accuracy", small_fit())
+    first = run_grid([run], store=store).fitted(small_fit())
+    again = run_grid([run], store=store)
+    assert (again.cached, again.computed, again.models) == (1, 0, 0)
+    assert again.fitted(small_fit()) == first
+    with pytest.raises(GridFailed, match="There is no result"):
+        again.fitted(small_fit(seed=99))
