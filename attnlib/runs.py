@@ -304,19 +304,29 @@ class Store:
     def _workspace(self) -> Path:
         """This process's folder in `tmp`, under a lock that lives as long as the process."""
         if self._session is None:
-            name = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
-            folder = self.root / "tmp" / name
             try:
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
-                lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
-                folder.mkdir()
+                (self.root / "tmp").mkdir(parents=True, exist_ok=True)
+                self._session = self._new_workspace()
             except OSError as error:
                 raise StoreError(
                     f"The store {self.root} cannot be written: {error}. Choose another folder with ATTNLIB_STORE."
                 ) from error
-            self._session = folder, lock
         return self._session[0]
+
+    def _new_workspace(self) -> tuple[Path, FileLock]:
+        """A folder and its lock. A lock file that nobody holds yet looks like rubbish to a process that sweeps just
+        then: where one was faster, another name is taken."""
+        while True:
+            folder = self.root / "tmp" / f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            try:
+                lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
+            except Timeout:
+                continue
+            if Path(lock.lock_file).exists():
+                folder.mkdir()
+                return folder, lock
+            lock.release()
 
 
 def _host() -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from filelock import FileLock, Timeout
 
 from attnlib.grid import run_grid
 from attnlib.runs import CorruptEntry, Store, StoreError
@@ -307,3 +308,28 @@ def test_failures_go_when_the_run_succeeds(store: Store) -> None:
     assert store.failures()[KEY]["attempts"][0]["traceback"] == "…"
     store.put(KEY, files())
     assert store.failures() == {}
+
+
+def test_a_sweep_that_comes_first_costs_a_name_and_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may take a new lock file for rubbish before its maker holds it: lock and remove it."""
+    store, other = Store(tmp_path), Store(tmp_path)
+    acquire, sweeps = FileLock.acquire, []
+
+    def swept(lock: FileLock, *args, **kwargs):
+        if lock.lock_file.startswith(str(tmp_path / "tmp")) and len(sweeps) < 3:
+            sweeps.append(lock.lock_file)
+            Path(lock.lock_file).touch()
+            if len(sweeps) == 1:
+                raise Timeout(lock.lock_file)  # the other holds it
+            taken = acquire(lock, *args, **kwargs)
+            Path(lock.lock_file).unlink()  # the other removed it before we held it
+            return taken
+        return acquire(lock, *args, **kwargs)
+
+    monkeypatch.setattr(FileLock, "acquire", swept)
+    entry = store.put("ab" * 32, {"spec.json": b"{}"})
+    assert entry.read("spec.json") == b"{}"
+    assert len(sweeps) == 3
+    monkeypatch.undo()
+    other.sweep()
+    assert store.put("cd" * 32, {"spec.json": b"{}"}).key == "cd" * 32
