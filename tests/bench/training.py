@@ -13,7 +13,8 @@ from attnlib.data import Corpus, Example, Preprocessing
 from attnlib.training import fit
 from tests.bench import Row, bench, compare
 
-TEXTS, WORDS, EPOCHS, BATCH = 1000, 13_826, 4, 32
+TEXTS, DEV, WORDS, EPOCHS, BATCH = 6_920, 872, 13_826, 1, 32
+"""The size of SST: an epoch of it."""
 
 
 SETTINGS = (
@@ -53,8 +54,8 @@ def sst_like(seed: int = 0) -> Corpus:
         length = int(np.clip(rng.gamma(4.3, 4.5), 2, 52))
         return Example(tuple(rng.choice(names, length, p=share / share.sum())), int(rng.integers(2)), id=str(i))
 
-    texts = [example(i) for i in range(TEXTS + 125)]
-    # one long text that holds every word: the vocabulary of SST with fewer texts to train on
+    texts = [example(i) for i in range(TEXTS + DEV)]
+    # one long text that holds every word: a vocabulary as large as SST's
     vocabulary = Example(tuple(names), 0, id="words")
     corpus = Corpus(
         "sst_like",
