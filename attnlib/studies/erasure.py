@@ -26,6 +26,7 @@ from attnlib.erasure import fraction_to_flip, single_removals
 from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
 from attnlib.spec import Fit, Measure, measure
+from attnlib.studies.corpora import check_corpora
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -115,12 +116,8 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        from attnlib.data import corpora as known
-
-        for name in (*self.corpora, *([self.beyond] if self.beyond else [])):
-            source = self.sources.get(name, name)
-            if source not in known and not source.startswith("hub:") and "." not in source and "/" not in source:
-                raise ValueError(unknown("corpus", source, known))
+        named = (*self.corpora, *([self.beyond] if self.beyond else []))
+        check_corpora(self.sources.get(name, name) for name in named)
         sets = {"corpora": tuple(self.corpora), "encoders": self.encoders, "seeds": self.seeds}
         sets |= {"beyond_seeds": self.beyond_seeds} if self.beyond else {}
         sets |= {f"corpora[{name!r}]": values for name, values in self.corpora.items()}

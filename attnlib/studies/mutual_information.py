@@ -24,6 +24,7 @@ from attnlib.grid import GridResult, run_grid
 from attnlib.reference import reference
 from attnlib.spec import Corpora, Fit, Run, measure
 from attnlib.studies import mutual_information_measures as measures
+from attnlib.studies.corpora import check_corpora, kin
 
 PAPER = "Wen et al. 2022"
 NAMES = {
@@ -40,10 +41,6 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "snli": ("snli", {}),
 }
 """Corpora with a query, under the paper's names: reader and options. `stories` are generated, like bAbI 1."""
-KIN = {"rotten_tomatoes": "sst", "stories": "babi_1", "agnews": "ag", "anemia": "mimic_anemia"} | {
-    "diabetes": "mimic_diabetes"
-}
-"""The paper's name of a corpus, or its nearest corpus: rotten_tomatoes is the parent of SST, and not the same."""
 LAMBDA = 5e-4
 """Of an adversary for a corpus that neither the paper nor its kin has: the value it uses for most."""
 TOKENS = {
@@ -107,11 +104,7 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        from attnlib.data import corpora as known
-
-        for name in self.corpora:
-            if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
-                raise ValueError(unknown("corpus", name, known))
+        check_corpora(self.corpora)
         for name in self.query_corpora:
             if name not in QUERIES and name not in self.paths:
                 raise ValueError(unknown("corpus with a query", name, QUERIES) + " Or give its file in paths.")
@@ -190,7 +183,7 @@ def task(dataset: str) -> str:
 def adversary_lambda(dataset: str) -> float:
     """The paper's lambda for the corpus or its kin (Table 3), else its most frequent one."""
     table = reference("mutual_information", 3).query("metric == 'lambda'").set_index("dataset")["value"]
-    return float(table.get(KIN.get(dataset, dataset), LAMBDA))
+    return float(table.get(kin(dataset), LAMBDA))
 
 
 def models(params: Params, corpus: str) -> list[Fit]:

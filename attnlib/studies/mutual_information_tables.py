@@ -11,7 +11,8 @@ from attnlib import stats
 from attnlib.data.types import Corpus
 from attnlib.reference import reference
 from attnlib.studies.common import contrast, interval_text, summarise
-from attnlib.studies.mutual_information import CELL, KIN, MAIN, NAMES
+from attnlib.studies.corpora import kin
+from attnlib.studies.mutual_information import CELL, MAIN, NAMES
 
 SPECIAL = ("fix_attention", "fix_representation", "adversary_unfrozen")
 ESTIMATES = {
@@ -50,8 +51,8 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
     rows = []
     for name, corpus in corpora.items():
         found = corpus.stats().set_index("split")
-        kin = KIN.get(name, name)
-        known = paper.loc[kin] if kin in paper.index else None
+        twin = kin(name)
+        known = paper.loc[twin] if twin in paper.index else None
         rows.append(
             {
                 "dataset": name,
@@ -60,7 +61,7 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
                 "train": len(corpus.train),
                 "test": len(corpus.test),
                 "accuracy": mine.get(name, np.nan),
-                "paper's corpus": kin if known is not None else "–",
+                "paper's corpus": twin if known is not None else "–",
                 **{
                     f"paper: {short}": np.nan if known is None else known[metric]
                     for metric, short in (
@@ -158,7 +159,7 @@ def delta_table(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.D
     found = deltas(taus, variants)
     paper = printed(table)
     paper = paper[paper["metric"] == "delta_weighted_kendall"].set_index(["dataset", "variant"])["value"]
-    keys = [(KIN.get(d, d), v) for d, v in zip(found["dataset"], found["variant"], strict=True)]
+    keys = [(kin(d), v) for d, v in zip(found["dataset"], found["variant"], strict=True)]
     found["paper"] = [paper.get(key, np.nan) for key in keys]
     found["paper's corpus"] = [key[0] if key in paper.index else "–" for key in keys]
     found["Δτ"] = interval_text(found.rename(columns={"estimate": "value"}))
@@ -172,14 +173,13 @@ def adversary_table(apart: pd.DataFrame, lambdas: Mapping[str, float]) -> pd.Dat
     rows = []
     for (dataset,), part in apart.groupby(["dataset"], sort=False):
         row = {"dataset": dataset, "λ": lambdas[dataset], "accuracy of base": part["right_base"].mean()}
-        kin = KIN.get(dataset, dataset)
         for name, column, metric in (
             ("accuracy", "right_adversary", "accuracy"),
             ("TVD", "tvd", "tvd"),
             ("JSD", "jsd", "jsd"),
         ):
             row[name] = part[column].mean()
-            row[f"paper: {name}"] = paper.get((kin, metric), np.nan)
+            row[f"paper: {name}"] = paper.get((kin(dataset), metric), np.nan)
         rows.append(row | {"texts": part["instance"].nunique(), "models": part["seed"].nunique()})
     return pd.DataFrame(rows)
 

@@ -22,6 +22,7 @@ from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
 from attnlib.spec import Fit, Run, measure
 from attnlib.studies import sparsity_measures as measures
+from attnlib.studies.corpora import check_corpora
 
 PAPER = "Meister et al. 2021"
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
@@ -76,11 +77,7 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        from attnlib.data import corpora as known
-
-        for name in self.corpora:
-            if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
-                raise ValueError(unknown("corpus", name, known))
+        check_corpora(self.corpora)
         for name in self.paths:
             if name not in self.corpora:
                 raise ValueError(unknown("corpus in paths", name, self.corpora))

@@ -12,6 +12,7 @@ from attnlib.measures.agreement import STATUSES
 from attnlib.reference import KEYS as JOIN
 from attnlib.reference import reference
 from attnlib.studies.common import RESAMPLES, beside_paper, contrast, interval_text, summarise
+from attnlib.studies.corpora import kin
 from attnlib.studies.sparsity import KEYS
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
-PAPER_CORPORA = {"rotten_tomatoes": "sst", "aclimdb": "imdb", "hub:imdb": "imdb"}
-"""Where a corpus of ours stands beside one of another name in the paper. Rotten Tomatoes is the parent of SST: the
-nearest thing in the paper, and not the same texts."""
 SHORT = {"JSD": "JSD", "accuracy": "acc."}
 TITLES = {"paper_sd": "paper: sd", "own word's share": "own word", "even share": "even share"}
 PAIR = ("softmax", "sparsemax")
@@ -62,7 +60,7 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 def against_paper(summary: pd.DataFrame, table: int) -> pd.DataFrame:
     """`summary` (dataset, …, value, low, high, n) beside a table of the paper, by its name for the corpus."""
     ours = summary["dataset"]
-    theirs = summary.assign(dataset=ours.replace(PAPER_CORPORA))
+    theirs = summary.assign(dataset=ours.map(kin))
     joined = beside_paper(theirs, "sparsity", table)
     printed = reference("sparsity", table)
     keys = [k for k in JOIN if k in theirs and printed[k].notna().any()]
@@ -75,7 +73,7 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
     printed = reference("sparsity", 3)
     rows = []
     for corpus in corpora:
-        twin = PAPER_CORPORA.get(corpus.name, corpus.name)
+        twin = kin(corpus.name)
         theirs = printed[printed["dataset"] == twin].set_index("metric")["value"]
         sizes = {split: len(getattr(corpus, split)) for split in ("train", "dev", "test")}
         words = float(np.mean([len(example) for example in corpus.test]))

@@ -26,6 +26,7 @@ from attnlib.erasure import FLIP_QUIRKS, fraction_to_flip
 from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
 from attnlib.spec import Corpora, Fit, Measure, measure
+from attnlib.studies.corpora import check_corpora
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -89,11 +90,7 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        from attnlib.data import corpora as known
-
-        for name in self.corpora:
-            if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
-                raise ValueError(unknown("corpus", name, known))
+        check_corpora(self.corpora)
         for option in ("corpora", "encoders", "attentions", "variants", "seeds"):
             values = getattr(self, option)
             if not values or len(set(values)) < len(values):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from attnlib.reference import reference
 from attnlib.studies.common import beside_paper, contrast, relative, summarise
+from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import f1_contrast, f1_summary
 from attnlib.studies.tasc import BASELINES, FRACTION, POOLS, RANKINGS, TOP1
 
@@ -38,9 +39,6 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them."""
-PAPER_CORPORA = {"agnews": "ag", "anemia": "mimic_anemia", "rotten_tomatoes": "sst"}
-"""Where a corpus of ours goes under another name in the paper. Rotten Tomatoes is the parent of SST: the nearest
-thing in the paper, and not the same texts."""
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +61,7 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
     rows = []
     for corpus in corpora:
         found = corpus.stats().set_index("split")
-        twin = PAPER_CORPORA.get(corpus.name, corpus.name)
+        twin = kin(corpus.name)
         sizes = " / ".join(f"{n:,}" for n in found["texts"])
         row = {"dataset": corpus.name, "mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
         row |= {"train / dev / test": sizes, "paper's corpus": twin if twin in printed.index else "–"}
@@ -207,7 +205,7 @@ def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:
     """A summary by cell with the paper's value for its corpus, or the nearest one it has."""
-    twins = found.assign(dataset=found["dataset"].map(lambda name: PAPER_CORPORA.get(name, name)))
+    twins = found.assign(dataset=found["dataset"].map(kin))
     joined = beside_paper(twins, "tasc", table)
     joined["dataset"] = found["dataset"].to_numpy()
     keys = [c for c in (*CELL, "variant", "importance") if c in joined]

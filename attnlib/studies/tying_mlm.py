@@ -22,6 +22,7 @@ from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
 from attnlib.measures.information import Estimator
 from attnlib.spec import Fit, Run, measure
+from attnlib.studies.corpora import check_corpora
 from attnlib.studies.tying_mlm_measures import behaviour, distances, imitate, knowledge
 
 PAPER = "Tutek & Šnajder 2020"
@@ -86,11 +87,7 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        from attnlib.data import corpora as known
-
-        for name in self.corpora:
-            if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
-                raise ValueError(unknown("corpus", name, known))
+        check_corpora(self.corpora)
         for option in ("corpora", "variants", "attentions", "seeds"):
             if not getattr(self, option):
                 raise ValueError(f"{option} must name at least one.")

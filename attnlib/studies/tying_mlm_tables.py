@@ -13,6 +13,7 @@ from attnlib.errors import DataError
 from attnlib.measures.information import ESTIMATORS, mutual_information
 from attnlib.reference import reference
 from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise
+from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
 
@@ -24,9 +25,6 @@ SWAPPED = ("uniform", "permuted")
 METRICS = {"f1_trained": "F1", "delta_f1_uniform": "Δ uniform", "delta_f1_permuted": "Δ permuted"}
 """Metrics of Tables 1 and 6, as the reference names them -> as a reader sees them."""
 DROPS = ("delta_f1_uniform", "delta_f1_permuted")
-PAPER_CORPORA = {"agnews": "ag", "anemia": "mimic_anemia", "rotten_tomatoes": "sst"}
-"""Where a corpus of ours goes under another name in the paper. Rotten Tomatoes is the parent of SST: the nearest
-thing in the paper, and not the same texts."""
 NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM"}
 
 
@@ -284,7 +282,7 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
     printed = reference("tying_mlm", 5).pivot_table(index="dataset", columns="metric", values="value")
     rows = []
     for corpus in corpora:
-        twin = PAPER_CORPORA.get(corpus.name, corpus.name)
+        twin = kin(corpus.name)
         known = printed.loc[twin] if twin in printed.index else {"avg_words": np.nan, "vocabulary": np.nan}
         found = corpus.stats().set_index("split")
         row = {"dataset": corpus.name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
@@ -334,7 +332,7 @@ def _ordered(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def _beside(found: pd.DataFrame, table: int, digits: int = 1) -> pd.DataFrame:
     """A summary by cell with the paper's value for its corpus, or for the nearest one it has."""
-    twins = found.assign(dataset=found["dataset"].map(lambda name: PAPER_CORPORA.get(name, name)))
+    twins = found.assign(dataset=found["dataset"].map(kin))
     joined = beside_paper(twins, "tying_mlm", table, digits)
     joined["dataset"] = found["dataset"].to_numpy()
     return joined.drop(columns=[c for c in ("missing",) if c in joined])
