@@ -1,4 +1,4 @@
-"""Claims of Wen et al. 2022, each with a rule fixed before the numbers were seen."""
+"""Claims of Wen et al. 2022, each with a rule fixed before real text was measured."""
 
 from __future__ import annotations
 
