@@ -37,6 +37,8 @@ VARIABLE = "ATTNLIB_OUT"
 CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 ROWS = 50
 """Rows of a table that are shown; all are saved."""
+WIDE = 8
+"""Columns from which a table is set smaller."""
 EMBEDDED = 500_000
 """Bytes of CSV that a report carries along for download; of larger tables it names the file."""
 
@@ -156,8 +158,9 @@ def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows:
     hidden = len(frame) - len(shown)
     note = f'<p class="note">{len(shown):,} of {len(frame):,} rows are shown.</p>' if hidden else ""
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
     return (
-        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
     )
 
@@ -199,9 +202,10 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
         source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
         interval = "–" if row["low"] is None else f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
         lines.append(
-            f"<tr><td>{badge}</td>{_td(str(row['claim']), False)}<td>{escape(source)}</td>"
+            f'<tr><td>{badge}</td><td class="long" style="text-align:left">{escape(str(row["claim"]))}'
+            f"{_small('Decided by: ', row.get('test'))}</td><td>{escape(source)}</td>"
             f"<td>{escape(str(row['setting']))}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"
-            f"{_td(_cell(row['n'], 0), True)}</tr>"
+            f'<td style="text-align:right">{_cell(row["n"], 0)}{_small("", row.get("n_of"))}</td></tr>'
         )
     names = ("verdict", "claim", "source", "setting")
     head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in names)
@@ -210,6 +214,10 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
         f'<figure class="claims"><div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div></figure>"
     )
+
+
+def _small(before: str, text: object) -> str:
+    return f'<div class="note">{before}{escape(str(text))}</div>' if text else ""
 
 
 def _cell(value: Any, digits: int) -> str:

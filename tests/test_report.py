@@ -176,8 +176,10 @@ def test_claims_are_written_as_plain_json_and_shown(
 def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[BeautifulSoup], tmp_path: Path) -> None:
     from attnlib.claims import Claim
 
-    output.claims([Claim("a", "P", "c", "T1", "how", "s", 0.1, 0.0, 0.2, 3, "reproduced")])
-    assert json.loads((tmp_path / "claims.json").read_text())[0]["test"] == "how"
+    output.claims([Claim("a", "P", "c", "T1", "how <b>", "s", 0.1, 0.0, 0.2, 3, "reproduced", n_of="pairs")])
+    assert json.loads((tmp_path / "claims.json").read_text())[0]["test"] == "how <b>"
+    assert rows(shown[0])[1][1] == "c Decided by: how <b>", "a reader sees the rule"
+    assert rows(shown[0])[1][-1] == "3 pairs", "and what n counts"
 
 
 @pytest.mark.parametrize(
