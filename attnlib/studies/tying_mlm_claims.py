@@ -29,6 +29,7 @@ SIMILAR = 3.0
 """Points of F1 within which two models count as similar: above the largest loss of Table 1, 2.7 (Anemia, MLM)."""
 CONSTANT = 1.0
 """Points of F1 within which a replacement of attention counts as changing nothing."""
+TEXTS = "test texts, summed over corpora"
 SPELLED = {"tying": "tying", "mlm": "masked language modelling"}
 Scores = dict[tuple, dict[str, Resampled]]
 
@@ -40,7 +41,7 @@ def claims(results: Results, setting: str) -> list[Claim]:
     present = [v for v in REGULARISED if any(key[2] == v for key in scores)]
     found = [_fragile(scores, v, said) for v in present] + [_similar(scores, v, said) for v in present]
     found += _information(results.information, present, said)
-    found += _adversaries(results.distances, present, said)
+    found += _adversaries(results, present, said)
     found += _tokens(results.texts, present, said)
     found += _depth(results.swaps, said)
     found += _initialisation(results, said)
@@ -67,7 +68,7 @@ def _fragile(scores: Scores, variant: str, said: dict) -> Claim:
         claim=f"With {SPELLED[variant]}, F1 falls more than in the base model when attention is replaced.",
         where="section 4.1, Table 1",
         test=f"change of F1 under uniform and permuted attention, {variant} minus base, is below 0 points",
-        n_of="test texts",
+        n_of=TEXTS,
         **said,
     )
 
@@ -81,7 +82,7 @@ def _similar(scores: Scores, variant: str, said: dict) -> Claim:
         claim=f"With {SPELLED[variant]}, the model classifies about as well as the base model.",
         where="section 4.1, Table 1",
         test=f"F1 with trained attention, {variant} minus base, lies within {SIMILAR:g} points",
-        n_of="test texts",
+        n_of=TEXTS,
         **said,
     )
 
@@ -105,11 +106,15 @@ def _information(information: pd.DataFrame, present: Sequence[str], said: dict) 
     return found
 
 
-def _adversaries(distances: pd.DataFrame, present: Sequence[str], said: dict) -> list[Claim]:
+def _adversaries(results: Results, present: Sequence[str], said: dict) -> list[Claim]:
+    distances = results.distances
     if distances.empty:
         return []
     bases = set(distances["variant"])
-    said = {**said, "setting": f"{said['setting']}; additive, one seed"}
+    # corpora may be attacked that no other claim looks at, and the other way round
+    attacked, others = (list(dict.fromkeys(frame["dataset"])) for frame in (distances, results.swaps))
+    where = "" if set(attacked) == set(others) else f"; adversaries on {', '.join(attacked)}"
+    said = {**said, "setting": f"{said['setting']}; additive, one seed{where}"}
     return [
         claim(
             frontier_gap(distances, variant, "base"),
@@ -118,7 +123,7 @@ def _adversaries(distances: pd.DataFrame, present: Sequence[str], said: dict) ->
             claim=f"Against {SPELLED[variant]}, adversaries pay more TVD for the same JSD than against base.",
             where="section 4.3, Figure 1",
             test=f"mean TVD at equal JSD, adversaries of {variant} minus those of base, is above 0",
-            n_of="test texts",
+            n_of=TEXTS,
             **said,
         )
         for variant in present
@@ -158,7 +163,7 @@ def _depth(swaps: pd.DataFrame, said: dict) -> list[Claim]:
             claim="With more layers, the base model depends less on its attention.",
             where="Appendix B, Table 6",
             test=f"change of F1 under replaced attention, {deepest} layers minus 1, is above 0 points",
-            n_of="test texts",
+            n_of=TEXTS,
             **{**said, "setting": f"{said['setting']}; additive"},
         )
     ]
@@ -170,8 +175,8 @@ def _initialisation(results: Results, said: dict) -> list[Claim]:
         return []
     said = {**said, "where": "Appendix C", "setting": f"{said['setting']}; dot, base"}
     swaps = results.swaps
-    default = f1_of(swaps[swaps["init"] == "kaiming"])
-    changed = [(default[metric], _nothing(default[metric])) for metric in DROPS]
+    default = scores_of(swaps[swaps["init"] == "kaiming"], ["dataset"]).values()
+    changed = [(score[metric], _nothing(score[metric])) for score in default for metric in DROPS]
     return [
         claim(
             contrast(weights, "init", "kaiming", "normal", pair=["dataset"]).iloc[0],
@@ -189,7 +194,7 @@ def _initialisation(results: Results, said: dict) -> list[Claim]:
             id="tying_mlm-init-constant",
             claim="With the default start of the query, replacing dot attention leaves F1 as it is.",
             test=f"change of F1 under uniform and permuted attention lies within {CONSTANT:g} point",
-            n_of="test texts",
+            n_of=TEXTS,
             **said,
         ),
     ]
@@ -207,11 +212,11 @@ def _residual(scores: Scores, said: dict) -> list[Claim]:
             claim="A residual connection behaves like concatenation when attention is replaced.",
             where="section 4.1 (omitted there for space)",
             test=f"change of F1 under replaced attention, residual minus concat, lies within {SIMILAR:g} points",
-            n_of="test texts",
+            n_of=TEXTS,
             **said,
         )
     ]
 
 
 def _nothing(score: Resampled) -> Resampled:
-    return Resampled(0 * score.draws, 0.0, score.n, score.seeds)
+    return score._replace(draws=0 * score.draws, estimate=0.0)

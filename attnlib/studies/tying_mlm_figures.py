@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -19,6 +20,9 @@ from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
     from attnlib.data.types import Example
     from attnlib.fitted import Fitted
 
@@ -30,9 +34,8 @@ MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
 def drops(table: pd.DataFrame) -> Chart:
     """Change of F1 under uniform and permuted attention, by attention and variant, with the paper's values."""
     part = table[table["metric"].isin(DROPS)]
-    several = len(set(part["dataset"])) > 1
     line = part["attention"] + ", " + part["metric"].map({m: m.removeprefix("delta_f1_") for m in DROPS})
-    part = part.assign(line=part["dataset"] + ", " + line if several else line)
+    part = _lines(part.assign(line=line))
     return plots.intervals(
         part, "line", hue="variant", reference="paper", title="F1 lost when attention is replaced", x="points of F1"
     )
@@ -40,9 +43,9 @@ def drops(table: pd.DataFrame) -> Chart:
 
 def information(table: pd.DataFrame) -> Chart:
     """Mutual information by variant and sample of words."""
-    part = table.assign(sample=table["metric"].map(NAMES))
+    part = _lines(table.assign(sample=table["metric"].map(NAMES), line=table["variant"]))
     return plots.intervals(
-        part, "variant", hue="sample", n="occurrences", title="What hidden states know of their words",
+        part, "line", hue="sample", n="occurrences", title="What hidden states know of their words",
         x="mutual information (nats)",
     )  # fmt: skip
 
@@ -50,17 +53,25 @@ def information(table: pd.DataFrame) -> Chart:
 def probabilities(table: pd.DataFrame) -> Chart:
     """Mean per-token probability by variant and attention, with the paper's."""
     return plots.intervals(
-        table, "variant", hue="attention", reference="paper", title="Probability of the prediction, token by token",
+        _lines(table.assign(line=table["variant"])), "line", hue="attention", reference="paper",
+        title="Probability of the prediction, token by token",
         x="mean over tokens and correctly classified texts",
     )  # fmt: skip
 
 
 def frontier(table: pd.DataFrame) -> Chart:
-    """Figure 1: mean JSD against mean TVD, one curve a base, one point an adversary."""
+    """Figure 1: mean JSD against mean TVD, one curve a base, one point an adversary, one panel a corpus.
+
+    The λ stands at the ends of a curve, and at other points where there is room for it.
+    """
     datasets = list(dict.fromkeys(table["dataset"]))
-    figure, axes = plots.chart(1, len(datasets), size=(max(5.6, 4.4 * len(datasets)), 3.8), squeeze=False)
+    columns = min(2, len(datasets))
+    rows = -(-len(datasets) // columns)
+    figure, axes = plots.chart(rows, columns, size=(max(5.6, 4.4 * columns), 3.8 * rows), squeeze=False)
     with mpl.rc_context(STYLE):
-        for axis, dataset in zip(axes[0], datasets, strict=True):
+        for axis in axes.flat[len(datasets) :]:
+            axis.remove()
+        for axis, dataset in zip(axes.flat, datasets, strict=False):
             part = table[table["dataset"] == dataset]
             for variant, curve in part.groupby("variant", sort=False):
                 curve = curve.sort_values("jsd")
@@ -70,21 +81,21 @@ def frontier(table: pd.DataFrame) -> Chart:
                     curve["jsd"], curve["tvd"], xerr=reach[0], yerr=reach[1], fmt=f"-{MARKER[variant]}",
                     color=COLOUR[variant], capsize=2, label=f"adversaries of {variant}",
                 )  # fmt: skip
-                for at, cost, lam in zip(curve["jsd"], curve["tvd"], curve["λ"], strict=True):
-                    axis.annotate(f"{lam:g}", (at, cost), xytext=(4, 4), textcoords="offset points", fontsize=8)
             plots.label(
                 axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['n'].max()):,} texts"
             )
             axis.legend()
+            _label_weights(axis, part)
     return figure
 
 
 def by_strength(table: pd.DataFrame) -> Chart:
     """Ablation of δ and η: F1, and its changes, against the weight of the loss."""
-    panels = [(d, v) for d, v in table[["dataset", "variant"]].drop_duplicates().itertuples(index=False)]
-    figure, axes = plots.chart(1, len(panels), size=(3.7 * len(panels), 3.4), squeeze=False, sharey=True)
+    datasets, variants = (list(dict.fromkeys(table[name])) for name in ("dataset", "variant"))
+    rows, columns = len(datasets), len(variants)
+    figure, axes = plots.chart(rows, columns, size=(3.7 * columns, 3.4 * rows), squeeze=False, sharey="row")
     with mpl.rc_context(STYLE):
-        for axis, (dataset, variant) in zip(axes[0], panels, strict=True):
+        for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
             part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
             for k, (metric, name) in enumerate(METRICS.items()):
                 _line(axis, part[part["metric"] == metric], "strength", CYCLE[k], MARKERS[k], name)
@@ -118,8 +129,13 @@ def by_layers(table: pd.DataFrame) -> Chart:
 
 
 def entropies(frame: pd.DataFrame) -> Chart:
-    """Normalised entropy of dot attention, one outline an initialisation."""
+    """Normalised entropy of dot attention: one outline an initialisation; boxes where there are several corpora."""
     kept = frame.dropna(subset=["value"])
+    if len(set(kept["dataset"])) > 1:
+        return plots.box_by(
+            kept, "dataset", "value", "init", title="How even dot attention is", x_label="corpus",
+            y_label="entropy of the weights / ln T (1 is uniform)",
+        )  # fmt: skip
     lowest = np.floor(20 * kept["value"].min()) / 20
     return plots.histogram(
         kept, "value", "init", limits=(float(min(lowest, 0.9)), 1.0), bins=40,
@@ -158,6 +174,35 @@ def readable(examples: Sequence[Example], n: int, *, shortest: int = 8, longest:
     from attnlib.data.sampling import sampled
 
     return sampled([e for e in examples if shortest <= len(e) <= longest] or list(examples), n) if n else []
+
+
+def _lines(table: pd.DataFrame) -> pd.DataFrame:
+    """The column `line` led by the data set where there are several, one block a data set."""
+    if len(set(table["dataset"])) < 2:
+        return table
+    table = table.assign(line=table["dataset"] + ", " + table["line"])
+    return table.sort_values("dataset", key=lambda column: column.map(_places(column)), kind="stable")
+
+
+def _places(column: pd.Series) -> dict[str, int]:
+    return {name: k for k, name in enumerate(dict.fromkeys(column))}
+
+
+def _label_weights(axis: Axes, points: pd.DataFrame) -> None:
+    """λ beside its point: first the ends of every curve, then whatever does not touch a label that stands."""
+    figure = axis.get_figure()
+    figure.draw_without_rendering()  # the layout decides how far apart points are
+    order = points.groupby("variant")["λ"].transform(lambda lam: (lam != lam.min()) & (lam != lam.max()))
+    taken: list[Bbox] = []
+    for row in points.loc[order.sort_values(kind="stable").index].to_dict("records"):
+        text = axis.annotate(
+            f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8
+        )
+        box = text.get_window_extent().padded(1)
+        if any(box.overlaps(other) for other in taken):
+            text.remove()
+        else:
+            taken.append(box)
 
 
 def _line(axis, part: pd.DataFrame, x: str, colour: str, marker: str, name: str) -> None:

@@ -29,18 +29,22 @@ NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM"}
 
 
 class Resampled(NamedTuple):
-    """A score of one cell: its bootstrap draws over texts and seeds, the estimate, texts and seeds."""
+    """A score of one cell: its bootstrap draws over texts and seeds, the estimate, texts, seeds and data set."""
 
     draws: np.ndarray
     estimate: float
     n: int
     seeds: int
+    dataset: str
 
     def minus(self, other: Resampled) -> Resampled:
         """The difference, draw by draw."""
-        return Resampled(
-            self.draws - other.draws, self.estimate - other.estimate, self.n, min(self.seeds, other.seeds)
-        )
+        if self.dataset != other.dataset:
+            raise DataError(
+                f"Scores of {self.dataset!r} and {other.dataset!r} share no texts and cannot be paired."
+            )
+        seeds = min(self.seeds, other.seeds)
+        return Resampled(self.draws - other.draws, self.estimate - other.estimate, self.n, seeds, self.dataset)
 
     def row(self) -> dict[str, float]:
         """value, low, high, n, seeds."""
@@ -54,12 +58,15 @@ def f1_of(swaps: pd.DataFrame, resamples: int = RESAMPLES) -> dict[str, Resample
     In percent. Permuted attention counts with the mean F1 over its draws. Texts and seeds are drawn alike for all
     cells that have as many, so that differences between cells are paired.
     """
+    datasets = swaps["dataset"].unique()
+    if len(datasets) != 1:
+        raise DataError(f"A cell holds the texts of one data set; got those of {sorted(datasets) or 'none'}.")
     found = {}
     for swap, part in swaps.groupby("swap"):
         draws = [resampled_f1(one, positive=1, resamples=resamples) for _, one in part.groupby("draw")]
         scores, estimates, texts = zip(*draws, strict=True)
         mean, estimate = 100 * np.mean(scores, 0), 100 * float(np.mean(estimates))
-        found[swap] = Resampled(mean, estimate, texts[0], part["seed"].nunique())
+        found[swap] = Resampled(mean, estimate, texts[0], part["seed"].nunique(), datasets[0])
     missing = {"trained", *SWAPPED} - set(found)
     if missing:
         raise DataError(f"The cell lacks attention {sorted(missing)}; it has {sorted(found)}.")
@@ -166,7 +173,7 @@ def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
-    """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts of the largest cell."""
+    """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets."""
     gaps = [a.minus(b) for a, b in pairs]
     if not gaps:
         raise DataError("There is no pair of cells to compare.")
@@ -174,7 +181,8 @@ def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference
     low, high = np.quantile(draws, [0.025, 0.975])
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (len(draws) + 1))
-    return stats.Difference(estimate, float(low), float(high), max(g.n for g in gaps), 0, float(p))
+    n = sum({g.dataset: g.n for g in gaps}.values())
+    return stats.Difference(estimate, float(low), float(high), n, 0, float(p))
 
 
 def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:

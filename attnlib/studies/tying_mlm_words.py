@@ -35,7 +35,11 @@ def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
     mean = table[table["metric"].isin(DROPS)].groupby("variant", sort=False)["value"].mean()
     f1 = table[table["metric"] == "f1_trained"].groupby("variant", sort=False)["value"].mean()
     listed = "; ".join(f"{v} {f1[v]:.1f}, {mean[v]:+.1f}" for v in mean.index)
-    told = [f"F1 with trained attention, and its mean change under replaced attention, in points: {listed}."]
+    over = " and corpora" if len(set(table["dataset"])) > 1 else ""
+    told = [
+        "F1 with trained attention, and its change under replaced attention, in points, mean over attentions"
+        f"{over}: {listed}."
+    ]
     part = gaps[gaps["metric"].isin(DROPS)]
     for variant, rows in part.groupby("variant", sort=False):
         clear = rows[(rows["p_holm"] < 0.05)]
@@ -64,16 +68,16 @@ def about_paper(table: pd.DataFrame) -> list[str]:
 def about_information(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
     """How much of a word its state keeps, above what bias alone gives."""
     told = []
-    for metric, rows in table.groupby("metric", sort=False):
+    for (dataset, metric), rows in table.groupby(["dataset", "metric"], sort=False):
         rows = rows.set_index("variant")
         kept = "; ".join(
             f"{v} {r['value']:.2f} ({percent(r['above'] / (r['ceiling'] - r['floor']))} of what is possible)"
             for v, r in rows.iterrows()
         )
         told.append(
-            f"**{NAMES[metric]}**, {int(rows['words'].max())} words, k = {int(rows['k'].max())}, "
-            f"{int(rows['occurrences'].max()):,} occurrences: {kept}. Shuffled labels give "
-            f"{rows['floor'].mean():.2f}, perfect knowledge {rows['ceiling'].mean():.2f} nats; shares count from "
+            f"{_corpus(table, dataset)}**{NAMES[metric]}**, {int(rows['words'].max())} words, "
+            f"k = {int(rows['k'].max())}, {int(rows['occurrences'].max()):,} occurrences: {kept}. Shuffled labels "
+            f"give {rows['floor'].mean():.2f}, perfect knowledge {rows['ceiling'].mean():.2f} nats; shares count from "
             "the shuffled value."
         )
     for row in gaps.itertuples():
@@ -93,7 +97,9 @@ def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference])
         )
     for variant, gap in gaps.items():
         if np.isnan(gap.estimate):
-            told.append(f"The curves of {variant} and base share no JSD, so nothing can be compared.")
+            told.append(
+                f"The curves of {variant} and base share no JSD (in one corpus at least), so nothing is compared."
+            )
             continue
         told.append(
             f"At equal JSD, adversaries of {variant} pay {gap.estimate:+.3f} TVD compared with those of base "
@@ -104,8 +110,11 @@ def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference])
 
 def about_tokens(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
     """Per-token probability by variant and the paired differences."""
-    mean = table.groupby("variant", sort=False)["value"].mean()
-    told = ["Mean per-token probability: " + "; ".join(f"{v} {p:.3f}" for v, p in mean.items()) + "."]
+    told = []
+    for dataset, part in table.groupby("dataset", sort=False):
+        mean = part.groupby("variant", sort=False)["value"].mean()
+        listed = "; ".join(f"{v} {p:.3f}" for v, p in mean.items())
+        told.append(f"{_corpus(table, dataset)}Mean per-token probability: {listed}.")
     for row in gaps.itertuples():
         told.append(
             f"{row.contrast}, on texts both classify correctly: {row.estimate:+.3f} ({row.low:+.3f} to "
@@ -129,27 +138,30 @@ def about_layers(table: pd.DataFrame) -> list[str]:
     """Mean drop by depth."""
     part = table[table["metric"].isin(DROPS)]
     told = []
-    for variant, rows in part.groupby("variant", sort=False):
+    for (dataset, variant), rows in part.groupby(["dataset", "variant"], sort=False):
         if rows["layers"].nunique() < 2:
             continue
         mean = rows.groupby("layers")["value"].mean()
         listed = ", ".join(f"{_points(value)} with {plural(int(k), 'layer')}" for k, value in mean.items())
-        told.append(f"**{variant}**: mean change {listed} ({plural(int(rows['seeds'].min()), 'seed')}).")
+        told.append(
+            f"{_corpus(table, dataset)}**{variant}**: mean change {listed} "
+            f"({plural(int(rows['seeds'].min()), 'seed')})."
+        )
     return told
 
 
 def about_initialisation(table: pd.DataFrame) -> list[str]:
     """Entropy and change of F1 for both starts of the query."""
     told = []
-    for init, rows in table.groupby("init", sort=False):
-        rows = rows.groupby("metric").mean(numeric_only=True)
+    for (dataset, init), rows in table.groupby(["dataset", "init"], sort=False):
+        rows = rows.set_index("metric")
         entropy = rows.loc["normalised entropy"]
         change = " and ".join(
             f"{rows.loc[m, 'value']:+.1f} points ({METRICS[m].removeprefix('Δ ')})" for m in DROPS
         )
         told.append(
-            f"Query from **{init}**: normalised entropy {entropy['value']:.3f} ({entropy['low']:.3f} to "
-            f"{entropy['high']:.3f}); replacing attention changes F1 by {change}."
+            f"{_corpus(table, dataset)}Query from **{init}**: normalised entropy {entropy['value']:.3f} "
+            f"({entropy['low']:.3f} to {entropy['high']:.3f}); replacing attention changes F1 by {change}."
         )
     return told
 
@@ -188,6 +200,11 @@ def checks(results: Results, params: Params, n_test: int) -> dict[str, bool]:
 def _same_predictions(trained: pd.DataFrame, texts: pd.DataFrame, keys: list[str]) -> bool:
     sides = [frame.set_index([*keys, "instance"])["prediction"].sort_index() for frame in (trained, texts)]
     return sides[0].equals(sides[1])
+
+
+def _corpus(table: pd.DataFrame, dataset: str) -> str:
+    """The data set a sentence is about, where the table holds several."""
+    return f"{dataset}: " if len(set(table["dataset"])) > 1 else ""
 
 
 def _more(value: float) -> str:

@@ -331,6 +331,47 @@ def test_claims_come_out_as_made(results) -> None:
     assert found["tying_mlm-fragile-tying"].effect == pytest.approx(-22, abs=1)
 
 
+def both(results: study.Results, other: study.Results, name: str) -> study.Results:
+    """Two corpora in one frame each, the second under its own name."""
+    frames = {
+        field: pd.concat([getattr(results, field), getattr(other, field).assign(dataset=name)], ignore_index=True)
+        for field in ("swaps", "texts", "information", "distances")
+    }
+    return dataclasses.replace(results, **frames)
+
+
+def test_the_ledger_of_two_corpora(results) -> None:
+    one = {c.id: c for c in claims.claims(results, "by hand")}
+    smaller = dataclasses.replace(results, swaps=results.swaps[results.swaps["instance"] < 300])
+    two = {c.id: c for c in claims.claims(both(results, smaller, "imdb"), "by hand")}
+    assert set(two) == set(one)
+    alone = {c.id: c for c in claims.claims(smaller, "by hand")}
+    for name, claim in two.items():
+        assert claim.effect == pytest.approx((one[name].effect + alone[name].effect) / 2), name
+        assert claim.n == one[name].n + alone[name].n, name
+    assert one["tying_mlm-fragile-tying"].n == 400
+    assert two["tying_mlm-fragile-tying"].n == two["tying_mlm-init-constant"].n == 700
+    assert "summed over corpora" in two["tying_mlm-fragile-tying"].n_of
+
+
+def test_a_cell_is_of_one_corpus() -> None:
+    swaps = swaps_of({"base": STEADY})
+    with pytest.raises(DataError, match=r"one data set; got those of \['imdb', 'sst'\]"):
+        tables.f1_of(pd.concat([swaps, swaps.assign(dataset="imdb")]))
+    here, there = (tables.f1_of(swaps.assign(dataset=name))["f1_trained"] for name in ("sst", "imdb"))
+    with pytest.raises(DataError, match="cannot be paired"):
+        tables.difference([(here, there)])
+
+
+def test_corpora_attacked_beside_the_others_are_named(results) -> None:
+    alone = {c.id: c for c in claims.claims(results, "by hand")}["tying_mlm-adversary-mlm"]
+    assert alone.setting == "by hand; additive, one seed"
+    more = pd.concat([results.distances, results.distances.assign(dataset="diabetes")])
+    found = {c.id: c for c in claims.claims(dataclasses.replace(results, distances=more), "by hand")}
+    assert found["tying_mlm-adversary-mlm"].setting.endswith("adversaries on sst, diabetes")
+    assert found["tying_mlm-adversary-mlm"].n == 2 * alone.n
+
+
 def test_claims_can_fail(results) -> None:
     turned = {"base": "tying", "tying": "base", "mlm": "base"}
     swaps = results.swaps[results.swaps["variant"] != "mlm"]

@@ -14,6 +14,7 @@ from attnlib.data import load_corpus
 from attnlib.errors import DataError
 from attnlib.spec import columns
 from attnlib.studies import tying_mlm as study
+from attnlib.studies import tying_mlm_claims as claims
 from attnlib.studies import tying_mlm_figures as figures
 from attnlib.studies import tying_mlm_tables as tables
 from attnlib.studies import tying_mlm_words as words
@@ -66,6 +67,17 @@ def results(corpus) -> study.Results:
     return study.Results(**frames, grid=grid)
 
 
+@pytest.fixture(scope="module")
+def two(results) -> study.Results:
+    """The same with a second, smaller corpus, whose texts are numbered alike."""
+    frames = {}
+    for name in ("swaps", "texts", "kept", "information", "distances"):
+        frame = getattr(results, name)
+        small = frame[frame["instance"] < 30] if "instance" in frame else frame
+        frames[name] = pd.concat([frame, small.assign(dataset="sst")], ignore_index=True)
+    return dataclasses.replace(results, **frames)
+
+
 class _Given:
     def __init__(self, known):
         self.known = known
@@ -102,23 +114,90 @@ def test_more_than_two_classes_are_refused() -> None:
         behaviour(fitted, three)
 
 
-def test_every_figure_is_drawn_with_title_and_axes(results, corpus) -> None:
-    f1, deep = tables.f1_table(results.swaps), tables.layer_table(results.swaps)
-    ablation = tables.ablation_table(results.swaps, results.texts)
-    drawn = [
-        figures.drops(f1),
-        figures.information(tables.information_table(results.information)),
-        figures.probabilities(tables.probability_table(results.texts)),
-        figures.frontier(tables.frontier_table(results.distances)),
-        figures.by_strength(ablation),
-        figures.by_layers(deep),
-        figures.entropies(tables.entropies(results.texts)),
+def drawn(results: study.Results) -> dict:
+    return {
+        "drops": figures.drops(tables.f1_table(results.swaps)),
+        "information": figures.information(tables.information_table(results.information)),
+        "probabilities": figures.probabilities(tables.probability_table(results.texts)),
+        "frontier": figures.frontier(tables.frontier_table(results.distances)),
+        "strength": figures.by_strength(tables.ablation_table(results.swaps, results.texts)),
+        "layers": figures.by_layers(tables.layer_table(results.swaps)),
+        "entropies": figures.entropies(tables.entropies(results.texts)),
+    }
+
+
+def test_every_figure_is_drawn_with_title_and_axes(results, two) -> None:
+    for found in (results, two):
+        for figure in drawn(found).values():
+            assert "<svg" in figure.svg()
+            for axis in figure.axes:
+                assert axis.get_title(loc="left")
+                assert axis.get_xlabel()
+
+
+def test_figures_of_two_corpora_keep_them_apart(two) -> None:
+    found = drawn(two)
+    for name, lines in {"drops": 4, "information": 3, "probabilities": 3}.items():
+        (axis,) = found[name].axes
+        told = [label.get_text() for label in axis.get_yticklabels()]
+        assert len(told) == 2 * lines, name
+        assert [t.split(",")[0] for t in told] == ["planted"] * lines + ["sst"] * lines, name
+    for name, panels in {"frontier": 2, "strength": 2, "layers": 4}.items():
+        titles = [axis.get_title(loc="left") for axis in found[name].axes]
+        assert len(titles) == panels, name
+        assert sum("sst" in title for title in titles) == panels / 2, name
+        assert found[name].get_size_inches()[0] < 10, "panels go below each other, not ever further to the right"
+    told = [label.get_text().split("\n")[0] for label in found["entropies"].axes[0].get_xticklabels()]
+    assert told == ["planted", "sst"]
+
+
+def test_words_and_claims_of_two_corpora_name_them(two, results) -> None:
+    f1, mi = tables.f1_table(two.swaps), tables.information_table(two.information)
+    assert "over attentions and corpora" in words.about_drops(f1, tables.fragility_table(two.swaps))[0]
+    assert words.about_paper(f1)
+    known = tables.changes(two.information, ["residual"], pair=["metric"])
+    quiet = tables.changes(tables.correct(study.main(two.texts)), ["tying"])
+    points = tables.frontier_table(two.distances)
+    paid = {"tying": tables.frontier_gap(two.distances, "tying", "base")}
+    by_corpus = {
+        "information": (words.about_information(mi, known), 2),
+        "tokens": (words.about_tokens(tables.probability_table(two.texts), quiet), 1),
+        "layers": (words.about_layers(tables.layer_table(two.swaps)), 1),
+        "start": (words.about_initialisation(tables.initialisation_table(two.swaps, two.texts)), 2),
+        "adversaries": (words.about_adversaries(points, paid), 2),
+    }
+    for name, (told, each) in by_corpus.items():
+        for dataset in ("planted", "sst"):
+            assert sum(sentence.startswith((f"{dataset}:", f"{dataset},")) for sentence in told) == each, name
+    found = {c.id: c for c in claims.claims(two, "two corpora")}
+    assert found["tying_mlm-fragile-tying"].n == found["tying_mlm-init-constant"].n == 40 + 30
+    assert set(found) == {c.id for c in claims.claims(results, "one corpus")}
+
+
+def test_a_start_is_told_with_the_interval_of_its_own_corpus(two) -> None:
+    table = tables.initialisation_table(two.swaps, two.texts)
+    (row,) = table[
+        (table["dataset"] == "sst") & (table["init"] == "kaiming") & (table["metric"] == "normalised entropy")
+    ].itertuples()
+    told = next(t for t in words.about_initialisation(table) if t.startswith("sst: Query from **kaiming**"))
+    assert f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})" in told
+
+
+def test_labels_of_a_frontier_do_not_overlap() -> None:
+    lams = [0.0, 0.001, 0.0025, 0.005, 0.01, 0.1, 1.0]
+    rows = [
+        {"dataset": "sst", "variant": v, "λ": lam, "jsd": jsd, "tvd": 0.05 + shift, "n": 9}
+        for v, shift in (("base", 0.0), ("mlm", 0.2))
+        for lam, jsd in zip(lams, [0.1, 0.101, 0.102, 0.103, 0.104, 0.4, 0.6], strict=True)
     ]
-    for figure in drawn:
-        assert "<svg" in figure.svg()
-        for axis in figure.axes:
-            assert axis.get_title(loc="left")
-            assert axis.get_xlabel()
+    table = pd.DataFrame(rows)
+    table = table.assign(**{f"{k}_{end}": table[k] for k in ("jsd", "tvd") for end in ("low", "high")})
+    figure = figures.frontier(table)
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert sorted(text.get_text() for text in axis.texts) == sorted(["0", "0.1", "1"] * 2)
 
 
 def test_a_sentence_as_the_models_read_it(corpus) -> None:
