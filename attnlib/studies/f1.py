@@ -42,8 +42,8 @@ def f1_contrast(
 ) -> pd.DataFrame:
     """Macro-F1 of `a` minus that of `b`, one row a cell of `by`, averaged over the columns `cells`.
 
-    Both sides, and all cells of one data set, are computed on the same resampled texts and seeds. `p_holm`
-    corrects over the rows.
+    Both sides, and all cells of one data set, are computed on the same resampled texts and seeds. n counts texts
+    times models of one side. `p_holm` corrects over the rows.
     """
     rows = []
     for key, part in frame.groupby(list(by), sort=False) if by else [((), frame)]:
@@ -56,7 +56,7 @@ def f1_contrast(
             found = [resampled_f1(side, resamples=resamples) for side in sides]
             draws.append(found[0][0] - found[1][0])
             estimates.append((found[0][1], found[1][1]))
-            n += found[0][2]
+            n += min(len(side) for side in sides)
         if not draws:
             raise DataError(f"No cell holds both {column} = {a!r} and {column} = {b!r}.")
         means, (first, second) = np.mean(draws, 0), np.mean(estimates, 0)

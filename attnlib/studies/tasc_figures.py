@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib import plots
-from attnlib.studies.common import summarise
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1
+from attnlib.studies.tasc_cells import summarise
 from attnlib.studies.tasc_tables import NAMES, balanced
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top toke
 
 
 def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
-    """Figures 1 and 2: mean by encoder (row 1) and by corpus (row 2), one panel a ranking, one marker a variant."""
+    """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), one panel a ranking, one marker a variant.
+
+    A mean is over the cells of corpus, encoder and attention, which count alike however many texts they have.
+    """
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
     rows = ["encoder"] + (["dataset"] if len(set(part["dataset"])) > 1 else [])
     figure, axes = plots.chart(

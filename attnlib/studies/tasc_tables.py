@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 
 from attnlib.reference import reference
+from attnlib.studies import tasc_cells
 from attnlib.studies.common import beside_paper, contrast, relative, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import f1_contrast, f1_summary
 from attnlib.studies.tasc import BASELINES, FRACTION, POOLS, RANKINGS, TOP1
+from attnlib.studies.tasc_cells import CELL
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
-CELL = ["dataset", "encoder", "attention"]
 NAMES = {
     "alpha": "α",
     "grad_alpha": "∇α",
@@ -115,14 +116,15 @@ def f1_changes(labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Tables 3 and 4: a ranking and attention a row and variant, mean over corpora and encoders.
+    """Tables 3 and 4: a ranking, attention and variant a row, mean over the cells of corpus and encoder.
 
-    `ratio` is the value over that without TaSc, as the paper prints it in parentheses. The paper's mean is over
-    five corpora and five encoders, ours over the `balanced` ones.
+    Every cell counts alike, however many texts its corpus has. `ratio` is the value over that without TaSc, as the
+    paper prints it in parentheses. The paper's mean is over five corpora and five encoders, ours over `balanced`
+    ones.
     """
     flips = balanced(flips)
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
-    found = summarise(part, ["importance", "attention", "variant"]).assign(metric=metric)
+    found = tasc_cells.summarise(part, ["importance", "attention", "variant"]).assign(metric=metric)
     found = relative(found, "variant", "none", ["importance", "attention"]).rename(columns={"relative": "ratio"})
     found = beside_paper(found, "tasc", 3 if metric == TOP1 else 4)
     printed = found.assign(value=found["paper"])
@@ -135,21 +137,21 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def changes(flips: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
-    """Lin-TaSc minus no TaSc, paired by model, seed and text, one row a cell of `by`; Holm over the rows."""
+    """Lin-TaSc minus no TaSc, paired by cell, seed and text, one row a value of `by`; Holm over the rows."""
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
     if "encoder" not in by:
         part = balanced(part)
     pair = [c for c in [*CELL, "importance"] if c not in by]
-    return contrast(part, "variant", "lin", "none", by, pair=pair)
+    return tasc_cells.contrast(part, "variant", "lin", "none", by, pair=pair)
 
 
 def conventions(flips: pd.DataFrame, ranking: str = "alpha_grad") -> pd.DataFrame:
     """What the mean fraction hides: texts that never flip (counted 1), or flip only when nothing is left."""
     part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == ranking)]
     rows = []
-    for (encoder, attention, variant), cell in part.groupby(["encoder", "attention", "variant"], sort=False):
+    for key, cell in part.groupby([*CELL, "variant"], sort=False):
         inside = cell["status"] == "flipped"
-        row = {"encoder": encoder, "attention": attention, "variant": variant, "n": len(cell)}
+        row = dict(zip([*CELL, "variant"], key, strict=True)) | {"n": len(cell)}
         row |= {"mean, never = 1": cell["value"].mean(), "never flips": (cell["status"] == "never").mean()}
         row["only when empty"] = (cell["status"] == "only_when_empty").mean()
         rows.append(row | {"flips before": inside.mean(), "mean of those": cell.loc[inside, "value"].mean()})

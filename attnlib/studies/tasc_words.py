@@ -105,18 +105,25 @@ def convention_sentences(table: pd.DataFrame) -> list[str]:
 
 
 def baseline_sentences(table: pd.DataFrame) -> list[str]:
-    """In how many cells Lin-TaSc's α∇α needs the smallest fraction, ours and the paper's."""
+    """In how many cells Lin-TaSc's α∇α needs the smallest fraction, ours and the paper's.
+
+    Fractions are compared as the paper prints them, to two digits: equal ones are comparable.
+    """
     keys = ["dataset", "encoder", "attention"]
     said = []
     for column, whose in (("value", "Here"), ("paper", "In the paper's cells shown here")):
-        wide = table.dropna(subset=[column]).pivot_table(index=keys, columns="importance", values=column).dropna()
+        wide = (
+            table.dropna(subset=[column])
+            .pivot_table(index=keys, columns="importance", values=column)
+            .dropna()
+            .round(2)
+        )
         if len(wide):
             rest = wide[[NAMES[b] for b in BASELINES]].min(axis=1)
             won, even = int((wide["α∇α"] < rest).sum()), int((wide["α∇α"] == rest).sum())
-            ties = f", and ties with it in {even}" if even else ""
             said.append(
                 f"{whose} α∇α with Lin-TaSc needs a smaller fraction than the best of the three in "
-                f"**{won} of {plural(len(wide), 'cell')}**{ties}."
+                f"**{won} of {plural(len(wide), 'cell')}**, and the same to two digits in {even}."
             )
     return [" ".join(said)]
 
