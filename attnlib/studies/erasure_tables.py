@@ -196,27 +196,35 @@ def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
-    """One row a text that both rankings flip: `faster` 1 where a removes fewer items than b, `slower` if more."""
+    """One row a text that at least one of two rankings flips: `faster` 1 where a removes fewer items than b.
+
+    `slower` 1 where a removes more. A ranking that never flips the text counts as infinitely slow.
+    """
     kept = several(fractions)
     keys = [c for c in (*MODEL, "variant", "seed", "instance") if c in kept]
-    sides = [kept[kept["importance"] == name].set_index(keys)["removed"].dropna().astype(float) for name in (a, b)]
-    both = pd.concat(sides, axis=1, keys=["a", "b"], join="inner").reset_index()
+    sides = [kept[kept["importance"] == name].set_index(keys)["removed"].astype(float) for name in (a, b)]
+    both = pd.concat(sides, axis=1, keys=["a", "b"], join="inner").fillna(np.inf).reset_index()
+    both = both[np.isfinite(both[["a", "b"]]).any(axis=1)].reset_index(drop=True)
     return both.assign(faster=(both["a"] < both["b"]).astype(float), slower=(both["a"] > both["b"]).astype(float))
 
 
 def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
     """Section 5.4, a row a model: how often the gradient's flipping set is smaller than attention's, and larger.
 
-    ratio: texts where the gradient is faster a text where attention is.
+    Shares are of the n texts that at least one of the two flips; `of all texts` is the share of all texts of more
+    than one item where the gradient is faster. ratio: texts where the gradient is faster a text where attention is.
     """
     both = duel(fractions)
-    table = summarise(both.assign(value=both["faster"]), MODEL)
-    table["gradient faster"] = interval_text(table, 3)
-    slower = both.groupby(MODEL, sort=False)["slower"].mean().to_numpy()
-    table["attention faster"] = slower
-    table["equal"] = 1 - table["value"] - slower
-    table["ratio"] = np.divide(table["value"], slower, out=np.full(len(table), np.inf), where=slower > 0)
-    return _told(table[[*MODEL, "gradient faster", "attention faster", "equal", "ratio", "n"]])
+    rows = []
+    for model, texts in _texts(fractions, MODEL).items():
+        part = both[(both["dataset"] == model[0]) & (both["encoder"] == model[1])]
+        faster, slower = part["faster"].sum(), part["slower"].sum()
+        row = dict(zip(MODEL, model, strict=True))
+        row |= {"gradient faster": _share(part, "faster"), "attention faster": _share(part, "slower")}
+        row |= {"equal": (part["faster"] == part["slower"]).mean(), "n": len(part)}
+        row["ratio"] = faster / slower if slower else np.inf if faster else np.nan
+        rows.append(row | {"of all texts": faster / texts, "n, all texts": texts})
+    return _told(pd.DataFrame(rows))
 
 
 def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str = "alpha") -> pd.DataFrame:
@@ -248,6 +256,19 @@ def beyond_table(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
     first = flips[["variant", "only the top item flips", "only the random item flips", "n"]]
     both = wide.reset_index().merge(faster.reset_index(), on="variant", how="left")
     return first.merge(both, on="variant", how="left")
+
+
+def _texts(fractions: pd.DataFrame, by: Sequence[str]) -> pd.Series:
+    """How many texts of more than one item there are, times seeds, in each cell of `by`."""
+    kept = several(fractions)
+    return kept[kept["importance"] == "alpha"].groupby(list(by), sort=False).size()
+
+
+def _share(frame: pd.DataFrame, column: str) -> str:
+    """The mean of a column with its interval, as text."""
+    if frame.empty:
+        return "–"
+    return interval_text(summarise(frame.assign(all="all", value=frame[column]), ["all"]), 3).item()
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from attnlib import stats
 from attnlib.studies.erasure_claims import claims
 from tests.studies.erasure_frames import MODELS, firsts, singles, study
 
-N = 40
+N = 80
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """Verdicts here are clear; a fifth of the resamples gives the same in a fifth of the time."""
+    for name in ("bootstrap", "paired_bootstrap"):
+        real = getattr(stats, name)
+        monkeypatch.setattr(stats, name, lambda *a, real=real, **k: real(*a, **(k | {"resamples": 200})))
 
 
 def spread(share, yes, no):
@@ -23,10 +32,19 @@ REMOVED = {
 }
 
 
+def late(*shares: float) -> dict[str, list[int]]:
+    """Items removed of 20 by random, attention, gradient and product: 12 for these shares of N texts, else 8."""
+    names = ("random", "alpha", "grad_alpha", "alpha_grad")
+    return {name: spread(share, 12, 8) for name, share in zip(names, shares, strict=True)}
+
+
+AMAZON = {True: late(0.95, 0.7, 0.4, 0.1), False: late(0.1, 0.4, 0.7, 0.95)}
+
+
 def cells(context: str, good: bool) -> list[tuple[bool, bool]]:
     """Whether i* and r flip. Right: i* alone, seldom, more often without an encoder. Wrong: r always, i* mostly."""
     if good:
-        return spread(0.4 if context == "noenc" else 0.1, (True, False), (False, False))
+        return spread(0.25 if context == "noenc" else 0.0625, (True, False), (False, False))
     if context == "noenc":
         return spread(0.6, (True, True), (False, False))
     return spread(0.8, (True, True), (False, True))
@@ -37,10 +55,12 @@ def frames(*, good: bool):
     single, fractions = [], []
     js = spread(0.9 if good else 0.1, 0.1, -0.01)
     alpha = spread(0.9, 0.5, 0.01) if good else spread(0.1, 0.01, 0.5)
-    for encoder in MODELS:
+    for k, encoder in enumerate(MODELS):
         context = encoder.partition("_")[2]
+        outcome = cells(context, good)
+        outcome = outcome[-13 * k :] + outcome[: -13 * k]  # models err on different texts
         single += [
-            singles(cells(context, good), encoder=encoder, delta_js=js, delta_alpha=alpha),
+            singles(outcome, encoder=encoder, delta_js=js, delta_alpha=alpha),
             singles([(not good, False)] * N, encoder=encoder, importance="grad_alpha"),
             singles([(good, False)] * N, encoder=encoder, importance="alpha_grad"),
         ]
@@ -49,15 +69,22 @@ def frames(*, good: bool):
         other = base - 3 if good == (context != "noenc") else base + 3
         removed = {"alpha": base, "grad_alpha": other, "alpha_grad": other, "random": base + (3 if good else -3)}
         fractions.append(firsts({k: [v] * N for k, v in removed.items()}, encoder=encoder, length=20))
+    fractions.append(firsts(AMAZON[good], encoder="flan_noenc", length=20, dataset="amazon"))
     found = study(single, fractions)
-    found.fractions.loc[found.fractions["importance"] == "grad_alpha", "mass_removed"] = 0.01 if good else 1.0
+    mass = {"alpha": 0.5, "grad_alpha": 0.2, "alpha_grad": 0.2} if good else {"alpha": 0.2}
+    for name, value in mass.items():
+        found.fractions.loc[found.fractions["importance"] == name, "mass_removed"] = value
     return found
+
+
+def by_id(found):
+    return {c.id: c for c in claims(found, "by hand")}
 
 
 def test_all_claims_are_reproduced_in_a_world_that_agrees():
     made = claims(frames(good=True), "by hand")
-    assert {c.id: c.verdict for c in made} == {f"erasure-{k}": "reproduced" for k in range(1, 18)}
-    assert len({claim.id for claim in made}) == len(made) == 17
+    assert {c.id: c.verdict for c in made} == {f"erasure-{k}": "reproduced" for k in range(1, 20)}
+    assert len({claim.id for claim in made}) == len(made) == 19
 
 
 def test_no_claim_is_reproduced_in_a_world_that_disagrees():
@@ -72,7 +99,7 @@ def test_where_nothing_can_be_measured_nothing_is_decided():
         [firsts({n: [3] * 10 for n in ("random", "alpha", "grad_alpha", "alpha_grad")}, encoder="han_rnn")],
     )
     made = {c.id: c for c in claims(alone, "by hand")}
-    for k in (2, 10, 11, 13, 14, 15, 16):
+    for k in (2, 10, 11, 13, 14, 15, 16, 19):
         assert (made[f"erasure-{k}"].verdict, made[f"erasure-{k}"].n) == ("undetermined", 0), k
     assert made["erasure-3"].verdict == "reproduced"
 
@@ -83,7 +110,7 @@ def test_one_model_refutes_a_claim_on_every_model():
     found.single.loc[rows, "flip_top"] = False
     made = {c.id: c for c in claims(found, "by hand")}
     assert made["erasure-5"].verdict == "not reproduced"
-    assert made["erasure-5"].effect == pytest.approx(-0.1)
+    assert made["erasure-5"].effect == pytest.approx(-0.0625)
 
 
 def test_a_claim_on_most_models_counts_models():
@@ -102,3 +129,68 @@ def test_a_tie_is_no_win():
     made = {c.id: c for c in claims(found, "by hand")}
     assert (made["erasure-11"].n, made["erasure-11"].verdict) == (0, "undetermined")
     assert made["erasure-12"].verdict == "not reproduced"
+
+
+def test_a_bare_majority_is_no_vast_one():
+    """Table 2 has 86 to 91 % of the decisions stay; seven of ten would not be called vast."""
+    found = frames(good=True)
+    alpha = found.single["importance"] == "alpha"
+    found.single.loc[alpha, "flip_top"] = found.single.loc[alpha].groupby("encoder").cumcount() < 0.3 * N
+    made = by_id(found)["erasure-4"]
+    assert (made.effect, made.verdict) == (pytest.approx(0.7), "not reproduced")
+
+
+def test_a_small_shift_of_mass_is_not_the_papers():
+    """0.25 or more in most models: 0.1 less refutes, for the ranking that has it."""
+    found = frames(good=True)
+    found.fractions.loc[found.fractions["importance"] == "alpha_grad", "mass_removed"] = 0.4
+    made = by_id(found)
+    assert [made[f"erasure-{k}"].verdict for k in (17, 18)] == ["reproduced", "not reproduced"]
+    assert (made["erasure-18"].effect, made["erasure-18"].n) == (0.0, 7)
+    few = found.fractions["encoder"].isin(["han_rnn", "han_conv"]) & (found.fractions["importance"] == "grad_alpha")
+    found.fractions.loc[few, "mass_removed"] = 0.9
+    assert by_id(found)["erasure-17"].verdict == "reproduced", "most models, not all texts together"
+
+
+@pytest.mark.parametrize("rival", ["rnn", "conv"])
+def test_without_an_encoder_more_than_with_any(rival):
+    """One architecture with an encoder that flips as often refutes; Yahoo's FLANs are the paper's exception."""
+    found = frames(good=True)
+    rows = (found.single["encoder"] == f"flan_{rival}") & (found.single["importance"] == "alpha")
+    found.single.loc[rows, "flip_top"] = True
+    assert by_id(found)["erasure-16"].verdict == "not reproduced"
+    found.single["dataset"] = "yahoo"
+    made = by_id(found)["erasure-16"]
+    assert (made.n, made.verdict) == (2, "reproduced")
+    found.single = found.single[found.single["encoder"] != f"han_{rival}"]
+    assert by_id(found)["erasure-16"].verdict == "undetermined", "one that was not trained is not beaten"
+
+
+def test_what_attention_never_flips_is_the_gradients():
+    found = frames(good=True)
+    rows = found.fractions["encoder"].eq("han_rnn") & found.fractions["importance"].isin(["alpha", "grad_alpha"])
+    found.fractions.loc[rows, ["removed", "fraction"]] = (5, 0.25)
+    assert by_id(found)["erasure-12"].effect == 0.75
+    rows &= found.fractions["importance"].eq("alpha")
+    found.fractions.loc[rows, ["removed", "fraction"]] = (pd.NA, float("nan"))
+    assert by_id(found)["erasure-12"].effect == 1.0
+
+
+def test_one_text_a_model_decides_nothing():
+    found = frames(good=True)
+    one = study(
+        [found.single[found.single["instance"] == "t0"]], [found.fractions[found.fractions["instance"] == "t0"]]
+    )
+    for made in claims(one, "by hand"):
+        if made.n_of in ("models", "comparisons"):
+            assert made.verdict == "undetermined", made.id
+
+
+def test_where_nothing_flips_nothing_is_decided_of_sets():
+    found = frames(good=True)
+    found.fractions["removed"] = pd.array([pd.NA] * len(found.fractions), dtype="Int64")
+    found.fractions[["fraction", "mass_removed"]] = float("nan")
+    found.fractions["status"] = "never"
+    made = by_id(found)
+    for k in (*range(7, 16), 17, 18, 19):
+        assert (made[f"erasure-{k}"].verdict, made[f"erasure-{k}"].n) == ("undetermined", 0), k

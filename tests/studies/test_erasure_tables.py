@@ -107,10 +107,23 @@ def test_the_common_set_holds_what_every_ranking_flips():
 def test_the_duel_counts_texts_and_gives_their_ratio():
     row = tables.duel_table(firsts(FLIPS)).iloc[0]
     assert row["gradient faster"].startswith("0.750")
-    assert row[["attention faster", "equal"]].tolist() == [0.0, 0.25]
+    assert (row["attention faster"][:5], row["equal"]) == ("0.000", 0.25)
     assert row["ratio"] == float("inf")
     turned = tables.duel_table(firsts({"alpha": [1, 5, 2], "grad_alpha": [2, 4, 1]})).iloc[0]
     assert turned["ratio"] == pytest.approx(2.0)
+
+
+def test_a_ranking_that_never_flips_loses_the_duel_and_its_text_counts():
+    """Texts: gradient alone flips, attention alone, both with attention first, neither; and one of one item."""
+    removed = {"alpha": [None, 4, 3, None], "grad_alpha": [2, None, 5, None]}
+    row = tables.duel_table(firsts(removed, alone=1)).iloc[0]
+    assert (row["gradient faster"][:5], row["attention faster"][:5], row["n"]) == ("0.333", "0.667", 3)
+    assert (row["of all texts"], row["n, all texts"], row["ratio"]) == (0.25, 4, 0.5)
+
+
+def test_a_duel_that_nobody_wins_keeps_its_row():
+    row = tables.duel_table(firsts({"alpha": [None] * 3, "grad_alpha": [None] * 3})).iloc[0]
+    assert (row["gradient faster"], row["n"], row["of all texts"], row["n, all texts"]) == ("–", 0, 0.0, 3)
 
 
 def test_rankings_are_compared_on_the_same_texts():
