@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from attnlib.config import Attention, Config, DataConfig, ModelConfig, TrainConfig
 from attnlib.errors import unknown
@@ -52,6 +52,8 @@ CELL = ["dataset", "encoder", "attention"]
 """What the paper calls a model setting."""
 MAIN = ("lstm", "additive")
 """Encoder and attention of the ablations and adversaries."""
+OTHER = "other"
+"""Stands for the corpora that `embedding_size` does not name."""
 
 Name = Literal["lstm", "cnn", "mlp"]
 
@@ -62,6 +64,7 @@ class Params(Config):
     corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`
     paths           corpora that you bring as files: name -> file or folder
     vector_files    corpus -> file of word vectors, where corpora differ
+    embedding_size  width of the word vectors; corpus -> width where they differ, `other` for those not named
     query_options   options of the generated stories, such as n_test; the others take none
     query_*         how models with a query train, which need another rate and more epochs
     kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
@@ -78,7 +81,7 @@ class Params(Config):
     strict_length_filter: bool = False
     vectors: str = "none"
     vector_files: dict[str, str] = Field(default_factory=dict)
-    embedding_size: int = Field(50, ge=1)
+    embedding_size: PositiveInt | dict[str, PositiveInt] = 50
     train_embeddings: bool = False
     encoders: tuple[Name, ...] = ("lstm", "cnn", "mlp")
     attentions: tuple[Attention, ...] = ("additive", "deep", "dot")
@@ -108,9 +111,18 @@ class Params(Config):
         for name in self.query_corpora:
             if name not in QUERIES and name not in self.paths:
                 raise ValueError(unknown("corpus with a query", name, QUERIES) + " Or give its file in paths.")
-        for name in (*self.paths, *self.vector_files):
-            if name not in (*self.corpora, *self.query_corpora):
-                raise ValueError(unknown("corpus in paths", name, (*self.corpora, *self.query_corpora)))
+        known = (*self.corpora, *self.query_corpora)
+        widths = self.embedding_size if isinstance(self.embedding_size, dict) else {OTHER: self.embedding_size}
+        for option, names in (
+            ("paths", self.paths),
+            ("vector_files", self.vector_files),
+            ("embedding_size", widths),
+        ):
+            for name in names:
+                if name not in known and not (option == "embedding_size" and name == OTHER):
+                    raise ValueError(unknown(f"corpus in {option}", name, known))
+        if OTHER not in widths and (missing := [name for name in known if name not in widths]):
+            raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
         for option in ("corpora", "encoders", "attentions", "seeds", "counts"):
             if not getattr(self, option):
                 raise ValueError(f"{option} must name at least one.")
@@ -163,7 +175,10 @@ class Params(Config):
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax."""
         story = corpus == "stories"
-        sizes = {"hidden_size": self.hidden_sizes[encoder], "embedding_size": self.embedding_size}
+        size = self.embedding_size
+        if isinstance(size, dict):
+            size = size[corpus] if corpus in size else size[OTHER]
+        sizes = {"hidden_size": self.hidden_sizes[encoder], "embedding_size": size}
         own: dict[str, Any] = {}
         if attention == "deep":
             own = {"attention_size": self.deep_size, "attention_layers": 2}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from attnlib import plots
 from attnlib.studies.mutual_information import NAMES
-from attnlib.studies.mutual_information_tables import plain
+from attnlib.studies.mutual_information_intervals import plain
 
 
 def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.Chart:

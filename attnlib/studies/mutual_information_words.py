@@ -8,17 +8,20 @@ import pandas as pd
 from attnlib.claims import Claim
 from attnlib.narrate import percent, plural
 from attnlib.stats import bootstrap
-from attnlib.studies.common import contrast, summarise
-from attnlib.studies.mutual_information import NAMES, Params, Results, grid
-from attnlib.studies.mutual_information_tables import (
-    ESTIMATES,
-    SAME,
-    deltas,
-    gumbel_pairs,
+from attnlib.studies.common import summarise
+from attnlib.studies.mutual_information import MAIN, NAMES, Params, Results, grid
+from attnlib.studies.mutual_information_claims import LOST, MOVED, silent_adversaries
+from attnlib.studies.mutual_information_intervals import (
+    averaged,
+    of_main,
+    paired,
     plain,
-    seed_differences,
+    seed_gap,
+    shared,
     uniformity,
+    without_bounds,
 )
+from attnlib.studies.mutual_information_tables import ESTIMATES, SAME, deltas, gumbel_pairs
 
 
 def setting(params: Params) -> str:
@@ -75,27 +78,35 @@ def about_curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> 
 
 
 def about_taus(taus: pd.DataFrame) -> list[str]:
-    """Attentions against each other, and the best cell."""
+    """Attentions against each other, and the best cell on the corpora that have all of them."""
     part = plain(taus)
-    means = part.groupby("attention", sort=False)["tau"].mean()
+    alike = shared(part, ["attention"])
+    means = alike.groupby("attention", sort=False)["tau"].mean()
     said = ["Mean weighted τ: " + ", ".join(f"{NAMES[a]} **{value:.2f}**" for a, value in means.items()) + "."]
     for other in ("additive", "deep"):
         if {other, "dot"} <= set(part["attention"]):
-            row = contrast(part, "attention", other, "dot", pair=["dataset", "encoder"]).iloc[0]
+            row = paired(part, "attention", other, "dot", pair=["dataset", "encoder"]).iloc[0]
             said.append(f"{NAMES[other]} minus Dot: {_difference(row)}")
-    cells = summarise(part, ["encoder", "attention"]).sort_values("value", ascending=False)
-    top = cells.iloc[0]
+    full = shared(part, ["encoder", "attention"])
+    if not len(full):
+        return [*said, "No corpus has every encoder with every attention: cells are compared by corpus alone."]
+    top = averaged(full, ["encoder", "attention"]).sort_values("value", ascending=False).iloc[0]
     said.append(
-        f"The highest mean has {NAMES[top['encoder']]} with {NAMES[top['attention']]} attention, "
-        f"**{top['value']:.2f}** over {plural(int(top['n']), 'model')}."
+        f"On {', '.join(dict.fromkeys(full['dataset']))}, measured with every encoder and attention, the highest "
+        f"mean has {NAMES[top['encoder']]} with {NAMES[top['attention']]} attention: **{top['value']:.2f}**"
+        f"{_between(top['low'], top['high'])} over {plural(int(top['n']), 'model')}."
     )
     return said
 
 
+def _between(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f" (95% interval {low:.2f} to {high:.2f})"
+
+
 def _difference(row: pd.Series) -> str:
-    where = "above zero" if row["low"] > 0 else "below zero" if row["high"] < 0 else "which covers zero"
     if np.isnan(row["low"]):
-        return f"{row['estimate']:+.2f} (one pair, no interval)."
+        return f"{row['estimate']:+.2f} ({plural(int(row['n']), 'pair')} of models: too few for an interval)."
+    where = "above zero" if row["low"] > 0 else "below zero" if row["high"] < 0 else "which covers zero"
     return (
         f"**{row['estimate']:+.2f}** (95% interval {row['low']:+.2f} to {row['high']:+.2f}, {where}; "
         f"n = {row['n']} pairs of models)."
@@ -125,14 +136,26 @@ def about_deltas(taus: pd.DataFrame, variants: list[str]) -> list[str]:
 
 
 def about_adversaries(apart: pd.DataFrame) -> list[str]:
-    """How far the adversaries got."""
+    """How far the adversaries got, and whether they are adversaries at all."""
+    if not len(apart):
+        return ["No adversaries were part of this run."]
+    silent = silent_adversaries(apart)
+    jsd, tvd = (summarise(apart.assign(value=v), ["dataset"]) for v in (apart["jsd"], apart["tvd"] / 2))
     said = []
-    for dataset, part in apart.groupby("dataset", sort=False):
+    for (dataset, part), far, near in zip(
+        apart.groupby("dataset", sort=False), jsd.itertuples(), tvd.itertuples(), strict=True
+    ):
         said.append(
-            f"{dataset}: the adversaries' attention is **{part['jsd'].mean():.2f}** nats (JSD, at most 0.69) from "
-            f"their bases', their outputs differ by {part['tvd'].mean():.3f} (TVD), and accuracy goes from "
-            f"{percent(part['right_base'].mean())} to {percent(part['right_adversary'].mean())}."
+            f"{dataset}: the adversaries' attention is **{far.value:.2f}** nats{_between(far.low, far.high)} (JSD, "
+            f"at most 0.69) from their bases', their outputs differ by {near.value:.3f} (TVD / 2), and accuracy "
+            f"goes from {percent(part['right_base'].mean())} to {percent(part['right_adversary'].mean())}; n = "
+            f"{part['instance'].nunique():,} texts × {plural(part['seed'].nunique(), 'model')}."
         )
+        if silent[dataset]:
+            said.append(
+                f"These are no adversaries in the paper's sense (JSD {MOVED} at least, a loss of accuracy below "
+                f"{LOST}): what τ does on {dataset} decides nothing about the claim."
+            )
     return said
 
 
@@ -141,12 +164,12 @@ def about_gumbel(taus: pd.DataFrame) -> list[str]:
     pairs = gumbel_pairs(taus)
     if not len(pairs):
         return ["No Gumbel models were part of this run."]
-    found = bootstrap(pairs["kept"].astype(float).to_numpy())
+    found = without_bounds(bootstrap(pairs["kept"].astype(float).to_numpy()))
+    between = "" if np.isnan(found.low) else f" (95% interval {percent(found.low)} to {percent(found.high)})"
     sharper = int((pairs["entropy_gumbel"] < pairs["entropy_softmax"]).sum())
     return [
         f"τ rises or stays (falls by less than {SAME}) in **{int(pairs['kept'].sum())} of {len(pairs)}** settings, "
-        f"{percent(found.estimate)} (95% interval {percent(found.low)} to {percent(found.high)}); the mean change "
-        f"is {pairs['change'].mean():+.2f}.",
+        f"{percent(found.estimate)}{between}; the mean change is {pairs['change'].mean():+.2f}.",
         f"The paper's reason would be that attention gets less uniform. It does in **{sharper} of {len(pairs)}** "
         f"settings: mean normalised entropy {pairs['entropy_softmax'].mean():.2f} with softmax, "
         f"{pairs['entropy_gumbel'].mean():.2f} with Gumbel-softmax.",
@@ -157,23 +180,29 @@ def about_uniformity(taus: pd.DataFrame) -> list[str]:
     """τ against entropy."""
     found = uniformity(taus)
     return [
-        f"Kendall τ-b between a model's τ and its entropy, within corpora: **{found.estimate:.2f}** (95% interval "
-        f"{found.low:.2f} to {found.high:.2f}; n = {found.n} models)."
+        f"Kendall τ-b between a model's τ and its entropy, within corpora: **{found.estimate:.2f}**"
+        f"{_between(found.low, found.high)}; n = {found.n} models."
     ]
 
 
 def about_stability(taus: pd.DataFrame) -> list[str]:
-    """Seeds against each other, beside what texts alone do."""
+    """Seeds against each other: of the paper's setting, of all, and beside what texts alone do."""
     part = plain(taus)
-    apart = [d for _, own in part.groupby(["dataset", "encoder", "attention"]) for d in seed_differences(own)]
-    if not apart:
+    said = []
+    for name, own, paper in (
+        (f"{NAMES[MAIN[0]]} with {NAMES[MAIN[1]].lower()} attention", of_main(part), " (paper: 0.02 and 0.05)"),
+        ("All encoders and attentions", part, ""),
+    ):
+        mean, largest = seed_gap(own)
+        if mean.n:
+            said.append(
+                f"{name}: two seeds differ by **{mean.estimate:.2f}**{_between(mean.low, mean.high)} in τ on "
+                f"average and by {largest:.2f} at most{paper}; n = {plural(mean.n, 'pair')} of seeds."
+            )
+    if not said:
         return ["One seed: nothing to compare."]
     texts = ((part["high"] - part["low"]) / 2).median()
-    return [
-        f"Two seeds differ by **{np.mean(apart):.2f}** in τ on average and by {np.max(apart):.2f} at most (paper: "
-        "0.02 and 0.05, BiLSTM with additive attention). Another sample of texts would move a typical τ by "
-        f"±{texts:.2f}."
-    ]
+    return [*said, f"Another sample of texts would move a typical τ by ±{texts:.2f}."]
 
 
 def about_claims(claims: list[Claim]) -> list[str]:
