@@ -31,6 +31,10 @@ REGULARISED = ("tying", "mlm")
 """The two variants that add to the loss; the paper's own proposals."""
 Variant = Literal["base", "concat", "residual", "tying", "mlm"]
 Kind = Literal["additive", "dot"]
+MI_BATCH = 4096
+"""Occurrences a step of k-means: what `knowledge` takes when it is told nothing."""
+MI_PAPER = (1000, 1000, 100, 1_000_000)
+"""Words, clusters, batch and occurrences of the paper's section 3.4."""
 IMITATE = f"{imitate.__module__}:{imitate.__name__}"
 
 
@@ -45,8 +49,10 @@ class Params(Config):
                           other `layer_variants` with the first `few`
     initialisations       of the query of dot attention (App. C), base model
     lambdas               adversaries of `adversary_bases`, additive attention, first seed, each trained on
-                          `adversary_texts` training texts (None: all)
-    mi_*                  words, clusters and occurrences at most behind the mutual information, additive attention
+                          `adversary_texts` training texts (None: all); on `adversary_corpora` (none: `corpora`),
+                          which may name corpora that no other table has, as the paper's Figure 1 does
+    mi_*                  words, clusters, batch of k-means and occurrences at most behind the mutual information,
+                          additive attention
     shown                 sentences whose per-token probabilities are drawn
     """
 
@@ -75,11 +81,13 @@ class Params(Config):
     layer_variants: tuple[Variant, ...] = ("base", "concat", "tying", "mlm")
     initialisations: tuple[Literal["normal", "kaiming"], ...] = ("normal", "kaiming")
     lambdas: tuple[float, ...] = (0.0, 0.01, 0.1, 1.0)
+    adversary_corpora: tuple[str, ...] = ()
     adversary_bases: tuple[Variant, ...] = ("base", "tying", "mlm")
     adversary_texts: int | None = Field(None, ge=1)
     adversary_epochs: int = Field(8, ge=1)
     mi_words: int = Field(1000, ge=2)
     mi_clusters: int = Field(1000, ge=2)
+    mi_batch: int = Field(MI_BATCH, ge=1)
     mi_occurrences: int | None = Field(1_000_000, ge=2)
     mi_inputs: Literal["words", "clusters"] = "words"
     mi_estimator: Estimator = "plugin"
@@ -87,11 +95,12 @@ class Params(Config):
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        check_corpora(self.corpora)
+        check_corpora(self.all_corpora)
         for option in ("corpora", "variants", "attentions", "seeds"):
             if not getattr(self, option):
                 raise ValueError(f"{option} must name at least one.")
-        for option in ("corpora", "variants", "attentions", "seeds", "deltas", "etas", "layers", "lambdas"):
+        lists = ("corpora", "variants", "attentions", "seeds", "deltas", "etas", "layers", "lambdas")
+        for option in (*lists, "adversary_corpora"):
             values = getattr(self, option)
             if len(set(values)) < len(values):
                 raise ValueError(f"{option} must name each once; got {list(values)}.")
@@ -105,17 +114,27 @@ class Params(Config):
                     raise ValueError(unknown(f"variant in {option}", name, self.variants))
         for option in ("paths", "vector_files", "eta_of"):
             for name in getattr(self, option):
-                if name not in self.corpora:
-                    raise ValueError(unknown(f"corpus in {option}", name, self.corpora))
+                if name not in self.all_corpora:
+                    raise ValueError(unknown(f"corpus in {option}", name, self.all_corpora))
         if any(value <= 0 for value in (*self.deltas, *self.etas, *self.eta_of.values())):
             raise ValueError("deltas and etas weigh a loss and must be positive; the base model is the zero.")
         if any(value < 0 for value in self.lambdas) or any(not 2 <= depth <= 12 for depth in self.layers):
             raise ValueError(
                 f"lambdas must not be negative, layers lie in 2 … 12; got {self.lambdas}, {self.layers}."
             )
-        for corpus in self.corpora:
+        for corpus in self.all_corpora:
             self.model(corpus, "mlm", "additive")
         return self
+
+    @property
+    def attacked(self) -> tuple[str, ...]:
+        """The corpora of the adversaries."""
+        return self.adversary_corpora or self.corpora
+
+    @property
+    def all_corpora(self) -> tuple[str, ...]:
+        """The corpora of the tables, then those that only adversaries meet."""
+        return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
 
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from."""
@@ -243,6 +262,8 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     """Every run of the study."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [measure(behaviour, model, permutations=params.permutations) for model in models(params)]
+    # named only where it differs: a result keeps its name, and what was computed stays known
+    batch = {} if params.mi_batch == MI_BATCH else {"batch_size": params.mi_batch}
     for corpus in params.corpora:
         for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
             runs += [
@@ -254,9 +275,11 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
                     most=params.mi_occurrences,
                     inputs=params.mi_inputs,
                     estimator=params.mi_estimator,
+                    **batch,
                 )
                 for seed in params.seeds
             ]
+    for corpus in params.attacked:
         for variant in params.adversary_bases:
             base = fit(params, corpus, variant, "additive", params.seeds[0])
             runs += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,13 +19,19 @@ from attnlib.studies.tying_mlm import VARIANTS, main
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
+    from attnlib.studies.tying_mlm import Params
 
 CELL = ["dataset", "attention", "variant"]
 SWAPPED = ("uniform", "permuted")
 METRICS = {"f1_trained": "F1", "delta_f1_uniform": "Δ uniform", "delta_f1_permuted": "Δ permuted"}
 """Metrics of Tables 1 and 6, as the reference names them -> as a reader sees them."""
 DROPS = ("delta_f1_uniform", "delta_f1_permuted")
-NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM"}
+TOKENS = "per_token_probability"
+NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM", TOKENS: "per token"}
+
+
+JOINED = "\u00a0"
+"""A space at which no line breaks."""
 
 
 class Resampled(NamedTuple):
@@ -119,7 +125,7 @@ def ablation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
 
 def probability(texts: pd.DataFrame, by: Sequence[str] = CELL) -> pd.DataFrame:
     """Mean over correctly classified texts of the mean per-token probability of the predicted class."""
-    return summarise(correct(texts), by).assign(metric="per_token_probability")
+    return summarise(correct(texts), by).assign(metric=TOKENS)
 
 
 def correct(texts: pd.DataFrame) -> pd.DataFrame:
@@ -216,6 +222,15 @@ def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`frontier_table` as it is shown: every λ in full, however small, and intervals beside their means."""
+    shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
+    for name in ("jsd", "tvd"):
+        ends = table.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})
+        shown[name.upper()] = [_with_interval(row, 3) for row in ends.to_dict("records")]
+    return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n"]]
+
+
 def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50, resamples: int = RESAMPLES):
     """TVD that adversaries of `a` pay beyond those of `b` at equal JSD, averaged over the JSD both reach.
 
@@ -301,20 +316,81 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
 
 
 def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFrame:
-    """A long table as readers like it: a row a cell, a column a metric, `ours [interval]`, the paper's behind."""
+    """A long table as readers like it: a row a cell, a column a metric.
+
+    A cell reads `ours [interval]`, then, where the paper prints one, its value and ours minus that:
+    `paper 84.2 (-1.3)`. Each of the two stays on one line, so that a narrow window sets them below each other.
+    """
     rows = []
     for key, part in long.groupby(list(keys), sort=False):
         row = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True))
         part = part.set_index("metric")
         for metric in part.index:
-            name, one = METRICS.get(metric, metric.replace("_", " ")), part.loc[metric]
-            # the interval stays on one line of its cell
-            between = "" if np.isnan(one["low"]) else f" [{one['low']:.{digits}f},\u00a0{one['high']:.{digits}f}]"
-            row[name] = f"{one['value']:.{digits}f}{between}"
-            if "paper" in part:
-                row[f"paper: {name}"] = one["paper"]
+            name, one = (METRICS | NAMES)[metric], part.loc[metric]
+            row[name] = _with_interval(one, 3 if metric == TOKENS else digits)
+            if not np.isnan(one.get("paper", np.nan)):
+                printed = f"paper {one['paper']:.{digits}f} ({one['difference']:+.{digits}f})"
+                row[name] += " " + printed.replace(" ", JOINED)
         rows.append(row | {"n": int(part["n"].iloc[0]), "seeds": int(part["seeds"].iloc[0])})
     return pd.DataFrame(rows)
+
+
+def information_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`information_table` as it is shown: ours with its interval over seeds, the paper's, and the difference.
+
+    ± one model: half the interval over occurrences of a single model; n: occurrences.
+    """
+    shown = readable(table).rename(columns={"metric": "sample", "within": "± one model", "ours": "text"})
+    shown["ours"] = [_with_interval(row, 2) for row in shown.to_dict("records")]
+    shown["n"] = shown["occurrences"]
+    first = ["dataset", "sample", "variant", "ours", "paper", "difference"]
+    return shown[[*first, "± one model", "floor", "ceiling", "n", "seeds"]]
+
+
+def hyperparameter_table(params: Params) -> pd.DataFrame:
+    """Table 4 and what sections 3 and 4 state beside it: the paper's values and those of this run."""
+    model = {v: params.model(params.corpora[0], v, "additive") for v in ("base", "mlm")}
+    train = params.training
+    decays = sorted({train.weight_decay, *train.weight_decays.values()}, reverse=True)
+    rows = [
+        ("width of word vectors", "300", _listed([model["base"].embedding_size])),
+        ("width of the LSTM, each direction", "150", _listed([model["base"].hidden_size // 2])),
+        ("learning rate", "0.001", _listed([train.learning_rate])),
+        ("gradients clipped at norm", "5", _listed([train.clip_norm])),
+        ("batch", "32", _listed([train.batch_size])),
+        ("weight decay", "1e-05", f"{decays[0]:g}" + ("; attention 0" if 0.0 in decays else "")),
+        ("share of masked words", "0.15", _listed([model["mlm"].mlm_probability])),
+        ("weights η of MLM", "0.1, 0.3, 1, 3, 5", _listed(params.etas)),
+        ("weights δ of tying", "10, 20, 30 (section 3: also 1)", _listed(params.deltas)),
+        ("η, δ of the other tables", "the best", _chosen(params)),
+        ("epochs", "–", f"at most {params.epochs}"),
+        ("runs", "5", _listed([len(params.seeds)])),
+        ("words, clusters of mutual information", "1000, 1000", _listed([params.mi_words, params.mi_clusters])),
+        ("batch of k-means", "100", _listed([params.mi_batch])),
+        (
+            "occurrences at most",
+            "1,000,000",
+            "all" if params.mi_occurrences is None else f"{params.mi_occurrences:,}",
+        ),
+    ]
+    return pd.DataFrame(rows, columns=["parameter", "paper", "this run"])
+
+
+def _listed(values: Iterable[float | None]) -> str:
+    return ", ".join("none" if value is None else f"{value:g}" for value in values) or "none"
+
+
+def _chosen(params: Params) -> str:
+    special = "".join(f", {name} {value:g}" for name, value in params.eta_of.items())
+    return f"η {params.eta:g}{special}; δ {params.delta:g}"
+
+
+def _with_interval(row: Mapping[str, float], digits: int) -> str:
+    """`73.1 [70.0, 76.2]`, on one line of its cell."""
+    text = f"{row['value']:.{digits}f}"
+    if not np.isnan(row["low"]):
+        text += f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+    return text.replace(" ", JOINED)
 
 
 def changes(frame: pd.DataFrame, variants: Sequence[str], pair: Sequence[str] = ()) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +11,31 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.narrate import percent, plural
-from attnlib.studies.tying_mlm import Params, Results, main, models
+from attnlib.reference import reference
+from attnlib.studies.corpora import kin
+from attnlib.studies.tying_mlm import MI_PAPER, Params, Results, models
 from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
 
 if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
     from attnlib.heatmap import Reading
+
+
+NOTES = {
+    "20news": "20 Newsgroups is not cut as in the paper: the kit's is split by date, keeps subject lines and "
+    "quotes, and lacks digits and punctuation, where the paper's (Jain & Wallace's) takes all posts without "
+    "headers, footers and quotes and splits them by chance; so read the paper's values beside ours, here and "
+    "below, as those of a relative.",
+}
+"""Corpora whose texts are not the paper's: what to know where its values stand beside ours."""
+
+
+def about_corpora(corpora: Iterable[Corpus]) -> list[str]:
+    """How our texts differ from those whose numbers the paper prints."""
+    names = [corpus.name for corpus in corpora]
+    printed = set(reference("tying_mlm", 5)["dataset"])
+    told = [NOTES[name] for name in names if name in NOTES]
+    return told + [f"The paper has no corpus like {name}." for name in names if kin(name) not in printed]
 
 
 def about_runs(results: Results) -> list[str]:
@@ -77,12 +98,38 @@ def about_information(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
         told.append(
             f"{_corpus(table, dataset)}**{NAMES[metric]}**, {int(rows['words'].max())} words, "
             f"k = {int(rows['k'].max())}, {int(rows['occurrences'].max()):,} occurrences: {kept}. Shuffled labels "
-            f"give {rows['floor'].mean():.2f}, perfect knowledge {rows['ceiling'].mean():.2f} nats; shares count from "
-            "the shuffled value."
+            f"give {rows['floor'].mean():.2f}, perfect knowledge {rows['ceiling'].mean():.2f} nats; shares count "
+            "from the shuffled value."
         )
     for row in gaps.itertuples():
         told.append(f"{row.contrast}: {row.estimate:+.2f} nats ({row.low:+.2f} to {row.high:+.2f}; n = {row.n}).")
     return told
+
+
+def about_clustering(params: Params) -> str:
+    """How our mutual information was made and how the paper's, and so what can be compared."""
+    ours = (params.mi_words, params.mi_clusters, params.mi_batch, params.mi_occurrences)
+    if ours == MI_PAPER:
+        return (
+            "Words, clusters, batches and occurrences are as many as in the paper, so sizes can be compared where "
+            "the texts are the paper's own."
+        )
+    (words, k, batch, most), paper = ours, MI_PAPER
+    return (
+        f"Here: {words:,} words, k = {k:,}, batches of {batch:,}, {_most(most)} occurrences. The paper: "
+        f"{paper[0]:,} words, k = {paper[1]:,}, batches of {paper[2]}, {_most(paper[3])}. All of these change the "
+        "size of mutual information, so compare the order of the variants with the paper's, not the values."
+    )
+
+
+def about_residual(gaps: pd.DataFrame) -> list[str]:
+    """Whether word vectors written into the state raise what it is found to know, as one would expect."""
+    row = gaps[gaps["contrast"] == "residual - base"]
+    if row.empty:
+        return []
+    low, high = row["low"].iloc[0], row["high"].iloc[0]
+    found = "raise" if low > 0 else "lower" if high < 0 else "neither clearly raise nor lower"
+    return [f"Word vectors added to the state (residual) {found} what it is found to know of its word."]
 
 
 def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference]) -> list[str]:
@@ -166,17 +213,20 @@ def about_initialisation(table: pd.DataFrame) -> list[str]:
     return told
 
 
-def checks(results: Results, params: Params, n_test: int) -> dict[str, bool]:
-    """What must hold whatever the corpus: name of the check -> whether it does. `n_test`: all test texts."""
+def checks(results: Results, params: Params, corpora: Mapping[str, Corpus]) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does. corpora: by name in `params`."""
     swaps, texts, information = results.swaps, results.texts, results.information
     trained = swaps[swaps["swap"] == "trained"]
     keys = ["dataset", "attention", "variant", "layers", "strength", "init", "seed"]
     draws = swaps.groupby([*keys, "swap"])["draw"].nunique()
     stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
-    residual, base = (main(information).query("variant == @v")["value"].mean() for v in ("residual", "base"))
-    per_corpus = len(models(params)) // len(params.corpora)
+    expected = Counter()
+    for model in models(params):
+        expected[corpora[model.data.corpus].name] += len(corpora[model.data.corpus].test)
     return {
-        "every model answered every test text": len(trained) == per_corpus * n_test == len(texts),
+        "every model answered every test text": all(
+            Counter(frame["dataset"]) == expected for frame in (trained, texts)
+        ),
         "trained attention changes nothing": float(trained["change"].max()) < 1e-5,
         "every model met one uniform and the stated permutations": bool(
             (draws.to_numpy() == stated.to_numpy()).all()
@@ -188,7 +238,6 @@ def checks(results: Results, params: Params, n_test: int) -> dict[str, bool]:
         "information lies between zero and the entropy of the words": bool(
             information["value"].between(0, information["ceiling"] + 1e-9).all()
         ),
-        "explicit word vectors in the state raise what it knows": not residual < base,
         "divergences keep to their ranges": results.distances.empty
         or bool(
             results.distances["jsd"].dropna().between(0, stats.LN2).all()
@@ -205,6 +254,10 @@ def _same_predictions(trained: pd.DataFrame, texts: pd.DataFrame, keys: list[str
 def _corpus(table: pd.DataFrame, dataset: str) -> str:
     """The data set a sentence is about, where the table holds several."""
     return f"{dataset}: " if len(set(table["dataset"])) > 1 else ""
+
+
+def _most(occurrences: int | None) -> str:
+    return "all" if occurrences is None else f"at most {occurrences:,}"
 
 
 def _more(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from attnlib.spec import Fit, Measure
 from attnlib.studies import tying_mlm as study
 from attnlib.studies import tying_mlm_claims as claims
 from attnlib.studies import tying_mlm_tables as tables
+from attnlib.studies.tying_mlm_measures import knowledge
 
 LABELS = {"encoder": "lstm", "projection": "softmax"}
 
@@ -26,7 +28,7 @@ def planned(profile: str) -> study.Params:
 
 @pytest.mark.parametrize(
     ("profile", "classifiers", "adversaries", "information"),
-    [("smoke", 27, 6, 8), ("cpu", 46, 12, 12), ("paper", 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 5 * 42, 100)],
+    [("smoke", 27, 6, 8), ("cpu", 46, 12, 12), ("paper", 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 6 * 42, 100)],
 )
 def test_the_grid_of_each_profile(profile, classifiers, adversaries, information) -> None:
     params = planned(profile)
@@ -100,6 +102,9 @@ def test_weights_of_single_corpora() -> None:
         ({"lambdas": [-1.0]}, "not be negative"),
         ({"layers": [1]}, "2 … 12"),
         ({"vectors": "glove", "embedding_size": 24}, "50 wide"),
+        ({"adversary_corpora": ["plnated"]}, "Did you mean 'planted'"),
+        ({"adversary_corpora": ["imdb", "imdb"]}, "each once"),
+        ({"mi_batch": 0}, "mi_batch"),
         ({"epoch": 3}, "Did you mean 'epochs'"),
         ({"embedding_size": 25}, "even"),
     ],
@@ -167,9 +172,21 @@ def test_table_1_stands_beside_the_paper() -> None:
     twin = tables.f1_table(swaps_of({"base": STEADY}, dataset="rotten_tomatoes"))
     assert twin["paper"].tolist() == printed["base"].tolist(), "SST is the child of Rotten Tomatoes"
     assert twin["dataset"].eq("rotten_tomatoes").all()
+
+
+def test_a_shown_cell_holds_ours_the_papers_and_the_difference_in_two_lines() -> None:
+    table = tables.f1_table(swaps_of({"tying": FRAGILE, "base": STEADY}))
     shown = tables.wide(table, tables.CELL)
-    assert shown["F1"].tolist()[0].startswith(f"{table['value'][0]:.1f} [")
-    assert shown["paper: Δ uniform"].tolist() == [-2.8, -7.0]
+    assert list(shown) == [*tables.CELL, "F1", "Δ uniform", "Δ permuted", "n", "seeds"]
+    value, low, high = table.loc[1, ["value", "low", "high"]]
+    assert table["metric"][1] == "delta_f1_uniform"
+    ours, paper = shown["Δ uniform"][0].split(" ")
+    assert ours.replace("\u00a0", " ") == f"{value:.1f} [{low:.1f}, {high:.1f}]"
+    assert paper.replace("\u00a0", " ") == f"paper -2.8 ({value + 2.8:+.1f})"
+    cells = [str(cell) for row in shown.to_numpy() for cell in row]
+    assert max(map(len, cells)) <= 40, "longer cells are set as prose, with a least width of their own"
+    unprinted = tables.wide(tables.f1_table(swaps_of({"base": STEADY}, dataset="own")), tables.CELL)
+    assert "paper" not in unprinted["F1"][0]
 
 
 def test_only_the_models_of_table_1_are_in_it() -> None:
@@ -231,6 +248,15 @@ def test_per_token_probability_counts_correct_texts_alone() -> None:
     assert table["paper"].to_dict() == {"base": 0.712, "tying": 0.586}
 
 
+def test_the_ablation_shows_points_and_probabilities_with_their_own_digits() -> None:
+    found = tables.ablation_table(
+        swaps_of({"tying": FRAGILE}, strength=1.0), texts_of({"tying": 0.55}, strength=1.0, n=200)
+    )
+    (row,) = tables.wide(found, ["dataset", "variant", "strength"]).to_dict("records")
+    assert row["F1"].startswith("90.")
+    assert row["per token"].split("\u00a0")[0] == f"{found['value'].iloc[-1]:.3f}"
+
+
 def information_of(values: dict[str, float], seeds=(0, 1, 2)) -> pd.DataFrame:
     rows = [
         {
@@ -250,6 +276,58 @@ def test_information_beside_the_paper() -> None:
     assert row["above"] == pytest.approx(2.81)
     assert row["within"] == pytest.approx(0.1)
     assert (row["paper"], row["occurrences"], row["k"], row["seeds"]) == (3.808, 900, 40, 3)
+
+
+def test_information_as_shown_holds_the_difference() -> None:
+    shown = tables.information_wide(tables.information_table(information_of({"base": 1.0, "mlm": 3.0})))
+    row = shown[(shown["variant"] == "mlm") & (shown["sample"] == "RS")].iloc[0]
+    assert row["ours"].replace("\u00a0", " ").startswith("3.01 [3.0")
+    assert row["difference"] == pytest.approx(3.01 - 3.808)
+    assert (row["n"], row["seeds"]) == (900, 3)
+    assert len(shown.columns) == 11
+
+
+def test_hyperparameters_are_those_of_the_models_and_of_the_paper() -> None:
+    table = tables.hyperparameter_table(planned("paper")).set_index("parameter")
+    same = table["paper"] == table["this run"]
+    assert set(table.index[~same]) == {
+        "weight decay",  # none on attention
+        "weights δ of tying",  # section 3 has a fourth
+        "η, δ of the other tables",
+        "epochs",
+    }
+    ours = tables.hyperparameter_table(planned("cpu")).set_index("parameter")["this run"]
+    assert ours["width of the LSTM, each direction"] == "25"
+    assert ours["batch"] == "64"
+    assert ours["weight decay"] == "1e-05; attention 0"
+    assert ours["weights η of MLM"] == "0.1, 0.3, 1"
+    assert ours["batch of k-means"] == "4096"
+
+
+def test_the_batch_of_k_means_changes_no_name_of_a_run_unless_it_differs() -> None:
+    taken = inspect.signature(knowledge).parameters["batch_size"].default
+    assert taken == study.MI_BATCH == planned("cpu").mi_batch
+    runs = {}
+    for batch in (study.MI_BATCH, 100):
+        params = planned("smoke").replace(mi_batch=batch)
+        runs[batch] = [run for run in study.grid(params) if run.task.endswith(":knowledge")]
+    assert all("batch_size" not in run.params for run in runs[study.MI_BATCH])
+    assert all(run.params["batch_size"] == 100 for run in runs[100])
+    assert planned("paper").mi_batch == 100
+
+
+def test_adversaries_meet_corpora_that_no_table_has() -> None:
+    params = planned("paper")
+    assert params.all_corpora == (*params.corpora, "diabetes")
+    assert {model.data.corpus for model in study.models(params)} == set(params.corpora)
+    runs = [run for run in study.grid(params) if run.fits[0].data.corpus == "diabetes"]
+    assert len(runs) == 14 * 3
+    assert all(run.task.endswith(":distances") for run in runs)
+    assert runs[0].fits[0].data.options == {"path": "data/diabetes.csv"}
+    assert runs[0].fits[0].model.vectors == params.vector_files["anemia"]
+    few = study.Params(corpora=("planted", "imdb"), adversary_corpora=("planted",))
+    assert few.attacked == ("planted",)
+    assert study.Params(corpora=("planted", "imdb")).attacked == ("planted", "imdb")
 
 
 def distances_of(curves: dict[str, list[tuple[float, float]]], n: int = 50) -> pd.DataFrame:
@@ -279,6 +357,12 @@ def test_the_price_at_equal_divergence_by_hand() -> None:
     table = tables.frontier_table(distances_of(line))
     assert len(table) == 4
     assert table["n"].eq(50).all()
+    shown = tables.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
+    assert shown["λ"].tolist() == ["0", "0.00025"] * 2
+    one = table.iloc[1]
+    assert (
+        shown["TVD"][1].replace("\u00a0", " ") == f"{one['tvd']:.3f} [{one['tvd_low']:.3f}, {one['tvd_high']:.3f}]"
+    )
 
 
 def test_estimators_on_known_information() -> None:

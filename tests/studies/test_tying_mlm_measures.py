@@ -86,8 +86,9 @@ class _Given:
         return self.known[data.corpus]
 
 
-def test_checks_pass_and_can_fail(results) -> None:
-    assert [name for name, passed in words.checks(results, PARAMS, 40).items() if not passed] == []
+def test_checks_pass_and_can_fail(results, corpus) -> None:
+    known = {"planted": corpus}
+    assert [name for name, passed in words.checks(results, PARAMS, known).items() if not passed] == []
     broken = dataclasses.replace(
         results,
         swaps=results.swaps[results.swaps["draw"] < 2].assign(change=0.5, prediction=0),
@@ -95,8 +96,44 @@ def test_checks_pass_and_can_fail(results) -> None:
         information=results.information.assign(value=99.0),
         distances=results.distances.assign(jsd=1.0),
     )
-    failed = [name for name, passed in words.checks(broken, PARAMS, 41).items() if not passed]
-    assert len(failed) == 7
+    other = {"planted": dataclasses.replace(corpus, test=corpus.test[:-1])}
+    found = words.checks(broken, PARAMS, other)
+    assert [name for name, passed in found.items() if passed] == []
+    less = results.information["value"].where(results.information["variant"] != "residual", 0.0)
+    known_less = dataclasses.replace(results, information=results.information.assign(value=less))
+    assert all(words.checks(known_less, PARAMS, known).values()), "what the states know is a finding, not a check"
+
+
+def test_checks_of_two_corpora_count_each(two, corpus) -> None:
+    params = PARAMS.replace(corpora=("planted", "sst"), adversary_corpora=("planted", "imdb"))
+    small = dataclasses.replace(corpus, name="sst", test=corpus.test[:30])
+    known = {"planted": corpus, "sst": small, "imdb": corpus}
+    assert all(words.checks(two, params, known).values())
+    # as many texts in all, and yet not those of each corpus
+    swapped = {"planted": dataclasses.replace(corpus, test=corpus.test[:30]), "sst": corpus}
+    swapped["sst"] = dataclasses.replace(corpus, name="sst")
+    assert not words.checks(two, params, swapped)["every model answered every test text"]
+
+
+def test_what_differs_from_the_paper_is_said_where_it_does(corpus) -> None:
+    assert words.about_corpora([corpus]) == ["The paper has no corpus like planted."]
+    told = words.about_corpora([dataclasses.replace(corpus, name=name) for name in ("20news", "imdb")])
+    assert len(told) == 1
+    assert "split by date" in told[0]
+    here = words.about_clustering(PARAMS.replace(mi_words=200))
+    assert "200 words" in here
+    assert "not the values" in here
+    there = PARAMS.replace(mi_words=1000, mi_clusters=1000, mi_batch=100, mi_occurrences=1_000_000)
+    assert "sizes can be compared" in words.about_clustering(there)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(0.1, 0.3, ") raise"), (-0.3, -0.1, ") lower"), (-0.1, 0.1, "neither")]
+)
+def test_what_the_residual_adds_is_told_and_not_demanded(low, high, said) -> None:
+    gaps = pd.DataFrame([{"contrast": "residual - base", "low": low, "high": high}])
+    assert said in words.about_residual(gaps)[0]
+    assert words.about_residual(gaps.assign(contrast="mlm - base")) == []
 
 
 def test_a_smaller_sample_of_training_texts_keeps_the_vocabulary(corpus, results) -> None:
