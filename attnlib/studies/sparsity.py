@@ -10,6 +10,7 @@ Two paths lead from soft to sparse: sparsegen over its lambda, the paper's, and 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from pydantic import Field, model_validator
 
 from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
 from attnlib.errors import unknown
-from attnlib.grid import GridResult, run_grid
+from attnlib.grid import GridFailed, GridResult, run_grid
 from attnlib.spec import Fit, Run, measure
 from attnlib.studies import sparsity_measures as measures
 from attnlib.studies.corpora import check_corpora
@@ -207,6 +208,7 @@ class Results:
     right        one row a test text: value is 1 where the prediction is right
     adversaries  one row a text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary
     facets       one row a hidden state: both ways of Appendix A
+    times        one row a model: seconds that all its readings took when they were computed, and on which device
     """
 
     agreement: pd.DataFrame
@@ -215,6 +217,7 @@ class Results:
     right: pd.DataFrame
     adversaries: pd.DataFrame
     facets: pd.DataFrame
+    times: pd.DataFrame
     grid: GridResult
 
 
@@ -230,8 +233,21 @@ def results(params: Params, executor: Any = None) -> Results:
         right=_numbers(found.frame("right")).assign(metric="accuracy"),
         adversaries=found.frame("duel") if "duel" in tasks else pd.DataFrame(),
         facets=found.frame("appendix") if "appendix" in tasks else pd.DataFrame(),
+        times=times(found),
         grid=found,
     )
+
+
+def times(found: GridResult) -> pd.DataFrame:
+    """Seconds and device of every model's readings, by the store's record."""
+    rows = []
+    for run, columns in found.columns.items():
+        if run.task.endswith(":readings"):
+            with suppress(GridFailed):
+                record = found.entry(run).environment
+                place = {name: columns.get(name) for name in (*KEYS, "seed")}
+                rows.append({**place, "seconds": record["seconds"], "device": record.get("device", "cpu")})
+    return pd.DataFrame(rows, columns=[*KEYS, "seed", "seconds", "device"])
 
 
 def _numbers(frame: pd.DataFrame) -> pd.DataFrame:

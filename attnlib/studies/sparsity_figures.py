@@ -1,4 +1,8 @@
-"""Figures of the study of sparse attention: frames in, charts out."""
+"""Figures of the study of sparse attention: frames of one corpus in, charts out.
+
+Corpora differ in their texts and in how their models behave, so none of these charts pools them: loop over
+`sparsity_tables.by_corpus(frame)`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from attnlib import plots
+from attnlib.errors import DataError
 from attnlib.studies.common import summarise
 from attnlib.studies.sparsity import ENCODERS
-from attnlib.studies.sparsity_tables import NAMES, PAIR, accuracy_change, labelled
+from attnlib.studies.sparsity_tables import NAMES, PAIR, accuracy_change, labelled, with_distance
 
 PATHS = {
     "lam": "λ of sparsegen (larger: sparser)",
@@ -19,6 +24,14 @@ PATHS = {
 }
 """The two ways from soft to sparse, as axis labels."""
 WORDS = {"gradient_input": "gradient", "leave_one_out_input": "leave-one-out"}
+
+
+def corpus_of(frame: pd.DataFrame) -> str:
+    """The one corpus of a frame."""
+    names = list(frame["dataset"].unique())
+    if len(names) != 1:
+        raise DataError(f"A figure shows one corpus; the frame has {names}. Draw one for each of by_corpus(frame).")
+    return str(names[0])
 
 
 def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
@@ -35,7 +48,7 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
         "model",
         "value",
         "of",
-        title=f"Agreement of attention with {words} importance",
+        title=f"{corpus_of(part)}: agreement of attention with {words} importance",
         x_label="",
         y_label="Kendall τ-b, one value a text and seed",
     )
@@ -51,7 +64,7 @@ def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
         "model",
         "value",
         "encoder",
-        title=f"Spread of {words} importance over the words of a text",
+        title=f"{corpus_of(part)}: spread of {words} importance over the words of a text",
         x_label="projection",
         y_label="entropy / its maximum",
     )
@@ -64,7 +77,7 @@ def along(
 
     Below zero lambda runs on a logarithmic scale, as in the paper's Figure 3. Dashed: the softmax model.
     """
-    names = names or WORDS
+    names, corpus = names or WORDS, corpus_of(frame)
     part = frame[frame[kind].isin(series)]
     summary = summarise(part[part[x].notna()], ["encoder", x, kind])
     soft = part[part["projection"] == "softmax"].groupby(["encoder", kind])["value"].mean()
@@ -89,16 +102,14 @@ def along(
             side = y if encoder == encoders[0] else ""
             plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(f"{corpus}: {title}", x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
     """How far attention was moved against what that cost, one marker an adversary, one line a base."""
-    change = accuracy_change(duels)
-    keys = ["encoder", "projection", "variant", "push"]
-    far = duels.groupby(keys, sort=False)["jsd"].mean().rename("jsd").reset_index()
-    table = change.merge(far, on=keys)
+    title = f"{corpus_of(duels)}: what other attention costs"
+    table = with_distance(accuracy_change(duels), duels)
     encoders = list(dict.fromkeys(table["encoder"]))
     figure, axes = plots.chart(1, len(encoders), size=(3.8 * len(encoders) + 1.9, 3.6), sharey=True, squeeze=False)
     with mpl.rc_context(plots.STYLE):
@@ -118,6 +129,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
             side = "change of accuracy" if encoder == encoders[0] else ""
             plots.label(axis, ENCODERS[encoder], "JSD of attentions (nats; line: ln 2)", side, int(own["n"].max()))
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
@@ -127,7 +139,7 @@ def facets(frame: pd.DataFrame) -> plots.Chart:
         frame,
         "of_norm",
         "of_facets",
-        title="Two ways to measure influence",
+        title=f"{corpus_of(frame)}: two ways to measure influence",
         x_label="entropy, influence on ‖h‖",
         y_label="entropy, influence on components of h",
         diagonal=True,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +30,28 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
-SHORT = {"JSD": "JSD", "accuracy": "acc."}
-TITLES = {"paper_sd": "paper: sd", "own word's share": "own word", "even share": "even share"}
+TITLES = {"paper_sd": "paper: sd", "push": "λ", "p_holm": "p (Holm)", "importance": "with"}
+DUELS = {
+    "jsd_attention": "distance of its attention from the base's (JSD in nats, at most 0.69)",
+    "accuracy": "its accuracy",
+    "delta_accuracy": "its accuracy minus that of its base, paired by text",
+}
+"""The three numbers that Table 5 prints of an adversary."""
+DUEL = ["dataset", "encoder", "projection", "variant", "push"]
+"""The columns that tell adversaries apart."""
 PAIR = ("softmax", "sparsemax")
 """The projections of Tables 1 and 6."""
+
+
+def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Name of each corpus, a name for its files (letters, digits and hyphens), and its rows."""
+    taken: set[str] = set()
+    for name, part in frame.groupby("dataset", sort=False):
+        plain = file = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
+        while file in taken:
+            file = f"{plain}-{len(taken)}"
+        taken.add(file)
+        yield str(name), file, part.reset_index(drop=True)
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
@@ -93,7 +112,9 @@ def accuracy_table(right: pd.DataFrame) -> pd.DataFrame:
     table = table.sort_values(
         ["dataset", "encoder", "model"], key=lambda c: c.map(order) if c.name == "model" else c, kind="stable"
     )
-    return named(table)[["dataset", "encoder", "model", "ours", "paper", "n", "seeds"]].reset_index(drop=True)
+    return named(table)[["dataset", "encoder", "model", "ours", "paper", "difference", "n", "seeds"]].reset_index(
+        drop=True
+    )
 
 
 def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
@@ -101,13 +122,20 @@ def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     part = hidden[hidden["projection"].isin(PAIR)]
     by = ["dataset", "encoder", "projection", "metric"]
     table = against_paper(summarise(part, by), 1)
-    more = part.groupby(by, sort=False)[["value", "own", "even"]].agg(
-        {"value": "std", "own": "mean", "even": "mean"}
-    )
-    more = more.rename(columns={"value": "sd", "own": "own word's share", "even": "even share"}).reset_index()
-    table = table.merge(more, on=by)
-    columns = ["dataset", "encoder", "projection", "ours", "sd", "paper", "paper_sd", "own word's share"]
-    return named(table)[[*columns, "even share", "n", "missing"]].rename(columns=TITLES)
+    deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
+    table = table.merge(deviation, on=by)
+    columns = ["dataset", "encoder", "projection", "ours", "sd", "paper", "paper_sd", "difference", "n", "missing"]
+    return named(table)[columns].rename(columns=TITLES)
+
+
+def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
+    """How much of the influence on a hidden state its own word has, beside an even share of it."""
+    part = hidden[hidden["projection"].isin(PAIR)]
+    by = ["dataset", "encoder", "projection"]
+    table = summarise(part.assign(value=part["own"]), by)
+    table = table.assign(**{"own word's share": interval_text(table)})
+    even = part.groupby(by, sort=False)["even"].mean().rename("even share").reset_index()
+    return named(table.merge(even, on=by))[[*by, "own word's share", "even share", "n", "seeds"]]
 
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +146,7 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
     table = table.merge(deviation, on=by)
     columns = ["dataset", "encoder", "projection", "importance", "ours", "sd", "paper", "paper_sd"]
-    return named(table)[[*columns, "n", "missing"]].rename(columns=TITLES)
+    return named(table)[[*columns, "difference", "n", "missing"]].rename(columns=TITLES)
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -175,7 +203,9 @@ def trend(
 
 def _cube(part: pd.DataFrame, x: str) -> np.ndarray:
     """Values (places in ascending order, seeds, texts), NaN where there is none."""
-    wide = part.pivot_table(index=[x, "seed"], columns="instance", values="value", dropna=False, aggfunc="mean")
+    text = [c for c in ("dataset", "instance") if c in part]  # corpora may give their texts the same names
+    part = part.assign(text=part.groupby(text, sort=False).ngroup())
+    wide = part.pivot_table(index=[x, "seed"], columns="text", values="value", dropna=False, aggfunc="mean")
     places, seeds = sorted(part[x].unique()), sorted(part["seed"].unique())
     wide = wide.reindex(pd.MultiIndex.from_product([places, seeds]))
     return wide.to_numpy(float).reshape(len(places), len(seeds), -1)
@@ -206,40 +236,43 @@ def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
     found = found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input")
     table = against_paper(found, 2)
     table["within texts"] = table["within"]
-    columns = ["dataset", "encoder", "ours", "paper", "within texts", "points", "seeds", "n"]
+    columns = ["dataset", "encoder", "ours", "paper", "difference", "within texts", "points", "seeds", "n"]
     return named(table)[columns]
 
 
-def adversary_table(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Table 5: distance of attentions (JSD, nats) and accuracy of adversaries, beside their bases."""
-    by = ["dataset", "encoder", "projection", "variant", "push"]
-    parts = {
-        "jsd_attention": summarise(adversaries.assign(value=adversaries["jsd"]), by),
-        "accuracy": summarise(adversaries.assign(value=adversaries["right_adversary"]), by),
-    }
-    table = parts["accuracy"][by].copy()
-    for metric, summary in parts.items():
-        summary = against_paper(summary.assign(metric=metric), 5)
-        soft = summary["projection"] == "softmax"  # the paper's adversaries attack softmax models
-        name = {"jsd_attention": "JSD", "accuracy": "accuracy"}[metric]
-        table[name], table[f"paper: {SHORT[name]}"] = summary["ours"], summary["paper"].where(soft)
-    change = accuracy_change(adversaries)
-    shown = change.rename(columns={"estimate": "value"})
-    shown = shown.assign(change=interval_text(shown))[[*by, "change", "p_holm", "n"]]
-    base = adversaries.groupby(by, sort=False)["right_base"].mean().rename("base").reset_index()
-    table = table.merge(base, on=by).merge(shown, on=by).rename(columns={"push": "λ"})
-    front = ["encoder", "projection", "variant", "λ", "JSD", "paper: JSD", "base", "accuracy"]
-    front = ["dataset", *front] if len(set(table["dataset"])) > 1 else front
-    return named(table)[[*front, "paper: acc.", "change", "p_holm", "n"]]
+def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Table 5, one number of an adversary (a key of DUELS). The paper's adversaries attack softmax models."""
+    values = {"jsd_attention": "jsd", "accuracy": "right_adversary"}
+    if metric == "delta_accuracy":
+        summary = accuracy_change(adversaries).rename(columns={"estimate": "value", "b": "base"})
+    else:
+        summary = summarise(adversaries.assign(value=adversaries[values[metric]]), DUEL)
+    table = against_paper(summary.assign(metric=metric), 5)
+    soft = table["projection"] == "softmax"
+    table = table.assign(paper=table["paper"].where(soft), difference=table["difference"].where(soft))
+    more = ["p_holm"] if metric == "delta_accuracy" else []
+    front = [*DUEL, "base"] if metric == "delta_accuracy" else DUEL
+    return named(table)[[*front, "ours", "paper", "difference", *more, "n"]].rename(columns=TITLES)
 
 
 def accuracy_change(adversaries: pd.DataFrame) -> pd.DataFrame:
     """Accuracy of each adversary minus that of its base, paired by text."""
-    keys = ["dataset", "encoder", "projection", "variant", "push", "seed", "instance"]
+    keys = [*DUEL, "seed", "instance"]
     sides = [
         adversaries[keys].assign(side=side, value=adversaries[f"right_{side}"]) for side in ("base", "adversary")
     ]
-    return contrast(pd.concat(sides, ignore_index=True), "side", "adversary", "base", keys[:5])
+    return contrast(pd.concat(sides, ignore_index=True), "side", "adversary", "base", DUEL)
+
+
+def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `accuracy_change` with `jsd`, how far each adversary's attention is from its base's on average."""
+    return change.merge(adversaries.groupby(DUEL, sort=False)["jsd"].mean().reset_index(), on=DUEL)
+
+
+def distances(facets: pd.DataFrame) -> pd.Series:
+    """Total variation of the two ways of Appendix A; none where a text has one word or no input moves the state:
+    there is nothing to spread, and the two agree for nothing."""
+    return facets["distance"].where(facets["of_norm"].notna() & facets["of_facets"].notna())
 
 
 def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
@@ -254,9 +287,11 @@ def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
     )
     table = contrast(long, "way", "of_norm", "of_facets", ["dataset", "encoder"], pair=["position"])
     table["difference"] = interval_text(table.rename(columns={"estimate": "value"}), 3)
-    more = facets.groupby(["dataset", "encoder"], sort=False)[["tau", "distance"]].mean().reset_index()
-    table = table.merge(more, on=["dataset", "encoder"])
+    by = ["dataset", "encoder"]
+    apart = summarise(facets.assign(value=distances(facets)), by)
+    apart = apart.assign(**{"total variation": interval_text(apart, 3)})[[*by, "total variation"]]
+    tau = facets.groupby(by, sort=False)["tau"].mean().reset_index()
+    table = table.merge(tau, on=by).merge(apart, on=by)
     table = table.rename(columns={"a": "entropy, norm", "b": "entropy, components", "tau": "τ over inputs"})
-    table = table.rename(columns={"distance": "total variation"})
     columns = ["dataset", "encoder", "entropy, norm", "entropy, components", "difference", "τ over inputs"]
     return named(table)[[*columns, "total variation", "n", "missing"]]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
 from attnlib.claims import Claim
+from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, summarise
-from attnlib.studies.sparsity import ENCODERS, Results
-from attnlib.studies.sparsity_tables import PAIR, accuracy_change, labelled, trend
+from attnlib.studies.sparsity import ENCODERS, KEYS, Results
+from attnlib.studies.sparsity_tables import PAIR, accuracy_change, labelled, trend, with_distance
+
+DIFFERS = {
+    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
+    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
+    "and quotes, split at random. A difference to the paper's value is also a difference of texts.",
+    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
+    "are cut from it.",
+}
+"""What sets a corpus of ours apart from the paper's of the same name."""
 
 
 def about_grid(results: Results) -> list[str]:
@@ -20,47 +32,75 @@ def about_grid(results: Results) -> list[str]:
     return said
 
 
+def about_kin(datasets: Iterable[str]) -> list[str]:
+    """Where a corpus bears the name of the paper's and is not the same."""
+    return [DIFFERS[name] for name in dict.fromkeys(datasets) if name in DIFFERS]
+
+
+def about_time(times: pd.DataFrame, hidden: pd.DataFrame, right: pd.DataFrame) -> list[str]:
+    """How long the measures took, by the store's record, which has one time for all readings of a model."""
+    said = []
+    for (dataset, encoder, device), own in times.groupby(["dataset", "encoder", "device"], sort=False):
+        states = hidden[(hidden["dataset"] == dataset) & (hidden["encoder"] == encoder)]
+        read, all_texts = states["instance"].nunique(), right.loc[right["dataset"] == dataset, "instance"].nunique()
+        texts = f"all {all_texts:,} test texts" if read == all_texts else f"{read:,} of {all_texts:,} test texts"
+        each = len(states) // max(1, len(states[[*KEYS, "seed"]].drop_duplicates()))
+        said.append(
+            f"{_where(own.iloc[0])}: every reading of a model together, the influence of all words on "
+            f"{plural(each, 'hidden state')} ({texts}) among them, took **{spell(own['seconds'].median())}** on "
+            f"{device} (median of {plural(len(own), 'model')}, longest {spell(own['seconds'].max())}); Table 1 "
+            "alone takes less."
+        )
+    return said
+
+
 def about_support(entropies: pd.DataFrame) -> list[str]:
     """How many words the projections leave with weight."""
     part = labelled(entropies[entropies["metric"] == "support_share"])
     said = []
-    for encoder, own in part.groupby("encoder", sort=False):
+    for _, own in part.groupby(["dataset", "encoder"], sort=False):
         means = own.groupby("model", sort=False)["value"].mean()
         least, soft = means.idxmin(), means.get("sparsemax", np.nan)
         said.append(
-            f"{ENCODERS[encoder]}: softmax gives weight to every word, sparsemax to **{percent(soft)}** of them, "
+            f"{_where(own.iloc[0])}: softmax gives weight to every word, sparsemax to **{percent(soft)}** of them, "
             f"and {least} to {percent(means.min())}."
         )
     return [*said, _trend_words(part, "λ and the share of words with weight")]
 
 
 def about_hidden(hidden: pd.DataFrame) -> list[str]:
-    """Whether hidden states follow their own words."""
-    table = summarise(hidden[hidden["projection"].isin(PAIR)], ["encoder", "projection"])
-    least, most = table.loc[table["value"].idxmin()], table.loc[table["value"].idxmax()]
-    both = hidden[hidden["projection"].isin(PAIR)].groupby(["encoder", "projection"])[["own", "even"]].mean()
-    own, times = both["own"], both["own"] / both["even"]
-    n = int(hidden["instance"].nunique())
-    missing = int(table["missing"].sum())
-    alone = f" {plural(missing, 'state')} of one-token texts have no entropy and are left out." if missing else ""
-    return [
-        f"Mean entropies run from **{least['value']:.2f}** ({ENCODERS[least['encoder']]}, {least['projection']}) "
-        f"to **{most['value']:.2f}** ({ENCODERS[most['encoder']]}, {most['projection']}), on "
-        f"{plural(n, 'text')}.{alone}",
-        f"Entropy hides whose influence it is: the word at a state's own place has between {percent(own.min())} "
-        f"and {percent(own.max())} of it on average, {times.min():.1f} to {times.max():.1f} times an even share.",
-    ]
+    """Whether hidden states follow their own words, corpus by corpus."""
+    said = []
+    for dataset, part in hidden[hidden["projection"].isin(PAIR)].groupby("dataset", sort=False):
+        table = summarise(part, ["encoder", "projection"])
+        least, most = table.loc[table["value"].idxmin()], table.loc[table["value"].idxmax()]
+        both = part.groupby(["encoder", "projection"])[["own", "even"]].mean()
+        own, times = both["own"], both["own"] / both["even"]
+        missing = int(table["missing"].sum())
+        alone = (
+            f" {plural(missing, 'state')} of one-token texts have no entropy and are left out." if missing else ""
+        )
+        said += [
+            f"{dataset}: mean entropies run from **{least['value']:.2f}** ({ENCODERS[least['encoder']]}, "
+            f"{least['projection']}) to **{most['value']:.2f}** ({ENCODERS[most['encoder']]}, "
+            f"{most['projection']}), on {plural(int(part['instance'].nunique()), 'text')}.{alone}",
+            f"Entropy hides whose influence it is: in {dataset} the word at a state's own place has between "
+            f"{percent(own.min())} and {percent(own.max())} of it on average, {times.min():.1f} to "
+            f"{times.max():.1f} times an even share.",
+        ]
+    return said
 
 
 def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
     """Hidden states against inputs, model by model."""
     part = agreement[agreement["projection"].isin(PAIR)]
-    found = contrast(part, "importance", f"{kind}_hidden", f"{kind}_input", ["encoder", "projection"])
+    by = ["dataset", "encoder", "projection"]
+    found = contrast(part, "importance", f"{kind}_hidden", f"{kind}_input", by)
     said = []
     for _, row in found.iterrows():
         where = "more" if row["low"] > 0 else "less" if row["high"] < 0 else "no more and no less"
         said.append(
-            f"{ENCODERS[row['encoder']]}, {row['projection']}: attention agrees **{where}** with hidden states "
+            f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
             f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% interval "
             f"{row['low']:.2f} to {row['high']:.2f}, Holm-corrected p = {row['p_holm']:.3f}, n = {row['n']:,}."
         )
@@ -69,13 +109,18 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
 
 def about_ties(agreement: pd.DataFrame) -> list[str]:
     """What had no order, and how much of the order is ties."""
-    lost = int((agreement["status"] != "ordered").sum())
-    frame = labelled(agreement)
-    tied = frame.groupby("model", sort=False)["tied"].mean()
+    said = []
+    for dataset, frame in labelled(agreement).groupby("dataset", sort=False):
+        lost = int((frame["status"] != "ordered").sum())
+        tied = frame.groupby("model", sort=False)["tied"].mean()
+        said.append(
+            f"{dataset}: {plural(lost, 'measurement')} of {len(frame):,} had no order to compare. In the sparsest "
+            f"model, {tied.idxmax()}, **{percent(tied.max())}** of pairs of words have equal weight, mostly zero."
+        )
     return [
-        f"{plural(lost, 'measurement')} of {len(agreement):,} had no order to compare. In the sparsest model, "
-        f"{tied.idxmax()}, **{percent(tied.max())}** of all pairs of words have equal weight, mostly zero: tau-b "
-        "then speaks of the few that are left; a high value says little more than that both sides name the same."
+        *said,
+        "Where most pairs are tied, tau-b speaks of the few that are left; a high value says little more than that "
+        "both sides name the same.",
     ]
 
 
@@ -84,11 +129,11 @@ def about_entropy(entropies: pd.DataFrame) -> list[str]:
     said = []
     for metric, words in (("entropy_gradient_input", "gradient"), ("entropy_leave_one_out_input", "leave-one-out")):
         part = entropies[entropies["metric"] == metric]
-        found = contrast(part, "projection", "sparsemax", "softmax", ["encoder"])
+        found = contrast(part, "projection", "sparsemax", "softmax", ["dataset", "encoder"])
         for _, row in found.iterrows():
             where = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "neither higher nor lower"
             said.append(
-                f"{ENCODERS[row['encoder']]}: the entropy of {words} importance is **{where}** with sparsemax "
+                f"{_where(row)}: the entropy of {words} importance is **{where}** with sparsemax "
                 f"({row['a']:.2f}) than with softmax ({row['b']:.2f}); difference {row['estimate']:.3f}, 95% "
                 f"interval {row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,}."
             )
@@ -117,15 +162,12 @@ def about_falling(agreement: pd.DataFrame) -> list[str]:
 
 def about_adversaries(duels: pd.DataFrame) -> list[str]:
     """What other attention costs, at the strongest push."""
-    found = accuracy_change(duels)
-    found = found[found["push"] == found["push"].max()]
-    far = duels.groupby(["encoder", "projection", "variant", "push"])["jsd"].mean()
+    found = with_distance(accuracy_change(duels), duels)
     said = []
-    for _, row in found.iterrows():
-        jsd = far[row["encoder"], row["projection"], row["variant"], row["push"]]
+    for _, row in found[found["push"] == found["push"].max()].iterrows():
         kind = row["variant"].removeprefix("adversary_")
         said.append(
-            f"{ENCODERS[row['encoder']]}, {row['projection']}, {kind}: attention {jsd:.2f} nats away, accuracy "
+            f"{_where(row)}, {row['projection']}, {kind}: attention {row['jsd']:.2f} nats away, accuracy "
             f"{percent(row['b'])} → {percent(row['a'])} ({100 * row['estimate']:+.1f} points, 95% interval "
             f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}; n = {row['n']:,})."
         )
@@ -140,10 +182,15 @@ def about_claims(claims: list[Claim]) -> list[str]:
 
 
 def _trend_words(part: pd.DataFrame, what: str) -> str:
-    found = trend(part, ["encoder"])
+    found = trend(part, ["dataset", "encoder"])
     texts = interval_text(found)
     each = [
-        f"{ENCODERS[row['encoder']]} **{text}**, over {row['points']} models"
+        f"{_where(row)} **{text}**, over {row['points']} models"
         for (_, row), text in zip(found.iterrows(), texts, strict=True)
     ]
     return f"Kendall τ-b between {what}: " + "; ".join(each) + "."
+
+
+def _where(row: pd.Series) -> str:
+    """Corpus and encoder of a row: two corpora may stand side by side."""
+    return f"{row['dataset']}, {ENCODERS[row['encoder']]}"
