@@ -250,6 +250,7 @@ def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
     table = against_paper(summary.assign(metric=metric), 5)
     soft = table["projection"] == "softmax"
     table = table.assign(paper=table["paper"].where(soft), difference=table["difference"].where(soft))
+    table["push"] = [f"{push:g}" for push in table["push"]]  # as it was given: 0.0005 is no 5.0e-04
     more = ["p_holm"] if metric == "delta_accuracy" else []
     front = [*DUEL, "base"] if metric == "delta_accuracy" else DUEL
     return named(table)[[*front, "ours", "paper", "difference", *more, "n"]].rename(columns=TITLES)

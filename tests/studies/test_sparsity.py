@@ -181,7 +181,8 @@ def test_every_table_beside_the_paper_has_the_difference() -> None:
 def test_adversaries_of_sparsemax_stand_beside_nothing() -> None:
     duels = found().adversaries.assign(projection="sparsemax")
     for metric in tables.DUELS:
-        table = tables.adversary_table(duels, metric)
+        table = tables.adversary_table(duels.assign(push=0.0005), metric)
+        assert set(table["λ"]) == {"0.0005"}
         assert table[["paper", "difference"]].isna().all(axis=None)
 
 
