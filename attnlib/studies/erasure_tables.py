@@ -6,12 +6,12 @@ Intervals are over seeds and texts; p-values are corrected after Holm over the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from attnlib.reference import reference
+from attnlib.reference import beside, reference
 from attnlib.studies.common import contrast, interval_text, summarise
 from attnlib.studies.erasure import RANKINGS, common_set, compared, several
 
@@ -25,6 +25,11 @@ CELLS = {
     "percent_neither_flips": "neither flips",
 }
 """The four cells of a contingency table, by the names of the reference file."""
+STAND_INS = {
+    "aclimdb": "eight stars; the paper's has ten",
+    "hub:amazon_reviews_multi": "a smaller collection than the paper's",
+}
+"""Corpora read in place of the paper's, under its name, and what they are: no difference is taken then."""
 LARGE, CLOSE = 0.4, 0.05
 """A large difference in attention (section 4.1); a divergence close to zero, in nats (the text gives no number)."""
 
@@ -35,12 +40,18 @@ def model_name(encoder: str) -> str:
     return f"{architecture.upper()}{context}"
 
 
-def data_table(data: pd.DataFrame) -> pd.DataFrame:
-    """Table 1: a row a data set, ours first, then the paper's."""
+def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Table 1: a row a data set, ours first, then the paper's; `read from` names the corpus behind ours.
+
+    sources: data set -> corpus, where that differs from its name.
+    """
     rows = []
     for source, frame in (("ours", data), ("paper", reference("erasure", 1))):
         for dataset, part in frame.groupby("dataset", sort=False):
+            corpus = (sources or {}).get(dataset, dataset)
+            told = f"{corpus} ({STAND_INS[corpus]})" if corpus in STAND_INS else corpus
             row: dict[str, object] = {"source": source, "data set": dataset}
+            row["read from"] = told if source == "ours" else "–"
             for fact in part.itertuples():
                 spread = "" if np.isnan(fact.std) else f" ({fact.std:,.1f})"
                 digits = 0 if float(fact.value).is_integer() and not spread else 1
@@ -49,21 +60,20 @@ def data_table(data: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def accuracy_table(right: pd.DataFrame) -> pd.DataFrame:
-    """Table 3: accuracy in percent, a row a data set, a column a model; the paper's rows below ours."""
-    ours = summarise(right.assign(value=100 * right["value"]), MODEL)
-    ours["told"] = interval_text(ours, 1)
+def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Table 3: accuracy in percent with its interval, a row a model, beside the paper's on that data set."""
+    found = summarise(right.assign(value=100 * right["value"]), MODEL)
+    table = _beside(found, 3, sources)
+    table.insert(2, "accuracy", interval_text(table, 1))
+    return _told(table[[*MODEL, "accuracy", "n", "paper", "difference"]])
+
+
+def paper_accuracy() -> pd.DataFrame:
+    """Table 3 as printed: a row a data set, a column a model."""
     printed = reference("erasure", 3)
-    printed["told"] = printed["value"].map("{:.1f}".format)
-    frames = []
-    for source, frame in (("ours", ours), ("paper", printed)):
-        wide = frame.pivot_table(index="dataset", columns="encoder", values="told", aggfunc="first")
-        wide = wide.reindex(frame["dataset"].unique()).reset_index().rename(columns={"dataset": "data set"})
-        frames.append(wide.assign(source=source))
-    table = pd.concat(frames, ignore_index=True)
-    order = [c for c in printed["encoder"].unique() if c in table]
-    table = table[["source", "data set", *order]].fillna("–")
-    return table.rename(columns={name: model_name(name) for name in order})
+    wide = printed.pivot_table(index="dataset", columns="encoder", values="value")
+    wide = wide.loc[printed["dataset"].unique(), printed["encoder"].unique()]
+    return wide.rename(columns=model_name).rename_axis(columns=None).reset_index(names="data set")
 
 
 def single_table(single: pd.DataFrame) -> pd.DataFrame:
@@ -130,12 +140,34 @@ def contingency(
     return _told(table.rename(columns=CELLS))
 
 
-def paper_contingency() -> pd.DataFrame:
-    """Table 2 as printed: HANrnn on the paper's four data sets."""
-    printed = reference("erasure", 2)
-    wide = printed.pivot_table(index=MODEL, columns="metric", values="value").loc[:, list(CELLS)]
-    order = list(dict.fromkeys(zip(printed["dataset"], printed["encoder"], strict=True)))
-    return _told(wide.loc[order].reset_index().rename(columns=CELLS).rename_axis(columns=None))
+def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha", "alpha_grad")) -> pd.DataFrame:
+    """Figures 12 and 13: the tables of several rankings, one below the other; p after Holm within a ranking."""
+    frames = [contingency(single, name) for name in rankings]
+    for name, frame in zip(rankings, frames, strict=True):
+        frame.insert(2, "ranking", NAMES[name])
+    return pd.concat(frames, ignore_index=True)
+
+
+def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Table 2 as printed (HANrnn), a row a data set and cell, beside ours with r drawn both ways.
+
+    The printed numbers were drawn as the released code draws, so `difference` is that of our own drawn so.
+    """
+    printed = reference("erasure", 2).rename(columns={"value": "paper"})
+    table = printed[[*MODEL, "metric", "paper"]]
+    for name, column in (("any other", "ours, r another item"), ("authors", "ours, r as the code draws it")):
+        found = summarise(outcomes(single[single["importance"] == "alpha"], name), [*MODEL, "metric"])
+        found = found.reindex(columns=[*MODEL, "metric", "value", "low", "high", "n"])
+        found[column] = interval_text(found, 1)
+        kept = [*MODEL, "metric", column, *(["value", "n"] if name == "authors" else [])]
+        table = table.merge(found[kept], on=[*MODEL, "metric"], how="left")
+    same = table["dataset"].map(lambda dataset: _same(dataset, sources))
+    table["difference"] = (table["value"] - table["paper"]).where(same)
+    table["n"] = table["n"].fillna(0).astype(int)
+    table = table.drop(columns="value").fillna(dict.fromkeys(table.filter(like="ours"), "–"))
+    order = [c for c in table if c not in ("difference", "n")]
+    table = table[[*order, "difference", "n"]].assign(metric=table["metric"].map(CELLS))
+    return _told(table).rename(columns={"metric": "cell"})
 
 
 def top_flips(single: pd.DataFrame) -> pd.DataFrame:
@@ -156,24 +188,30 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
     return _told(table)
 
 
-def fraction_table(fractions: pd.DataFrame, by: Sequence[str] = MODEL) -> pd.DataFrame:
+def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, a row a model and ranking.
 
     `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
     four rankings flip. Texts of one item and texts that never flip are left out; `excluded_table` counts them.
+    `% above 0.5`: first flips beyond one half of the items, beside the paper's where it prints one (Figure 6).
     """
-    cells = [*by, "importance"]
-    kept, same = several(fractions), common_set(fractions)
+    cells = [*MODEL, "importance"]
+    kept = several(fractions)
     table = summarise(kept, cells)
     table["mean"] = interval_text(table)
-    grouped = kept.groupby(cells, sort=False)["value"]
-    table["median"] = grouped.median().to_numpy()
-    table["share above 0.5"] = grouped.agg(lambda x: (x.dropna() > 0.5).mean()).to_numpy()
-    shared = summarise(same, cells)
+    table["median"] = kept.groupby(cells, sort=False)["value"].median().to_numpy()
+    late = kept.assign(value=(100.0 * (kept["value"] > 0.5)).where(kept["value"].notna()))
+    late = _beside(summarise(late, cells).assign(metric="percent_above_half"), "figure6", sources)
+    late["% above 0.5"] = interval_text(late, 1)
+    shared = summarise(common_set(fractions), cells).reindex(columns=[*cells, "value", "low", "high", "n"])
     shared["mean, same texts"] = interval_text(shared)
-    shared = shared.rename(columns={"n": "n, same texts"})[[*cells, "mean, same texts", "n, same texts"]]
-    first = [*cells, "mean", "median", "share above 0.5", "n"]
-    return _told(table[first].merge(shared, on=cells, how="left"))
+    shared = shared.rename(columns={"n": "n, same texts"})
+    printed = ["paper", "difference"] if late["paper"].notna().any() else []
+    table = table[[*cells, "mean", "median", "n"]]
+    table = table.merge(late[[*cells, "% above 0.5", *printed]], on=cells, validate="one_to_one")
+    table = table.merge(shared[[*cells, "mean, same texts", "n, same texts"]], on=cells, how="left")
+    table["n, same texts"] = table["n, same texts"].fillna(0).astype(int)
+    return _told(table.fillna({"mean, same texts": "–"}))
 
 
 def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
@@ -236,26 +274,57 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
     same = same.assign(value=same[value].to_numpy(float))
     frames = []
     for name in RANKINGS:
-        if name != b:
+        if name != b and len(same):
             found = contrast(same, "importance", name, b, MODEL)
             frames.append(found.assign(importance=name, value=found["estimate"]))
+    kept = [*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]
+    if not frames:  # no text is flipped by all rankings
+        return _told(pd.DataFrame(columns=kept).astype({"p_holm": float, "n": int}))
     table = pd.concat(frames, ignore_index=True)
     table["minus attention"] = interval_text(table, 3)
-    return _told(table[[*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]])
+    return _told(table[kept])
 
 
-def beyond_table(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
-    """The same tests for the models of the other papers, a row a model."""
-    flips = contingency(single, by=["variant"]).rename(columns={"model": "variant"})
-    means = summarise(several(fractions), ["variant", "importance"]).assign(told=lambda t: interval_text(t))
+def beyond_table(fractions: pd.DataFrame) -> pd.DataFrame:
+    """Share of words gone at the first flip for the models of the other papers, a row a model, a column a ranking.
+
+    All means of a row are over the same n texts, those that every ranking flips, as in the boxes.
+    """
+    means = summarise(common_set(fractions), ["variant", "importance"])
+    means = means.reindex(columns=["variant", "importance", "value", "low", "high", "n"])
+    means["told"] = interval_text(means)
     wide = means.pivot_table(index="variant", columns="importance", values="told", aggfunc="first")
-    wide = wide[list(RANKINGS)].rename(columns=NAMES)
-    both = duel(fractions)
-    faster = both.groupby("variant")[["faster", "slower"]].mean()
-    faster.columns = ["gradient faster", "attention faster"]
-    first = flips[["variant", "only the top item flips", "only the random item flips", "n"]]
-    both = wide.reset_index().merge(faster.reset_index(), on="variant", how="left")
-    return first.merge(both, on="variant", how="left")
+    wide = wide.reindex(index=fractions["variant"].unique(), columns=list(RANKINGS))
+    counts = means.groupby("variant")["n"].first().reindex(wide.index).fillna(0).astype(int)
+    table = wide.astype(object).fillna("–").rename(columns=NAMES).assign(n=counts).rename_axis(columns=None)
+    return _told(table.reset_index())
+
+
+def beyond_flips(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
+    """Single removals and the duel of gradient and attention for the same models, a row a model.
+
+    n: texts of more than one word; `n, duel`: those that gradient or attention flips.
+    """
+    first = contingency(single, by=["variant"])
+    first = first[["variant", "only the top item flips", "only the random item flips", "top minus random", "n"]]
+    both, rows = duel(fractions), []
+    for variant in first["variant"]:
+        part = both[both["variant"] == variant]
+        row = {"gradient faster": _share(part, "faster"), "attention faster": _share(part, "slower")}
+        rows.append({"variant": variant} | row | {"n, duel": len(part)})
+    return _told(first.merge(pd.DataFrame(rows), on="variant", validate="one_to_one"))
+
+
+def _same(dataset: str, sources: Mapping[str, str] | None) -> bool:
+    """Whether a data set is the paper's own, and no other corpus that stands in for it."""
+    return (sources or {}).get(dataset, dataset) not in STAND_INS
+
+
+def _beside(found: pd.DataFrame, table: str | int, sources: Mapping[str, str] | None) -> pd.DataFrame:
+    """A summary with the paper's value, and the difference where the data set is the paper's own."""
+    joined = beside(found, "erasure", table)
+    same = joined["dataset"].map(lambda dataset: _same(dataset, sources))
+    return joined.assign(difference=joined["difference"].where(same))
 
 
 def _texts(fractions: pd.DataFrame, by: Sequence[str]) -> pd.Series:

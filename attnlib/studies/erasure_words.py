@@ -10,7 +10,9 @@ from attnlib.narrate import percent, plural, points, share
 from attnlib.reference import reference
 from attnlib.studies.common import contrast, summarise
 from attnlib.studies.erasure import BEYOND, RANKINGS, TOPS, Params, Results, common_set, compared, several
-from attnlib.studies.erasure_tables import CLOSE, LARGE, MODEL, NAMES, duel, model_name, outcomes
+from attnlib.studies.erasure_tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
+
+ALONE = "No text has more than one item, so there is nothing to compare."
 
 
 def about_grid(found: Results, params: Params) -> list[str]:
@@ -29,8 +31,21 @@ def about_grid(found: Results, params: Params) -> list[str]:
             )
     if any("han" in a for a in params.corpora.values()) and any("han" not in a for a in params.corpora.values()):
         flat = [name for name, a in params.corpora.items() if "han" not in a]
-        told.append(f"HAN is not trained on {', '.join(flat)}: most of its texts are one sentence.")
+        length = found.data[found.data["metric"] == "avg_sentences"].set_index("dataset")["value"]
+        rows = "; ".join(f"{name} has {length[name]:.1f} sentences a text" for name in flat if name in length)
+        told.append(f"HAN, which attends to sentences, is not trained on {', '.join(flat)} ({rows} on average).")
     return told
+
+
+def about_data(params: Params) -> list[str]:
+    """Which data sets bear a name of the paper and are read from another corpus."""
+    rows = [(name, params.sources.get(name, name)) for name in params.corpora]
+    other = "; ".join(
+        f"**{name}** is {corpus}, {STAND_INS[corpus]}" for name, corpus in rows if corpus in STAND_INS
+    )
+    if not other:
+        return ["No corpus stands in for one of the paper's under its name."]
+    return [f"Not the paper's own: {other}. Its numbers stand beside the paper's, without a difference."]
 
 
 def about_accuracy(right: pd.DataFrame) -> list[str]:
@@ -50,6 +65,8 @@ def about_single(single: pd.DataFrame) -> list[str]:
     """Section 4.1: how often ΔJS is positive, where it is not, and how small it can be."""
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
+    if kept.empty:
+        return [ALONE]
     more = _pooled(kept.assign(value=(kept["delta_js"] > 0).astype(float)))
     below = kept[kept["delta_js"] < 0]
     large = kept[kept["delta_alpha"] >= LARGE]
@@ -77,6 +94,8 @@ def about_flips(single: pd.DataFrame) -> list[str]:
     """Table 2 in words: the off-diagonal cells, the cases where nothing happens, and the three rankings."""
     kept = compared(single)
     alpha = kept[kept["importance"] == "alpha"]
+    if alpha.empty:
+        return [ALONE]
     cells = outcomes(single[single["importance"] == "alpha"]).groupby("metric")["value"].mean()
     items = [alpha.assign(item=i, value=alpha[f"flip_{i}"].astype(float)) for i in ("top", "other")]
     gap = contrast(pd.concat(items, ignore_index=True), "item", "top", "other", pair=MODEL).iloc[0]
@@ -95,6 +114,8 @@ def about_quirk(single: pd.DataFrame) -> list[str]:
     """What the authors' way of drawing r does to the table."""
     kept = single[(single["importance"] == "alpha") & (single["status"] == "compared")]
     same = kept[kept["sampling"] == "authors"]
+    if same.empty:
+        return [ALONE]
     cells = {
         name: outcomes(single[single["importance"] == "alpha"], name).groupby("metric")["value"].mean()
         for name in ("any other", "authors")
@@ -121,12 +142,14 @@ def about_fractions(fractions: pd.DataFrame) -> list[str]:
                 f"With **{what}**, this share of the items is gone at the first flip, on average over the texts "
                 f"that all four rankings flip (n = {len(part) // len(RANKINGS):,}): {rows}."
             )
+    if not told:
+        told.append("No decision is flipped by all four rankings: there is no share to compare.")
     kept = several(fractions)
     never = kept[kept["importance"] == "alpha"]
     told.append(
-        f"By attention, {percent((never['status'] == 'never').mean())} of the decisions never flip and are left "
-        f"out; {percent((never['status'] == 'only_when_empty').mean())} flip only when nothing is left and the "
-        "zero vector answers."
+        f"By attention, {percent((never['status'] == 'never').mean())} of the decisions (n = {len(never):,}) never "
+        f"flip and are left out; {percent((never['status'] == 'only_when_empty').mean())} flip only when nothing "
+        "is left and the zero vector answers."
     )
     return told
 
@@ -135,15 +158,21 @@ def about_duel(fractions: pd.DataFrame) -> list[str]:
     """Section 5.4: gradient against attention, with encoders and without."""
     told = []
     both = duel(fractions)
+    if both.empty:
+        return ["Neither gradient nor attention flips a single decision: there is no duel."]
     bare = both["encoder"].str.endswith("noenc")
     for name, part in (("with encoders", both[~bare]), ("without encoders", both[bare])):
         if len(part):
             found = _pooled(part.assign(value=part["faster"]))
             slower = part["slower"].mean()
             ratio = f"a ratio of {found.estimate / slower:.1f}" if slower > 0 else "no ratio can be given"
+            every = several(fractions).query("importance == 'alpha'")
+            texts = every[every["encoder"].str.endswith("noenc") == (name == "without encoders")]
             told.append(
                 f"In models **{name}**, the gradient finds a smaller flipping set than attention in {share(found)} "
-                f"of the texts; attention finds the smaller one in {percent(slower)}: {ratio}."
+                f"of the texts that at least one of them flips; attention finds the smaller one in "
+                f"{percent(slower)}: {ratio}. Of all {len(texts):,} texts of more than one item, times seeds and "
+                f"models, the gradient's share is {percent(part['faster'].sum() / len(texts))}."
             )
     return told
 
@@ -151,9 +180,12 @@ def about_duel(fractions: pd.DataFrame) -> list[str]:
 def about_mass(fractions: pd.DataFrame) -> list[str]:
     """Figure 11: attention mass removed at the first flip."""
     same = common_set(fractions)
+    if same.empty:
+        return ["No decision is flipped by all four rankings, so there is no mass to compare."]
     means = same.groupby("importance")["mass_removed"].mean()
     rows = ", ".join(f"{NAMES[name]} {means[name]:.2f}" for name in RANKINGS)
-    return [f"Mean attention mass removed at the first flip, on the same texts: {rows}."]
+    n = len(same) // len(RANKINGS)
+    return [f"Mean attention mass removed at the first flip, on the same texts (n = {n:,}): {rows}."]
 
 
 def about_beyond(found: Results, group: str) -> list[str]:
@@ -161,16 +193,18 @@ def about_beyond(found: Results, group: str) -> list[str]:
     kept = found.beyond_fractions[found.beyond_fractions["variant"].isin(BEYOND[group])]
     if kept.empty:
         return ["These models were left out of this run; the parameter `beyond` names a data set for them."]
-    means = summarise(common_set(kept), ["variant", "importance"]).set_index(["variant", "importance"])["value"]
+    means = common_set(kept).groupby(["variant", "importance"])["value"].agg(["mean", "size"])
     told = []
     for name in BEYOND[group]:
         if (name, "alpha") in means.index:
-            gap = means[name, "alpha"] - means[name, "grad_alpha"]
-            told.append(f"{name} {percent(means[name, 'alpha'])} ({100 * gap:+.1f} points to the gradient)")
+            (mean, n), other = means.loc[(name, "alpha")], means.loc[(name, "grad_alpha"), "mean"]
+            gap = f"{100 * (mean - other):+.1f} points to the gradient, n = {int(n):,}"
+            told.append(f"{name} {percent(mean)} ({gap})")
     accuracy = found.beyond_right.groupby("variant")["value"].mean()
     scores = ", ".join(f"{name} {percent(accuracy[name])}" for name in BEYOND[group] if name in accuracy)
     return [
-        f"Share of words gone at the first flip by attention: {'; '.join(told)}. Accuracy: {scores}.",
+        f"Share of words gone at the first flip by attention: {'; '.join(told) or 'no text is flipped by all'}. "
+        f"Accuracy: {scores}.",
     ]
 
 

@@ -26,27 +26,61 @@ def test_the_authors_draws_are_a_table_of_their_own():
 
 
 def test_table_2_stands_as_printed():
-    printed = tables.paper_contingency().set_index("data set")
-    assert printed.loc["yelp", list(tables.CELLS.values())].tolist() == [1.5, 8.9, 1.9, 87.7]
-    assert list(printed.index) == ["yahoo", "imdb10", "amazon", "yelp"]
+    printed = tables.paper_contingency(singles(CELLS)).set_index("data set")
+    assert printed.loc["yelp", "cell"].tolist() == list(tables.CELLS.values())
+    assert printed.loc["yelp", "paper"].tolist() == [1.5, 8.9, 1.9, 87.7]
+    assert list(dict.fromkeys(printed.index)) == ["yahoo", "imdb10", "amazon", "yelp"]
+    assert (printed["difference"].isna().all(), set(printed["n"])) == (True, {0}), "none of the corpora is ours"
 
 
-def test_accuracy_stands_above_the_papers():
-    right = pd.DataFrame({"dataset": "yelp", "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
-    table = tables.accuracy_table(right.assign(value=[1.0, 1.0, 1.0, 0.0]))
-    ours, yelp = table.iloc[0], table[(table["source"] == "paper") & (table["data set"] == "yelp")].iloc[0]
-    assert ours["FLANrnn"].startswith("75.0")
-    assert ours["HANrnn"] == "–"
-    assert (yelp["FLANrnn"], yelp["HANnoenc"]) == ("62.3", "58.6")
-
-
-def test_facts_of_the_data_stand_above_the_papers():
-    data = pd.DataFrame(
-        {"dataset": "d", "metric": ["avg_words", "test"], "value": [12.5, 1200], "std": [3.0, None]}
+def test_table_2_is_compared_with_r_drawn_as_it_was():
+    """The printed numbers are those of the released code's draws, so the difference is to ours drawn that way."""
+    ours = pd.concat(
+        singles(cells, sampling=name, dataset=dataset)
+        for dataset in ("yelp", "imdb10")
+        for name, cells in (("any other", CELLS), ("authors", [(True, True)] * 10))
     )
-    table = tables.data_table(data.astype({"std": float}))
+    table = tables.paper_contingency(ours, {"imdb10": "aclimdb"}).set_index(["data set", "cell"])
+    both = table.loc[("yelp", "both flip")]
+    assert (both["ours, r another item"][:4], both["ours, r as the code draws it"][:5]) == ("10.0", "100.0")
+    assert (both["difference"], both["n"]) == (98.5, 10)
+    other = table.loc[("imdb10", "both flip")]
+    assert other["ours, r as the code draws it"].startswith("100.0")
+    assert pd.isna(other["difference"]), "aclImdb has eight stars, the paper's corpus ten"
+
+
+def test_the_tables_of_the_other_rankings_stand_below_each_other():
+    both = pd.concat([singles(CELLS, importance="grad_alpha"), singles(CELLS[::2], importance="alpha_grad")])
+    table = tables.contingencies(both).set_index("ranking")
+    assert list(table.index) == ["gradient", "product"]
+    assert table["n"].tolist() == [10, 5]
+    assert table["both flip"].tolist() == [10.0, 20.0]
+
+
+def test_accuracy_stands_beside_the_papers():
+    frames = [
+        pd.DataFrame({"dataset": dataset, "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
+        for dataset in ("yelp", "bbc", "amazon")
+    ]
+    right = pd.concat(frame.assign(value=[1.0, 1.0, 1.0, 0.0]) for frame in frames)
+    table = tables.accuracy_table(right, {"amazon": "hub:amazon_reviews_multi"}).set_index("data set")
+    assert table.loc["yelp", "accuracy"].startswith("75.0")
+    assert table["n"].tolist() == [4, 4, 4]
+    assert table.loc["yelp", ["paper", "difference"]].tolist() == [62.3, pytest.approx(12.7)]
+    assert table.loc["bbc", ["paper", "difference"]].isna().all()
+    assert (table.loc["amazon", "paper"], pd.isna(table.loc["amazon", "difference"])) == (56.6, True)
+    printed = tables.paper_accuracy().set_index("data set")
+    assert printed.loc["yelp", ["FLANrnn", "HANnoenc"]].tolist() == [62.3, 58.6]
+
+
+def test_facts_of_the_data_stand_above_the_papers_with_their_source():
+    data = pd.DataFrame(
+        {"dataset": "imdb10", "metric": ["avg_words", "test"], "value": [12.5, 1200], "std": [3.0, None]}
+    )
+    table = tables.data_table(data.astype({"std": float}), {"imdb10": "aclimdb"})
     assert table.iloc[0][["avg words", "test"]].tolist() == ["12.5 (3.0)", "1,200"]
-    assert table.set_index("data set").loc["amazon", "train and dev"] == "3,000,000"
+    assert table.iloc[0]["read from"].startswith("aclimdb (eight stars")
+    assert table.set_index("data set").loc["amazon", ["train and dev", "read from"]].tolist() == ["3,000,000", "–"]
 
 
 def test_single_removals_tell_where_attention_was_wrong():
@@ -86,9 +120,19 @@ def test_the_mean_is_over_what_flips_and_over_what_all_rankings_flip():
     assert random["mean"].startswith("0.90")
     assert random["n"] == 3
     assert attention["mean"].startswith("0.78")
-    assert attention["share above 0.5"] == 0.75
+    assert attention["% above 0.5"].startswith("75.0")
+    assert "paper" not in table, "it prints none for this model"
     assert attention["mean, same texts"].startswith("0.70")
     assert (attention["n"], attention["n, same texts"]) == (4, 3)
+
+
+def test_late_flips_stand_beside_those_of_figure_6():
+    frame = firsts(FLIPS, encoder="flan_noenc", dataset="amazon")
+    table = tables.fraction_table(frame).set_index("ranking")
+    assert table["paper"].tolist() == [12.4, 2.8, 0.9, 0.5]
+    assert table.loc[["random", "gradient"], "difference"].tolist() == pytest.approx([87.6, 24.1])
+    other = tables.fraction_table(frame, {"amazon": "hub:amazon_reviews_multi"})
+    assert (other["paper"].notna().all(), other["difference"].isna().all()) == (True, True)
 
 
 def test_what_never_flips_and_what_has_one_item_is_counted():
@@ -137,7 +181,14 @@ def test_a_model_that_never_flips_keeps_its_row():
     never = {name: [None, None] for name in FLIPS}
     fractions = pd.concat([firsts(FLIPS, variant="lin"), firsts(never, variant="feat")])
     single = pd.concat([singles(CELLS).assign(variant=name) for name in ("lin", "feat")])
-    table = tables.beyond_table(single, fractions).set_index("variant")
-    assert list(table.index) == ["lin", "feat"]
+    table = tables.beyond_table(fractions).set_index("variant")
+    assert table["n"].to_dict() == {"lin": 3, "feat": 0}
     assert table.loc["feat", "attention"] == "–"
-    assert table.loc["lin", "gradient faster"] == 0.75
+    assert table.loc["lin", "attention"].startswith("0.70"), (
+        "the mean is over the same three texts for each ranking"
+    )
+    flips = tables.beyond_flips(single, fractions).set_index("variant")
+    assert flips["n"].to_dict() == {"lin": 10, "feat": 10}
+    assert flips["n, duel"].to_dict() == {"lin": 4, "feat": 0}
+    assert flips.loc["lin", "gradient faster"].startswith("0.750\u00a0[")
+    assert flips.loc["feat", "gradient faster"] == "–"
