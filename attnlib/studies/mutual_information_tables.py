@@ -44,7 +44,7 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
     """Table 1: sizes and the accuracy of BiLSTM with additive attention; below each corpus the paper's, or its kin.
 
     The interval of accuracy draws seeds, then texts within each: which texts a model got right is not kept, so
-    those of two seeds count as drawn apart. `texts` and `models` say how many of both.
+    those of two seeds count as drawn apart.
     """
     paper = printed(1).pivot_table(index="dataset", columns="metric", values="value")
     mine = of_main(plain(taus))
@@ -55,15 +55,15 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
         found = _accuracy(own)
         row = {"dataset": name, "whose": "ours", "|V|": len(corpus.vocabulary), "mean words": words}
         row |= {"train": len(corpus.train), "test": len(corpus.test), "accuracy": found, "difference": np.nan}
-        rows.append(row | {"texts": int(own["n"].max()) if len(own) else 0, "models": len(own)})
+        rows.append(row | {"texts × models": f"{int(own['n'].max()):,} × {len(own)}" if len(own) else "–"})
         if (twin := kin(name)) not in paper.index:
             continue
         known = paper.loc[twin]
         rows[-1]["difference"] = own["accuracy"].mean() - known["accuracy"]
         row = {"dataset": name, "whose": f"paper: {twin}", "|V|": int(known["vocabulary"])}
         row |= {"mean words": known["avg_words"], "train": int(known["train"]), "test": int(known["test"])}
-        rows.append(row | {"accuracy": f"{known['accuracy']:.2f}"})
-    return pd.DataFrame(rows).astype({"texts": "Int64", "models": "Int64"})
+        rows.append(row | {"accuracy": f"{known['accuracy']:.2f}", "texts × models": "–"})
+    return pd.DataFrame(rows)
 
 
 def _accuracy(models: pd.DataFrame) -> str:

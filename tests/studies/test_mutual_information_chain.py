@@ -1,0 +1,141 @@
+"""The whole notebook on attention and information, cell by cell: two corpora to classify, two with a query."""
+
+from __future__ import annotations
+
+import json
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib import paths, report
+
+pytestmark = pytest.mark.slow
+
+QUICK = {
+    "limit": 40,
+    "embedding_size": {"other": 5, "babi_1": 4},
+    "encoders": ["lstm", "mlp"],
+    "attentions": ["additive", "dot"],
+    "hidden_sizes": {"lstm": 6, "mlp": 6},
+    "seeds": [0, 1],
+    "epochs": 1,
+    "query_options": {"n_train": 40, "n_dev": 20, "n_test": 30},
+    "query_epochs": 1,
+    "counts": [3, 4],
+    "texts": None,
+    "resamples": 3,
+    "gumbel_seeds": [0],
+    "ablation_seeds": [0, 1],
+    "adversary_seeds": [0, 1],
+    "adversary_epochs": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory):
+    """Names that the notebook leaves behind, and the folder it wrote to."""
+    folder = tmp_path_factory.mktemp("chain")
+    classified = str(_reviews(folder / "reviews.csv"))
+    told = QUICK | {
+        "corpora": ["planted", classified],
+        "query_corpora": ["stories", "babi_1"],
+        "paths": {"babi_1": str(_babi(folder / "babi"))},
+    }
+    notebook = nbformat.read(paths.notebooks() / "04_mutual_information.ipynb", as_version=4)
+    names: dict = {"__name__": "chain"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTNLIB_STORE", str(folder / "store"))
+        patch.setenv("ATTNLIB_PROGRESS", "0")
+        patch.setenv(report.VARIABLE, str(folder / "out"))
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, "cell", "exec"), names)
+            if "parameters" in cell.metadata.get("tags", []):
+                assert set(told) <= set(names)
+                names |= told
+    return names, folder / "out"
+
+
+def _reviews(file):
+    rng = np.random.default_rng(0)
+    sides = {"good": ["fine", "great", "lovely"], "bad": ["poor", "awful", "dull"]}
+    rows = []
+    for split, n in (("train", 40), ("dev", 20), ("test", 30)):
+        for i in range(n):
+            label = ("good", "bad")[i % 2]
+            words = rng.choice(["film", "plot", "actor", "scene", "music", "end"], rng.integers(6, 10)).tolist()
+            words.insert(int(rng.integers(len(words))), str(rng.choice(sides[label])))
+            rows.append({"text": f"{' '.join(words)} {split}{i}", "label": label, "split": split})
+    pd.DataFrame(rows).to_csv(file, index=False)
+    return file
+
+
+def _babi(folder):
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    people, places = ["Mary", "John", "Sandra"], ["kitchen", "garden", "office"]
+    for split, n in (("train", 60), ("test", 30)):
+        lines = []
+        for _ in range(n):
+            told = {str(p): str(rng.choice(places)) for p in rng.permutation(people)}
+            lines += [f"{k} {p} went to the {place}." for k, (p, place) in enumerate(told.items(), start=1)]
+            who = str(rng.choice(people))
+            lines.append(f"4 Where is {who}? \t{told[who]}\t{list(told).index(who) + 1}")
+        (folder / f"qa1_single-supporting-fact_{split}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _table(out, name: str) -> pd.DataFrame:
+    return pd.read_parquet(out / "tables" / f"{name}.parquet")
+
+
+def test_every_corpus_is_in_every_table(chain) -> None:
+    names, out = chain
+    params = names["params"]
+    every = [*params.corpora, *params.query_corpora]
+    for table in ("table1_corpora", "choices", "tau_by_cell", "table2_ablations", "seeds"):
+        assert list(dict.fromkeys(_table(out, table)["dataset"])) == every, table
+    for table in ("table3_adversaries", "table4_adversaries"):
+        assert list(dict.fromkeys(_table(out, table)["dataset"])) == list(params.corpora), table
+    assert _table(out, "table5_gumbel")["task"].tolist() == ["classification", "qa"]
+
+
+def test_sizes_counts_and_papers_values(chain) -> None:
+    names, out = chain
+    texts = _table(out, "table1_corpora")
+    babi = texts[texts["dataset"] == "babi_1"].set_index("whose")
+    assert babi.loc["paper: babi_1", "accuracy"] == "0.98"
+    assert babi.loc["ours", "texts × models"] == "30 × 2"
+    ours = babi.loc["ours", "accuracy"]
+    assert float(ours.split()[0]) == pytest.approx(babi.loc["ours", "difference"] + 0.98, abs=0.006)
+    assert "[" in ours, "accuracy has an interval"
+    averages = _table(out, "averages").set_index(["encoder", "attention"])
+    assert averages.loc[("all", "Dot"), ["corpora", "models"]].tolist() == [4, 12]
+    assert averages.loc[("MLP", "Dot"), ["corpora", "models"]].tolist() == [2, 4]
+    assert averages.loc[("BiLSTM", "Dot"), ["corpora", "models"]].tolist() == [2, 4], "stories have no MLP"
+    apart = _table(out, "table3_adversaries")
+    values = {key: float(text.split()[0]) for key, text in apart.set_index(["dataset", "quantity"])["ours"].items()}
+    for dataset in names["params"].corpora:
+        assert values[dataset, "TVD / 2"] == pytest.approx(values[dataset, "TVD"] / 2, abs=0.001)
+    loss = _table(out, "table2_ablations").set_index(["dataset", "variant"])
+    assert loss.loc[("babi_1", "Fix Attn"), "paper"] == 1.7
+    assert (loss["models"] == 2).all()
+    assert not loss["Δτ"].str.contains(r"\[").any(), "two pairs of models have no interval"
+
+
+def test_claims_figures_and_words(chain) -> None:
+    names, out = chain
+    claims = {claim["id"].rpartition("-")[2]: claim for claim in json.loads((out / "claims.json").read_text())}
+    assert {k: claims[k]["n"] for k in ("1", "2", "5", "6", "8")} == {"1": 12, "2": 12, "5": 8, "6": 8, "8": 12}
+    assert claims["3"]["verdict"] == "undetermined", "no deep attention here"
+    assert claims["7"]["verdict"] == "undetermined", "one epoch moves no attention, and n is four at most"
+    drawn = {file.stem for file in (out / "figures").glob("*.svg")}
+    assert drawn == {"curves", "figure2_tau", "ablations", "uniformity", "gumbel"}
+    boxes = (out / "figures" / "figure2_tau.svg").read_text()
+    assert all(name in boxes for name in ("planted", "stories", "babi_1"))
+    words, found = names["words"], names["found"]
+    assert sum(text.startswith(("planted", "stories", "babi_1")) for text in words.about_deltas(
+        found.taus, ["fix_attention"])) == 3  # fmt: skip
+    assert all(names["checks"].values())
