@@ -62,7 +62,7 @@ def probabilities(table: pd.DataFrame) -> Chart:
 def frontier(table: pd.DataFrame) -> Chart:
     """Figure 1: mean JSD against mean TVD, one curve a base, one point an adversary, one panel a corpus.
 
-    The λ stands at the ends of a curve, and at other points where there is room for it.
+    λ is written where there is room, in the colour of its curve: at the ends first, then at other points.
     """
     datasets = list(dict.fromkeys(table["dataset"]))
     columns = min(2, len(datasets))
@@ -196,9 +196,10 @@ def _label_weights(axis: Axes, points: pd.DataFrame) -> None:
     taken: list[Bbox] = []
     for row in points.loc[order.sort_values(kind="stable").index].to_dict("records"):
         text = axis.annotate(
-            f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8
-        )
-        box = text.get_window_extent().padded(1)
+            f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8,
+            color=COLOUR[row["variant"]],
+        )  # fmt: skip
+        box = text.get_window_extent().padded(2)
         if any(box.overlaps(other) for other in taken):
             text.remove()
         else:
