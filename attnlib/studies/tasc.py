@@ -25,6 +25,7 @@ from attnlib.data.sampling import sampled
 from attnlib.erasure import FLIP_QUIRKS, fraction_to_flip
 from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
+from attnlib.importance import importance
 from attnlib.spec import Corpora, Fit, Measure, measure
 from attnlib.studies.corpora import check_corpora
 
@@ -54,7 +55,9 @@ class Params(Config):
     texts     test texts that the erasure tests look at (F1 always sees them all); None: all
     bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
               BERT. `bert_learning_rate` is that of the encoder; what stands on it learns ten times as fast
-    words_cell, pooling_cell  encoder and attention of the model whose u is read, and of the pooling ablation
+    shown_cells  corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder with
+              the first corpus and attention) and of the models whose u Figure 4 reads (`words`; `first_cell`)
+    pooling_cell  encoder and attention of the pooling ablation, on the first corpus
     """
 
     corpora: tuple[str, ...] = ("planted",)
@@ -85,7 +88,9 @@ class Params(Config):
     bert_limit: int | None = Field(None, ge=1)
     bert_texts: int | None = Field(None, ge=1)
     bert_baselines: bool = True
-    words_cell: tuple[Encoder, Literal["additive", "dot"]] = ("lstm", "dot")
+    shown_cells: dict[Literal["boxes", "words"], tuple[tuple[str, Encoder, Literal["additive", "dot"]], ...]] = (
+        Field(default_factory=dict)
+    )
     pooling_cell: tuple[Encoder, Literal["additive", "dot"]] = ("mlp", "additive")
 
     @model_validator(mode="after")
@@ -104,10 +109,7 @@ class Params(Config):
             alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
             if self.bert_variants and alone:
                 raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
-        for option in ("words_cell", "pooling_cell"):
-            encoder, attention = getattr(self, option)
-            if encoder not in self.encoders or attention not in self.attentions:
-                raise ValueError(f"{option} names the cell {encoder}, {attention}, which is not in the grid.")
+        self._check_cells()
         for option in ("paths", "vector_files"):
             for name in getattr(self, option):
                 if name not in self.corpora:
@@ -116,6 +118,21 @@ class Params(Config):
         self.data(self.corpora[0])
         _model(self, self.corpora[0], self.encoders[0], self.attentions[0], "lin")
         return self
+
+    def _check_cells(self) -> None:
+        known = {(c, e, a) for c in self.corpora for e in self.encoders for a in self.attentions}
+        bert = {(c, "bert", a) for c in self.corpora for a in self.bert_attentions if self.bert_variants}
+        named = {
+            "shown_cells: boxes": (self.shown_cells.get("boxes", ()), known | bert),
+            "shown_cells: words": (self.shown_cells.get("words", ()), known),  # BERT's u is one of word pieces
+            "pooling_cell": ([(self.corpora[0], *self.pooling_cell)], known),
+        }
+        for option, (wanted, allowed) in named.items():
+            for cell in wanted:
+                if cell not in allowed:
+                    raise ValueError(f"{option} names the cell {', '.join(cell)}, which is not in the grid.")
+            if len(set(wanted)) < len(wanted):
+                raise ValueError(f"{option} must name each cell once; got {list(wanted)}.")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Params:
@@ -196,14 +213,19 @@ def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
     ]
 
 
+def first_cell(params: Params) -> tuple[str, str, str]:
+    """Corpus, encoder and attention of the model that is shown where none is named."""
+    return params.corpora[0], params.encoders[0], params.attentions[-1]
+
+
 def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
-    """Every run: the models of the grid measured, the words of one of them, and the pooling ablation."""
+    """Every run: the models of the grid measured, the words of some of them, and the pooling ablation."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [_measured(params, *cell) for cell in cells(params)]
     first = params.corpora[0]
     for seed in params.seeds:
-        model = fit(params, first, *params.words_cell, "lin", seed)
-        runs.append(measure(words, model, label={"part": "words"}))
+        for cell in params.shown_cells.get("words") or [first_cell(params)]:
+            runs.append(measure(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
         for pool in POOLS:
             runs.append(_measured(params, first, *params.pooling_cell, "lin", seed, pool=pool, part="pooling"))
     return runs
@@ -236,6 +258,8 @@ def faithfulness(
 ) -> dict[str, pd.DataFrame]:
     """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
 
+    Word omission erases a word by the same `operator` as the test does.
+
     flips       one row a ranking and text: importance, instance, length, removed, fraction, status, as
                 `fraction_to_flip` gives them (fraction NaN: no number of removals flips the decision)
     labels      one row a test text: instance, truth, prediction
@@ -245,7 +269,10 @@ def faithfulness(
     frames = []
     for ranking in rankings:
         steps = {"steps": ig_steps} if ranking == "integrated_gradients" and "tasc_ig" not in quirks else {}
-        found = fraction_to_flip(fitted, some, ranking, level="input", operator=operator, quirks=quirks, **steps)
+        by = ranking
+        if ranking == "omission" and operator != "pad":
+            by = importance(fitted, some, ranking, operator=operator)
+        found = fraction_to_flip(fitted, some, by, level="input", operator=operator, quirks=quirks, **steps)
         found = found.rename(columns={"id": "instance"})
         frames.append(found[["instance", "length", "removed", "fraction", "status"]].assign(importance=ranking))
     truth = [fitted.classes[example.label] for example in corpus.test]
@@ -309,9 +336,21 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
 
 
 def pair(params: Params, results: Results) -> list[Fitted]:
-    """Two models that differ in scaling alone, none and lin: the first corpus and seed, the cell of the words."""
-    runs = [fit(params, params.corpora[0], *params.words_cell, v, params.seeds[0]) for v in ("none", "lin")]
+    """Two models that differ in scaling alone, none and lin: `first_cell`, the first seed."""
+    runs = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
     return [results.grid.fitted(run) for run in runs]
+
+
+def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
+    """Data set, encoder and attention of the cells of Figure 3, as the frames name them."""
+    encoders = [*params.encoders, *(["bert"] if params.bert_variants else [])]
+    attention = params.attentions[0]
+    every = [
+        (params.corpora[0], e, attention) for e in encoders if e != "bert" or attention in params.bert_attentions
+    ]
+    return [
+        (results.grid.corpora[params.data(c)].name, e, a) for c, e, a in params.shown_cells.get("boxes") or every
+    ]
 
 
 def tidy(flips: pd.DataFrame) -> pd.DataFrame:

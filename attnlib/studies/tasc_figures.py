@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnlib import plots
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1
-from attnlib.studies.tasc_cells import summarise
+from attnlib.studies.tasc_cells import CELL, summarise
 from attnlib.studies.tasc_tables import NAMES, balanced
 
 if TYPE_CHECKING:
@@ -63,15 +63,18 @@ def _markers(axis, summary: pd.DataFrame, by: str) -> None:
         axis.set_ylim(bottom=0)
 
 
-def boxes(flips: pd.DataFrame, attention: str) -> plots.Chart:
-    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel an encoder."""
-    part = flips[(flips["metric"] == FRACTION) & (flips["attention"] == attention)]
-    part = part[part["variant"].isin(["none", "lin"]) & part["importance"].isin(RANKINGS)]
-    encoders = list(dict.fromkeys(part["encoder"]))
-    figure, axes = plots.chart(1, len(encoders), size=(1.2 + 2.3 * len(encoders), 3.4), sharey=True, squeeze=False)
+def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:
+    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel a cell.
+
+    cells  data set, encoder and attention of each panel; those that were not measured are left out
+    """
+    part = flips[(flips["metric"] == FRACTION) & flips["importance"].isin(RANKINGS)]
+    groups = dict(iter(part[part["variant"].isin(["none", "lin"])].groupby(CELL, sort=False)))
+    shown = [cell for cell in cells if cell in groups]
+    figure, axes = plots.chart(1, len(shown), size=(1.2 + 2.3 * len(shown), 3.4), sharey=True, squeeze=False)
     with mpl.rc_context(plots.STYLE):
-        for axis, encoder in zip(axes[0], encoders, strict=True):
-            cell = part[part["encoder"] == encoder]
+        for axis, key in zip(axes[0], shown, strict=True):
+            cell = groups[key]
             for k, variant in enumerate(("none", "lin")):
                 values = [
                     cell.loc[(cell["variant"] == variant) & (cell["importance"] == r), "value"] for r in RANKINGS
@@ -84,11 +87,8 @@ def boxes(flips: pd.DataFrame, attention: str) -> plots.Chart:
                 for box in drawn["boxes"]:
                     box.set(facecolor=plots.CYCLE[k], alpha=0.65)
             axis.set_xticks(range(3), [NAMES[r] for r in RANKINGS])
-            n = len(cell) // 6
-            first = axis is axes[0][0]
-            plots.label(
-                axis, f"{NAMES.get(encoder, encoder)}, {NAMES[attention]}", "", UNITS[FRACTION] if first else "", n
-            )
+            title = f"{key[0]}\n{NAMES.get(key[1], key[1])}, {NAMES[key[2]]}"
+            plots.label(axis, title, "", UNITS[FRACTION] if axis is axes[0][0] else "", len(cell) // 6)
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
     return figure

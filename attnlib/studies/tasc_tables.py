@@ -178,13 +178,15 @@ def with_tasc_table(flips: pd.DataFrame) -> pd.DataFrame:
 
 
 def word_table(words: pd.DataFrame, n: int = 5) -> pd.DataFrame:
-    """Figure 4: the n highest and lowest words of u, for every seed, with how often they occur in train."""
+    """Figure 4: the n highest and lowest words of u for every cell and seed, and how often they occur in train."""
     parts = []
-    for seed, part in words.groupby("seed"):
-        ordered = part.sort_values(["u", "word"], ascending=[False, True])
-        for end, rows in (("highest", ordered.head(n)), ("lowest", ordered.tail(n)[::-1])):
-            parts.append(rows.assign(end=end, rank=range(1, len(rows) + 1), seed=seed))
-    return pd.concat(parts)[["seed", "end", "rank", "word", "u", "s", "count"]].reset_index(drop=True)
+    for _, cell in words.groupby(CELL, sort=False):
+        for _, part in cell.groupby("seed"):
+            ordered = part.sort_values(["u", "word"], ascending=[False, True])
+            for end, rows in (("highest", ordered.head(n)), ("lowest", ordered.tail(n)[::-1])):
+                parts.append(rows.assign(end=end, rank=range(1, len(rows) + 1)))
+    kept = [*CELL, "seed", "end", "rank", "word", "u", "s", "count"]
+    return named(pd.concat(parts, ignore_index=True))[kept]
 
 
 def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from attnlib.narrate import percent, plural
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
+from attnlib.studies.tasc_cells import CELL
 from attnlib.studies.tasc_tables import BASELINES, NAMES, changes
 
 if TYPE_CHECKING:
@@ -85,14 +86,18 @@ def encoder_sentences(flips: pd.DataFrame) -> list[str]:
     return [f"With α∇α and Lin-TaSc the fraction goes, for {'; '.join(parts)}. Intervals are of the difference."]
 
 
-def box_sentences(flips: pd.DataFrame) -> list[str]:
-    """Medians and quartile distances, without and with."""
+def box_sentences(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Medians and quartiles of the boxes of α∇α, without and with, cell by cell."""
     part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == "alpha_grad")]
-    said = []
-    for variant in ("none", "lin"):
-        low, middle, high = part.loc[part["variant"] == variant, "value"].quantile([0.25, 0.5, 0.75])
-        said.append(f"{NAMES[variant]} {middle:.2f} (quartiles {low:.2f} and {high:.2f})")
-    return [f"Median fraction by α∇α over all texts and models: {'; '.join(said)}."]
+    groups, said = dict(iter(part.groupby(CELL, sort=False))), []
+    for cell in (c for c in cells if c in groups):
+        sides = []
+        for variant in ("none", "lin"):
+            values = groups[cell].loc[groups[cell]["variant"] == variant, "value"]
+            low, middle, high = values.quantile([0.25, 0.5, 0.75])
+            sides.append(f"{NAMES[variant]} {middle:.2f} (quartiles {low:.2f} and {high:.2f}, n = {len(values):,})")
+        said.append(f"{_cell(cell)}: {', '.join(sides)}")
+    return [f"Median fraction by α∇α over texts and seeds: {'; '.join(said)}."]
 
 
 def convention_sentences(table: pd.DataFrame) -> list[str]:
@@ -129,28 +134,35 @@ def baseline_sentences(table: pd.DataFrame) -> list[str]:
 
 
 def word_sentences(words: pd.DataFrame, n: int = 5) -> list[str]:
-    """Whether seeds agree on which words u marks, and on its sign."""
-    seeds = sorted(words["seed"].unique())
-    tops = {}
-    for seed, part in words.groupby("seed"):
-        order = part.assign(size=part["u"].abs()).nlargest(2 * n, "size")
-        tops[seed] = dict(zip(order["word"], np.sign(order["u"]), strict=True))
-    counts = words[words["seed"] == seeds[0]]["count"]
-    rare = (counts <= 2).mean()
-    said = [
-        f"{percent(rare)} of the {len(counts):,} words occur at most twice in training: their u has little to "
-        "learn from."
-    ]
-    if len(seeds) > 1:
-        first, second = tops[seeds[0]], tops[seeds[1]]
-        both = [w for w in first if w in second]
-        same = sum(first[w] == second[w] for w in both)
-        said.append(
-            f"Seeds {seeds[0]} and {seeds[1]} share **{len(both)} of the {2 * n}** words with the largest |u|; "
-            f"{same} of those have the same sign. The size of u says that a word matters; its sign alone does not "
-            "say for which class, since s also holds the sum of the embedding and meets h."
+    """Whether seeds agree on which words u marks, and on its sign, cell by cell."""
+    said = []
+    for cell, part in words.groupby(CELL, sort=False):
+        seeds = sorted(part["seed"].unique())
+        counts = part.loc[part["seed"] == seeds[0], "count"]
+        told = (
+            f"{_cell(cell)}: {percent((counts <= 2).mean())} of the {len(counts):,} words occur at most twice in "
+            "training: their u has little to learn from."
         )
-    return [" ".join(said)]
+        if len(seeds) > 1:
+            first, second = (_largest(part[part["seed"] == seed], 2 * n) for seed in seeds[:2])
+            both = [w for w in first if w in second]
+            same = sum(first[w] == second[w] for w in both)
+            told += (
+                f" Seeds {seeds[0]} and {seeds[1]} share **{len(both)} of the {2 * n}** words with the largest "
+                f"|u|; {same} of those have the same sign."
+            )
+        said.append(told)
+    return [
+        *said,
+        "The size of u says that a word matters; its sign alone does not say for which class, since s also holds "
+        "the sum of the embedding and meets h.",
+    ]
+
+
+def _largest(words: pd.DataFrame, n: int) -> dict[str, float]:
+    """The n words with the largest |u|, and its sign."""
+    order = words.assign(size=words["u"].abs()).nlargest(n, "size")
+    return dict(zip(order["word"], np.sign(order["u"]), strict=True))
 
 
 def pooling_sentences(table: pd.DataFrame) -> list[str]:
@@ -212,6 +224,12 @@ def checks(params: Params, results: Results) -> dict[str, bool]:
         ),
         "Lin-TaSc adds one number a word": bool((linear["scaling"] == linear["vocabulary"]).all()),
     }
+
+
+def _cell(cell: tuple[str, str, str]) -> str:
+    """`imdb, LSTM with Dot`."""
+    dataset, encoder, attention = cell
+    return f"{dataset}, {NAMES.get(encoder, encoder)} with {NAMES.get(attention, attention)}"
 
 
 def _signed(value: float, digits: int = 3) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,52 @@ def test_a_profile_is_valid_and_has_its_size(profile, grid, more):
     cells = [run for run in runs if run.label["part"] == "grid"]
     assert len(cells) == len(models(cells)) == grid
     assert len(models(runs)) == grid + more  # three poolings beside the sum, which is in the grid
+
+
+def cells_of_words(runs) -> list:
+    fits = [run.fits[0] for run in runs if run.label["part"] == "words"]
+    return [(fit.data.corpus, fit.model.encoder, fit.model.attention, fit.model.scaling, fit.seed) for fit in fits]
+
+
+def test_the_paper_profile_reads_the_words_of_the_papers_cells():
+    found = cells_of_words(tasc.grid(values("paper")))
+    named = [("imdb", "lstm", "dot"), ("adr", "gru", "additive"), ("adr", "cnn", "additive")]
+    assert sorted(found) == sorted((*cell, "lin", seed) for cell in named for seed in (24, 92, 7))
+
+
+def test_where_no_cell_is_named_words_come_from_the_first_one():
+    assert cells_of_words(tasc.grid(values("cpu"))) == [
+        ("rotten_tomatoes", "lstm", "dot", "lin", seed) for seed in (0, 1, 2)
+    ]
+    alone = tasc.Params(encoders=["mlp"], attentions=["additive"], seeds=[4])
+    assert cells_of_words(tasc.grid(alone)) == [("planted", "mlp", "additive", "lin", 4)]
+
+
+class Loaded(dict):
+    """Corpora by config, with a name of their own, as a file has."""
+
+    def __missing__(self, config):
+        return SimpleNamespace(name=f"{config.corpus} as loaded")
+
+
+@pytest.mark.parametrize(
+    ("profile", "cells"),
+    [
+        ("smoke", [("planted", "lstm", "additive"), ("planted", "mlp", "additive")]),
+        ("cpu", [("rotten_tomatoes", e, "additive") for e in ("lstm", "mlp", "cnn", "bert")]),
+    ],
+)
+def test_boxes_default_to_every_encoder_on_the_first_corpus(profile, cells):
+    found = SimpleNamespace(grid=SimpleNamespace(corpora=Loaded()))
+    boxed = tasc.boxed(tasc.Params(**values(profile)), found)
+    assert boxed == [(f"{corpus} as loaded", *rest) for corpus, *rest in cells]
+
+
+def test_the_paper_profile_has_four_boxes_and_adr_with_bert_is_one():
+    found = SimpleNamespace(grid=SimpleNamespace(corpora=Loaded()))
+    boxed = tasc.boxed(tasc.Params(**values("paper")), found)
+    assert len(set(boxed)) == 4
+    assert ("adr as loaded", "bert", "additive") in boxed
 
 
 def test_every_parameter_of_the_study_is_one_of_the_notebook():
@@ -78,7 +126,20 @@ def test_the_paper_profile_trains_as_the_released_code():
         ({"variants": ["none", "feat"]}, "'none' and 'lin'"),
         ({"bert_variants": ["lin"]}, "'none' and 'lin'"),
         ({"bert_variants": ["none", "lin"], "bert_seeds": [9]}, "nothing to compare with"),
-        ({"words_cell": ["gru", "dot"]}, "not in the grid"),
+        (
+            {"shown_cells": {"words": [["planted", "gru", "dot"]]}},
+            "words names the cell planted, gru, dot, which is",
+        ),
+        ({"shown_cells": {"words": [["imdb", "lstm", "dot"]]}}, "imdb, lstm, dot, which is not in the grid"),
+        ({"shown_cells": {"words": [["planted", "lstm", "dot"]] * 2}}, "each cell once"),
+        (
+            {"shown_cells": {"words": [["planted", "bert", "additive"]]}, "bert_variants": ["none", "lin"]},
+            "planted, bert, additive, which is not in the grid",
+        ),
+        ({"shown_cells": {"boxes": [["planted", "bert", "additive"]]}}, "boxes names the cell planted, bert"),
+        ({"shown_cells": {"boxes": [["planted", "lstm"]]}}, "shown_cells"),
+        ({"shown_cells": {"box": []}}, "must be 'boxes' or 'words'"),
+        ({"pooling_cell": ["gru", "dot"]}, "pooling_cell names the cell planted, gru, dot"),
         ({"pooling_cell": ["mlp"]}, "pooling_cell"),
         ({"quirks": ["serrano_r"]}, "serrano_r"),
         ({"paths": {"imdb": "x"}}, "imdb"),
@@ -123,6 +184,33 @@ def test_faithfulness_holds_every_ranking_and_text(corpus, fitted):
     assert (len(labels), accuracy) == (12, pytest.approx(fitted.evaluate(corpus.test)["accuracy"]))
     row = found["parameters"].iloc[0]
     assert row["scaling"] == row["vocabulary"] == len(corpus.vocabulary)
+
+
+@pytest.mark.parametrize("operator", ["pad", "delete", "unk"])
+def test_omission_erases_a_word_as_the_test_does(corpus, operator, monkeypatch):
+    """WO_i = p(ŷ|x) - p(ŷ|x without x_i), `without` meaning the same there and in the erasure that follows."""
+    config = al.ModelConfig(encoder="lstm", hidden_size=8, embedding_size=8)
+    fitted = al.fit(corpus, config, TrainConfig(epochs=2, learning_rate=1e-2))
+    asked = []
+
+    def spy(fitted, examples, ranking, **options):
+        asked.append((ranking, options))
+        return al.fraction_to_flip(fitted, examples, ranking, **options)
+
+    monkeypatch.setattr(tasc, "fraction_to_flip", spy)
+    flips = tasc.faithfulness(fitted, corpus, rankings=["omission"], operator=operator)["flips"]
+    scores = al.importance(fitted, corpus.test, "omission", operator=operator)
+    expected = al.fraction_to_flip(fitted, corpus.test, scores, operator=operator)
+    np.testing.assert_array_equal(flips["fraction"].to_numpy(), expected["fraction"].to_numpy())
+    ((ranking, options),) = asked
+    assert options["operator"] == operator
+    if operator == "pad":
+        assert ranking == "omission"
+        return
+    padded = al.importance(fitted, corpus.test, "omission")
+    assert any(not np.allclose(ours, theirs) for ours, theirs in zip(ranking, padded, strict=True))
+    for ours, theirs in zip(ranking, scores, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_top_token_flips_are_the_flips_at_one_token(corpus, fitted):

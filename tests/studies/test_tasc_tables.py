@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 
+from attnlib import paths
 from attnlib.claims import Claim
 from attnlib.studies import tasc, tasc_claims, tasc_figures, tasc_tables, tasc_words
 from attnlib.studies.tasc import BASELINES, FRACTION, RANKINGS, TOP1
@@ -99,7 +101,7 @@ def test_f1_claims_count_texts_times_models():
 
 
 def test_a_large_corpus_counts_no_more_than_a_small_one_in_tables_figures_and_claims():
-    """Lin-TaSc gains .5 in a corpus of 40 texts and loses .1 in one of 400."""
+    """Lin-TaSc gains .5 in a corpus of 40 texts and loses .1 in one of 200."""
 
     def gains(encoder, attention, variant, importance):
         return 0.2 if variant == "lin" else 0.7
@@ -107,7 +109,7 @@ def test_a_large_corpus_counts_no_more_than_a_small_one_in_tables_figures_and_cl
     def loses(encoder, attention, variant, importance):
         return 0.4 if variant == "lin" else 0.3
 
-    large = frame(loses, dataset="imdb", texts=[f"l{i}" for i in range(400)])
+    large = frame(loses, dataset="imdb", texts=[f"l{i}" for i in range(200)])
     flips = pd.concat([frame(gains), large], ignore_index=True)
     table = tasc_tables.aggregate_table(flips, FRACTION).set_index(["importance", "attention", "variant"])
     assert table.loc[("α∇α", "Dot", "Lin-TaSc"), "value"] == pytest.approx(0.3)
@@ -211,13 +213,24 @@ def test_fractions_that_agree_to_two_digits_are_comparable():
     assert "**1 of 3 cells**, and the same to two digits in 1." in said
 
 
-def test_the_words_of_u_are_ordered_from_both_ends():
-    words = pd.DataFrame(
-        {"word": list("abcdefg"), "u": [3.0, -2, 1, 0, -1, 2, -3], "s": 1.0, "count": 5, "seed": 0}
-    )
+def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:
+    cell = {"dataset": dataset, "encoder": "lstm", "attention": "dot", "seed": seed}
+    return pd.DataFrame({"word": list("abcdefg"), "u": u, "s": 1.0, "count": [5, 5, 5, 5, 5, 5, 1]}).assign(**cell)
+
+
+def test_the_words_of_u_are_ordered_from_both_ends_in_every_cell():
+    up, down = [3.0, -2, 1, 0, -1, 2, -3], [-3.0, 2, -1, 0, 1, -2, 3]
+    words = pd.concat([words_of("imdb", 0, up), words_of("adr", 0, down), words_of("imdb", 1, up)])
     table = tasc_tables.word_table(words, 2)
-    assert table["word"].tolist() == ["a", "f", "g", "b"]
-    assert table["rank"].tolist() == [1, 2, 1, 2]
+    assert table["word"].tolist() == ["a", "f", "g", "b"] * 2 + ["g", "b", "a", "f"]
+    assert table["rank"].tolist() == [1, 2] * 6
+    assert table["dataset"].tolist() == ["imdb"] * 8 + ["adr"] * 4
+    assert (table["encoder"] == "LSTM").all()
+    imdb, adr, _ = tasc_words.word_sentences(words, 2)
+    assert imdb.startswith("imdb, LSTM with Dot: 14.3% of the 7 words")
+    assert "share **4 of the 4** words with the largest |u|; 4 of those have the same sign" in imdb
+    assert adr.startswith("adr, LSTM with Dot")
+    assert "share" not in adr  # one seed
 
 
 def test_pooling_and_parameter_tables():
@@ -253,9 +266,37 @@ def test_figures_draw_every_panel():
     flips = pd.concat([frame(paper_like), frame(paper_like, dataset="imdb")], ignore_index=True)
     assert len(tasc_figures.grouped(flips, FRACTION).axes) == 6
     assert len(tasc_figures.grouped(frame(paper_like), TOP1).axes) == 3
-    assert len(tasc_figures.boxes(flips, "dot").axes) == 2
-    picture = tasc_figures.baselines(tasc_tables.baseline_table(flips), "sst")
-    assert picture.axes[0].get_yticklabels()[0].get_text() == "LSTM, Tanh  (n = 80)"
+    for dataset in ("sst", "imdb"):
+        picture = tasc_figures.baselines(tasc_tables.baseline_table(flips), dataset)
+        assert picture.axes[0].get_yticklabels()[0].get_text() == "LSTM, Tanh  (n = 80)"
+        assert picture.axes[0].get_title(loc="left").startswith(dataset)
+
+
+def test_the_notebook_draws_table_5_for_every_corpus():
+    drawn = {}
+    keep = SimpleNamespace(
+        figure=lambda figure, name, **said: drawn.update({name: figure.axes[0].get_title("left")})
+    )
+    cells = nbformat.read(paths.notebooks() / "01_tasc.ipynb", as_version=4).cells
+    (source,) = (cell.source for cell in cells if "figures.baselines" in cell.source)
+    flips = pd.concat([frame(paper_like), frame(paper_like, dataset="imdb")], ignore_index=True)
+    names = {"data": [SimpleNamespace(name="sst"), SimpleNamespace(name="imdb")], "figures": tasc_figures}
+    exec(source, names | {"output": keep, "compared": tasc_tables.baseline_table(flips)})
+    assert [title.split(":")[0] for title in drawn.values()] == ["sst", "imdb"]
+
+
+def test_boxes_hold_single_cells():
+    flips = pd.concat([frame(paper_like), frame(lambda *cell: 0.9, dataset="imdb")], ignore_index=True)
+    cells = [("imdb", "mlp", "dot"), ("sst", "lstm", "additive"), ("adr", "bert", "additive")]
+    panels = tasc_figures.boxes(flips, cells).axes
+    titles = [axis.get_title(loc="left") for axis in panels]
+    assert titles == ["imdb\nMLP, Dot  (n = 80)", "sst\nLSTM, Tanh  (n = 80)"]  # ADR was not measured
+    medians = [line.get_ydata()[0] for line in panels[0].lines if len(set(line.get_ydata())) == 1]
+    assert 0.9 in [pytest.approx(m) for m in medians]
+    (said,) = tasc_words.box_sentences(flips, cells)
+    assert "imdb, MLP with Dot: No-TaSc 0.90 (quartiles 0.88 and 0.92, n = 80), Lin-TaSc 0.90" in said
+    assert "sst, LSTM with Tanh: No-TaSc 0.50 (quartiles 0.48 and 0.52, n = 80), Lin-TaSc 0.31" in said
+    assert "adr" not in said
 
 
 def test_sentences_name_levels_and_chance():
