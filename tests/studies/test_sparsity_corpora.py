@@ -143,6 +143,14 @@ def test_claims_need_both_corpora_and_name_the_weakest(both) -> None:
     assert "sst" in ledger["sparsity-8"].setting
 
 
+class Recorder(report.Output):
+    """An output that remembers the captions of its tables."""
+
+    def table(self, frame, name, *, caption="", **options) -> None:
+        self.captions = {**getattr(self, "captions", {}), name: caption}
+        super().table(frame, name, caption=caption, **options)
+
+
 def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     notebook = nbformat.read(paths.notebooks() / "03_sparsity.ipynb", as_version=4)
     params = study.Params(corpora=("planted", "20news"))
@@ -151,7 +159,7 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     space = {
         "al": al, "narrate": narrate, "study": study, "figures": figures, "tables": tables, "words": words,
         "judged": claims, "params": params, "found": both, "loaded": small,
-        "output": report.Output(tmp_path, batch=True),
+        "output": Recorder(tmp_path, batch=True),
     }  # fmt: skip
     ran = 0
     for cell in notebook.cells:
@@ -168,3 +176,4 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
             "entropy-leave-one-out-input", "agreement-lambda", "adversaries", "facets",
         } <= own  # fmt: skip
     assert (tmp_path / "claims.json").exists()
+    assert "split by date" in space["output"].captions["accuracy"]
