@@ -221,7 +221,7 @@ def _small(before: str, text: object) -> str:
 
 
 def _cell(value: Any, digits: int) -> str:
-    if value is None or value != value or type(value).__name__ == "NAType":
+    if value is None or type(value).__name__ == "NAType" or value != value:  # the truth of NA may not be asked
         return "–"
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"

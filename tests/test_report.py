@@ -59,6 +59,7 @@ def test_a_table_is_saved_and_shown_escaped(
             "tiny": [1e-9, 0.0],
             "n": [12345, 2],
             "flipped": [True, False],
+            "models": pd.array([3, None], dtype="Int64"),
         }
     )
     output.table(frame, "flips", caption="A & <b>")
@@ -67,9 +68,9 @@ def test_a_table_is_saved_and_shown_escaped(
     assert page.find("script") is None
     assert page.figcaption.get_text() == "A & <b>"
     assert rows(page) == [
-        ["text", "mean value", "tiny", "n", "flipped"],
-        ["<script>alert(1)</script>", "0.123", "1.0e-09", "12,345", "yes"],
-        ["–", "–", "0.000", "2", "no"],
+        ["text", "mean value", "tiny", "n", "flipped", "models"],
+        ["<script>alert(1)</script>", "0.123", "1.0e-09", "12,345", "yes", "3"],
+        ["–", "–", "0.000", "2", "no", "–"],
     ]
 
 
