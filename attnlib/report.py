@@ -211,8 +211,8 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
     head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in names)
     head += "".join(f'<th scope="col"{_NUMBER}>{name}</th>' for name in ("effect", "interval", "n"))
     return (
-        f'<figure class="claims"><div class="scroll" tabindex="0"><table class="wide"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div></figure>"
+        f'<figure class="claims"><div class="scroll" tabindex="0"><table class="wide"><thead><tr>{head}</tr>'
+        f"</thead><tbody>{''.join(lines)}</tbody></table></div></figure>"
     )
 
 

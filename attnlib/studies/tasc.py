@@ -172,12 +172,12 @@ def _training(params: Params, corpus: str, encoder: str, variant: str) -> TrainC
         if corpus == "adr" and variant == "none" and encoder != "bert":
             options["epochs"] = 35 if encoder == "mlp" else 30
     if encoder == "bert":
-        options["epochs"] = params.bert_epochs
+        rate = params.bert_learning_rate
+        options |= {"epochs": params.bert_epochs, "learning_rate": 10 * rate}
         if params.bert_frozen:
             options["freeze"] = ("embedding", "encoder")
         else:
-            rate = params.bert_learning_rate
-            options |= {"learning_rate": 10 * rate, "learning_rates": {"encoder": rate}}
+            options["learning_rates"] = {"encoder": rate}
             options["batch_size"] = 8 if params.authors else 16
     return TrainConfig(**options)
 

@@ -4,6 +4,7 @@ Means are over the cells of corpus, encoder and attention of the setting, each o
 are paired by model, seed and text. A claim that something holds for *each* of several things needs each of them
 (`claims.together`), and shows the least favourable. Two rules were mended later, towards what their sentence says:
 tasc-8 asks every variant where it used to pool them, and cells count alike where larger corpora used to weigh more.
+Cells with a model that learned nothing count for F1 alone (`tasc_tables.idle`).
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from attnlib.claims import Claim, Direction, judge, together
+from attnlib.errors import DataError
 from attnlib.studies.common import RESAMPLES, claim
 from attnlib.studies.tasc import BASELINES, FRACTION, PAPER, RANKINGS, TOP1, Results
 from attnlib.studies.tasc_cells import CELL, contrast
-from attnlib.studies.tasc_tables import NAMES, balanced, f1_changes
+from attnlib.studies.tasc_tables import NAMES, balanced, f1_changes, without_idle
 
 MARGIN_F1 = 0.02
 """How much F1 may be lost and still count as none sacrificed: two of the paper's standard deviations."""
@@ -26,7 +28,10 @@ RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
 
 def claims(results: Results, setting: str) -> list[Claim]:
     """The ledger of the study."""
-    flips, whole = results.flips, balanced(results.flips)
+    flips = without_idle(results.flips, results.labels)
+    if flips.empty:
+        raise DataError("No cell has models that learned something with every variant: nothing can be judged.")
+    whole = balanced(flips)
     said = {"paper": PAPER, "setting": setting, "n_of": "texts times models"}
     return [
         _f1(results.labels, said),
@@ -315,7 +320,7 @@ def _of(row: pd.Series, verdict: str, **said) -> Claim:
 
 def _missing(said: dict, id_: str, text: str, where: str) -> Claim:
     nan = float("nan")
-    test = "not measured: the models it needs are not part of this setting"
+    test = "not measured: the models it needs are not part of this setting, or learned nothing"
     return Claim(
         id=id_,
         claim=text,

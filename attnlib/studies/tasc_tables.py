@@ -12,7 +12,7 @@ from attnlib.reference import reference
 from attnlib.studies import tasc_cells
 from attnlib.studies.common import beside_paper, contrast, relative, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.f1 import f1_contrast, f1_summary
+from attnlib.studies.f1 import f1_contrast, f1_summary, resampled_f1
 from attnlib.studies.tasc import BASELINES, FRACTION, POOLS, RANKINGS, TOP1
 from attnlib.studies.tasc_cells import CELL
 
@@ -54,6 +54,26 @@ def balanced(flips: pd.DataFrame) -> pd.DataFrame:
     full = flips[keys].drop_duplicates().shape[0]
     counts = flips[["encoder", *keys]].drop_duplicates().groupby("encoder").size()
     return flips[flips["encoder"].isin(counts.index[counts == full])]
+
+
+def idle(labels: pd.DataFrame, margin: float = 0.1) -> pd.DataFrame:
+    """Models whose macro-F1 is less than `margin` above that of always saying the commonest class.
+
+    Their decisions say nothing of a text, so what flips them says nothing of attention.
+    """
+    rows = []
+    for key, part in labels.groupby([*CELL, "variant", "seed"], sort=False):
+        constant = part.assign(prediction=part["truth"].mode()[0])
+        gain = resampled_f1(part, resamples=1)[1] - resampled_f1(constant, resamples=1)[1]
+        if gain < margin:
+            rows.append(key)
+    return pd.DataFrame(rows, columns=[*CELL, "variant", "seed"])
+
+
+def without_idle(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """`flips` without the cells where a model of some variant learned nothing: its partners have no match there."""
+    bad = {tuple(key) for key in idle(labels)[[*CELL, "seed"]].itertuples(index=False)}
+    return flips[[key not in bad for key in flips[[*CELL, "seed"]].itertuples(index=False, name=None)]]
 
 
 def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:

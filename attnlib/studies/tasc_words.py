@@ -11,7 +11,7 @@ import pandas as pd
 from attnlib.narrate import percent, plural
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc_cells import CELL
-from attnlib.studies.tasc_tables import BASELINES, NAMES, changes
+from attnlib.studies.tasc_tables import BASELINES, NAMES, changes, idle
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -29,6 +29,7 @@ def setting(params: Params, corpora: Sequence[Corpus]) -> str:
         attended = " and ".join(NAMES[a] for a in params.bert_attentions)
         tested = "all" if params.bert_texts is None else f"{params.bert_texts}"
         trained = "" if params.bert_limit is None else f" trained on {params.bert_limit} texts"
+        trained += ", its encoder as it came" if params.bert_frozen else ""
         text += f"; {params.pretrained} with {attended}{trained}, {plural(len(params.bert_seeds), 'seed')}, "
         text += f"{tested} test texts"
     return text
@@ -47,6 +48,14 @@ def grid_sentences(params: Params, results: Results) -> list[str]:
         said.append(
             f"**{plural(len(results.grid.failures), 'run')} failed** and is missing below; the first: "
             f"{first['run']} ({first['error']}: {first['message']})."
+        )
+    flat = idle(results.labels)
+    if len(flat):
+        first = flat.iloc[0]
+        named = " ".join(NAMES.get(first[k], first[k]) for k in ("dataset", "encoder", "attention", "variant"))
+        said.append(
+            f"**{plural(len(flat), 'model')} learned next to nothing** (macro-F1 less than 0.1 above always saying "
+            f"the commonest class), the first: {named}, seed {first['seed']}. The ledger leaves out their cells."
         )
     if params.quirks:
         said.append(f"Deviations of the authors' code that are switched on: **{', '.join(params.quirks)}**.")

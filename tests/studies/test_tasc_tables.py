@@ -12,6 +12,7 @@ import pytest
 
 from attnlib import paths
 from attnlib.claims import Claim
+from attnlib.errors import DataError
 from attnlib.studies import tasc, tasc_claims, tasc_figures, tasc_tables, tasc_words
 from attnlib.studies.tasc import BASELINES, FRACTION, RANKINGS, TOP1
 
@@ -321,3 +322,20 @@ def test_a_check_fails_when_the_two_tests_disagree():
     flips.loc[flips.index[fraction][0], "value"] = 1 / 20
     wrong = [name for name, passed in tasc_words.checks(params, found).items() if not passed]
     assert wrong == ["the top token flips a text where the fraction is one token"]
+
+
+def test_models_that_learned_nothing_are_named_and_judged_by_their_f1_alone():
+    predicted = labels(1.0)
+    dead = (predicted["encoder"] == "mlp") & (predicted["variant"] == "lin") & (predicted["seed"] == 1)
+    predicted.loc[dead, "prediction"] = "no"
+    found = tasc_tables.idle(predicted)
+    assert set(found.itertuples(index=False, name=None)) == {
+        ("sst", "mlp", a, "lin", 1) for a in ("additive", "dot")
+    }
+    flips = frame(paper_like)
+    kept = tasc_tables.without_idle(flips, predicted)
+    assert set(kept.loc[kept["encoder"] == "mlp", "seed"]) == {0}, "no variant has a partner there"
+    assert set(kept.loc[kept["encoder"] == "lstm", "seed"]) == {0, 1}
+    every = predicted.assign(prediction="no")
+    with pytest.raises(DataError, match="learned something"):
+        tasc_claims.claims(SimpleNamespace(flips=flips, labels=every), "hand-made")
