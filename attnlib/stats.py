@@ -6,6 +6,8 @@ Everything here is NumPy on the last axis; torch tensors are accepted where they
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 LN2 = float(np.log(2.0))
 """The largest Jensen-Shannon divergence, reached by disjoint supports."""
+KEPT = 6_000_000
+"""Counts of a bootstrap that are held at once, and kept for the next call with as many texts and seeds."""
 
 
 class Interval(NamedTuple):
@@ -228,7 +232,7 @@ def _resampled(x, groups, instances, resamples, seed):
     groups, instances = (None if k is None else np.unique(k[real], return_inverse=True)[1] for k in labels)
     rng = np.random.default_rng(seed)
     if instances is not None:
-        means = _crossed(x, groups, instances, resamples, rng)
+        means = _crossed(x, groups, instances, resamples, seed)
     elif groups is not None:
         means = _nested(x, groups, resamples, rng)
     else:
@@ -260,20 +264,42 @@ def _nested(x: np.ndarray, groups: np.ndarray, resamples: int, rng: np.random.Ge
     return means
 
 
-def _crossed(x, groups, instances, resamples, rng) -> np.ndarray:
-    """Owen's pigeonhole bootstrap: a value weighs as often as its group times its instance was drawn."""
-    m = instances.max() + 1
-    g = 1 if groups is None else groups.max() + 1
-    means = np.full(resamples, np.nan)
-    for k in range(resamples):
-        for _ in range(100):
-            weight = rng.multinomial(m, np.full(m, 1 / m))[instances].astype(float)
+def _crossed(x, groups, instances, resamples, seed) -> np.ndarray:
+    """Owen's pigeonhole bootstrap: a value weighs as often as its group times its instance was drawn.
+
+    Values are added up by instance and group first, so that a resample is a product with two rows of counts. Draws
+    without any value are left out.
+    """
+    groups = np.zeros_like(instances) if groups is None else groups
+    m, g = instances.max() + 1, groups.max() + 1
+    cell = instances * g + groups
+    totals = np.bincount(cell, x, m * g).reshape(m, g)
+    counts = np.bincount(cell, minlength=m * g).reshape(m, g).astype(float)
+    means = []
+    for texts, models in _drawn(m, g, resamples, seed) if m * resamples <= KEPT else _draws(m, g, resamples, seed):
+        weight = (texts @ counts * models).sum(1)
+        means.append(((texts @ totals * models).sum(1) / np.where(weight > 0, weight, 1))[weight > 0])
+    return np.concatenate(means)
+
+
+@lru_cache(maxsize=2)
+def _drawn(m: int, g: int, resamples: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The draws kept: a table has many cells of the same texts and seeds."""
+    return list(_draws(m, g, resamples, seed))
+
+
+def _draws(m: int, g: int, resamples: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """How often each of m instances and g groups was drawn, a row a resample, in blocks of at most KEPT numbers."""
+    rng = np.random.default_rng(seed)
+    block = max(1, KEPT // m)
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        texts, models = np.empty((rows, m)), np.ones((rows, g))
+        for k in range(rows):
+            texts[k] = rng.multinomial(m, np.full(m, 1 / m))
             if g > 1:
-                weight *= rng.multinomial(g, np.full(g, 1 / g))[groups]
-            if weight.any():
-                means[k] = weight @ x / weight.sum()
-                break
-    return means[~np.isnan(means)]
+                models[k] = rng.multinomial(g, np.full(g, 1 / g))
+        yield texts, models
 
 
 def _percentiles(means: np.ndarray, level: float, n: int) -> tuple[float, float]:

@@ -141,6 +141,20 @@ def test_the_same_texts_in_every_seed_are_not_more_texts():
     assert crossed.high - crossed.low == pytest.approx(once.high - once.low, rel=0.1)
 
 
+@pytest.mark.parametrize("kept", [10**6, 100])
+def test_crossed_bootstrap_is_its_definition(monkeypatch, kept):
+    """A value weighs as often as its text and its seed were drawn, whether the draws are kept or made in blocks."""
+    monkeypatch.setattr(stats, "KEPT", kept)
+    rng = np.random.default_rng(5)
+    x, ids, seeds = rng.normal(size=60), rng.integers(0, 12, 60), rng.integers(0, 3, 60)
+    draws, means = np.random.default_rng(0), []
+    for _ in range(40):
+        weight = draws.multinomial(12, np.full(12, 1 / 12))[ids] * draws.multinomial(3, np.full(3, 1 / 3))[seeds]
+        means.append(weight @ x / weight.sum())
+    found = stats.bootstrap(x, groups=seeds, instances=ids, resamples=40)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), rel=1e-12)
+
+
 def test_bootstrap_of_a_frame_and_its_missing_values():
     frame = pd.DataFrame({"value": [1.0, 2.0, np.nan, 3.0], "seed": [0, 0, 1, 1], "id": list("abab")})
     found = stats.bootstrap(frame, groups="seed", instances="id", resamples=200)
