@@ -194,7 +194,7 @@ def about_layers(table: pd.DataFrame) -> list[str]:
             f"{_corpus(table, dataset)}**{variant}**: mean change {listed} "
             f"({plural(int(rows['seeds'].min()), 'seed')})."
         )
-    return told
+    return told or ["All models here have one layer: depth is not tried (`layers`)."]
 
 
 def about_initialisation(table: pd.DataFrame) -> list[str]:
