@@ -164,7 +164,7 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     ran = 0
     for cell in notebook.cells:
         shows = cell.cell_type == "code" and ("output." in cell.source or "narrate.say" in cell.source)
-        if shows and "study.results" not in cell.source:
+        if shows and "study.results" not in cell.source and "al.heatmap" not in cell.source:  # these need models
             exec(compile(cell.source, cell.source.splitlines()[0], "exec"), space)
             ran += 1
     assert ran >= 15
