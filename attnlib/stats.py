@@ -282,6 +282,12 @@ def _crossed(x, groups, instances, resamples, seed) -> np.ndarray:
     return np.concatenate(means)
 
 
+def draws(instances: int, groups: int, resamples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """How often each instance and each group is drawn, a row a resample: the draws that `bootstrap` makes."""
+    texts, models = zip(*_draws(instances, groups, resamples, seed), strict=True)
+    return np.concatenate(texts), np.concatenate(models)
+
+
 @lru_cache(maxsize=2)
 def _drawn(m: int, g: int, resamples: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """The draws kept: a table has many cells of the same texts and seeds."""

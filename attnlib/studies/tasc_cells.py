@@ -101,12 +101,6 @@ def _means(part: pd.DataFrame, cells: Sequence[str], resamples: int) -> np.ndarr
 @lru_cache(maxsize=1)
 def _weights(sizes: tuple[int, ...], models: int, resamples: int) -> tuple[list[np.ndarray], np.ndarray]:
     """How often each text (one array a data set) and each seed counts: once in the first row, then as drawn."""
-    rng = np.random.default_rng(0)
-    texts = [np.ones((resamples + 1, n)) for n in sizes]
-    seeds = np.ones((resamples + 1, models))
-    for k in range(1, resamples + 1):
-        for n, drawn in zip(sizes, texts, strict=True):
-            drawn[k] = rng.multinomial(n, np.full(n, 1 / n))
-        if models > 1:
-            seeds[k] = rng.multinomial(models, np.full(models, 1 / models))
-    return texts, seeds
+    drawn = [stats.draws(n, models if k == 0 else 1, resamples, seed=k) for k, n in enumerate(sizes)]
+    once = [np.vstack([np.ones((1, times.shape[1])), times]) for times in (*(t for t, _ in drawn), drawn[0][1])]
+    return once[:-1], once[-1]

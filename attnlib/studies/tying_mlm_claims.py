@@ -14,6 +14,7 @@ from attnlib import stats
 from attnlib.claims import Claim
 from attnlib.studies.common import claim, contrast
 from attnlib.studies.tying_mlm import PAPER, REGULARISED, Results, main
+from attnlib.studies.tying_mlm_frontier import frontier_gap
 from attnlib.studies.tying_mlm_tables import (
     DROPS,
     Resampled,
@@ -22,7 +23,6 @@ from attnlib.studies.tying_mlm_tables import (
     difference,
     entropies,
     f1_of,
-    frontier_gap,
 )
 
 SIMILAR = 3.0

@@ -10,16 +10,13 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.measures.information import ESTIMATORS, mutual_information
-from attnlib.reference import reference
 from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.studies.tying_mlm import Params
+    pass
 
 CELL = ["dataset", "attention", "variant"]
 SWAPPED = ("uniform", "permuted")
@@ -209,112 +206,6 @@ def _dot(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(frame["attention"] == "dot") & (frame["variant"] == "base") & (frame["layers"] == 1)]
 
 
-def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
-    """Figure 1 in numbers: mean JSD and TVD of every adversary, with intervals over texts."""
-    rows = []
-    for (dataset, variant, lam), part in distances.groupby(["dataset", "variant", "lam"], sort=False):
-        row = {"dataset": dataset, "variant": variant, "λ": lam}
-        for name in ("jsd", "tvd"):
-            found = stats.bootstrap(part[name].to_numpy(float), resamples=RESAMPLES)
-            row |= {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
-        same = (part["prediction_base"] == part["prediction_adversary"]).mean()
-        rows.append(row | {"same decision": same, "n": len(part)})
-    return pd.DataFrame(rows)
-
-
-def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
-    """`frontier_table` as it is shown: every λ in full, however small, and intervals beside their means."""
-    shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
-    for name in ("jsd", "tvd"):
-        ends = table.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})
-        shown[name.upper()] = [_with_interval(row, 3) for row in ends.to_dict("records")]
-    return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n"]]
-
-
-def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50, resamples: int = RESAMPLES):
-    """TVD that adversaries of `a` pay beyond those of `b` at equal JSD, averaged over the JSD both reach.
-
-    Each curve joins its adversaries' mean (JSD, TVD) in order of JSD. The interval resamples texts, the same for
-    both curves. NaN where the curves share no JSD.
-    """
-    gaps, n = [], 0
-    for _, part in distances.groupby("dataset", sort=False):
-        sides = [_curve(part[part["variant"] == name]) for name in (a, b)]
-        texts = sides[0][0].shape[1]
-        n += texts
-        weights = np.random.default_rng(0).multinomial(texts, np.full(texts, 1 / texts), resamples) / texts
-        weights = np.vstack([np.full(texts, 1 / texts), weights])
-        means = [[np.nan_to_num(values) @ weights.T for values in side] for side in sides]
-        gaps.append(
-            [_apart(*(side[k][:, r] for side in means for k in (0, 1)), levels) for r in range(len(weights))]
-        )
-    found = np.mean(gaps, 0)
-    if np.isnan(found[0]) or np.isnan(found).mean() > 0.05:
-        return stats.Difference(float("nan"), float("nan"), float("nan"), n, 0, float("nan"))
-    low, high = np.nanquantile(found[1:], [0.025, 0.975])
-    tail = min((found[1:] <= 0).sum(), (found[1:] >= 0).sum())
-    p = min(1.0, 2 * (tail + 1) / (resamples + 1))
-    return stats.Difference(float(found[0]), float(low), float(high), n, int(np.isnan(found).sum()), p)
-
-
-def _curve(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """(L, N) JSD and TVD: a row an adversary, a column a text."""
-    wide = [part.pivot_table(index="lam", columns="instance", values=name) for name in ("jsd", "tvd")]
-    if wide[0].empty:
-        raise DataError("An adversary's base is missing from the frame of distances.")
-    return wide[0].to_numpy(), wide[1].to_numpy()
-
-
-def _apart(far_a, cost_a, far_b, cost_b, levels: int) -> float:
-    low, high = max(far_a.min(), far_b.min()), min(far_a.max(), far_b.max())
-    if not low < high:
-        return float("nan")
-    at = np.linspace(low, high, levels)
-    curves = [
-        np.interp(at, far[order], cost[order])
-        for far, cost in ((far_a, cost_a), (far_b, cost_b))
-        for order in [np.argsort(far, kind="stable")]
-    ]
-    return float((curves[0] - curves[1]).mean())
-
-
-def estimator_table(k: int, n: int, *, seed: int = 0) -> pd.DataFrame:
-    """What each estimator makes of `n` samples of variables whose mutual information is known, in nats.
-
-    Independent labels share nothing; equal labels their entropy, ln k; a Gaussian pair with correlation 0.9, cut
-    into k equally likely bins, at most -ln(1 - 0.81) / 2.
-    """
-    rng = np.random.default_rng(seed)
-    x, noise = rng.standard_normal((2, n))
-    cut = [np.clip((stats.ranks(-v) - 1) * k // n, 0, k - 1).astype(int) for v in (x, 0.9 * x + 0.19**0.5 * noise)]
-    labels = rng.integers(0, k, (2, n))
-    cases = {
-        "independent": (labels[0], labels[1], 0.0),
-        "a Gaussian pair, correlation 0.9": (*cut, -0.5 * np.log(1 - 0.81)),
-        "equal": (labels[0], labels[0], float(np.log(k))),
-    }
-    rows = []
-    for name, (first, second, truth) in cases.items():
-        values = {e: mutual_information(first, second, estimator=e) for e in ESTIMATORS}
-        rows.append({"variables": name, "labels a side": k, "samples": n, "known": truth} | values)
-    return pd.DataFrame(rows)
-
-
-def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
-    """Table 5: mean words and |V|, with the paper's numbers for the corpus of that name or its child."""
-    printed = reference("tying_mlm", 5).pivot_table(index="dataset", columns="metric", values="value")
-    rows = []
-    for corpus in corpora:
-        twin = kin(corpus.name)
-        known = printed.loc[twin] if twin in printed.index else {"avg_words": np.nan, "vocabulary": np.nan}
-        found = corpus.stats().set_index("split")
-        row = {"dataset": corpus.name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
-        row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
-        row["paper's corpus"] = twin if twin in printed.index else "–"
-        rows.append(row | {"paper: mean words": known["avg_words"], "paper: |V|": known["vocabulary"]})
-    return pd.DataFrame(rows)
-
-
 def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFrame:
     """A long table as readers like it: a row a cell, a column a metric.
 
@@ -327,7 +218,7 @@ def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFra
         part = part.set_index("metric")
         for metric in part.index:
             name, one = (METRICS | NAMES)[metric], part.loc[metric]
-            row[name] = _with_interval(one, 3 if metric == TOKENS else digits)
+            row[name] = with_interval(one, 3 if metric == TOKENS else digits)
             if not np.isnan(one.get("paper", np.nan)):
                 printed = f"paper {one['paper']:.{digits}f} ({one['difference']:+.{digits}f})"
                 row[name] += " " + printed.replace(" ", JOINED)
@@ -341,51 +232,13 @@ def information_wide(table: pd.DataFrame) -> pd.DataFrame:
     ± one model: half the interval over occurrences of a single model; n: occurrences.
     """
     shown = readable(table).rename(columns={"metric": "sample", "within": "± one model", "ours": "text"})
-    shown["ours"] = [_with_interval(row, 2) for row in shown.to_dict("records")]
+    shown["ours"] = [with_interval(row, 2) for row in shown.to_dict("records")]
     shown["n"] = shown["occurrences"]
     first = ["dataset", "sample", "variant", "ours", "paper", "difference"]
     return shown[[*first, "± one model", "floor", "ceiling", "n", "seeds"]]
 
 
-def hyperparameter_table(params: Params) -> pd.DataFrame:
-    """Table 4 and what sections 3 and 4 state beside it: the paper's values and those of this run."""
-    model = {v: params.model(params.corpora[0], v, "additive") for v in ("base", "mlm")}
-    train = params.training
-    decays = sorted({train.weight_decay, *train.weight_decays.values()}, reverse=True)
-    rows = [
-        ("width of word vectors", "300", _listed([model["base"].embedding_size])),
-        ("width of the LSTM, each direction", "150", _listed([model["base"].hidden_size // 2])),
-        ("learning rate", "0.001", _listed([train.learning_rate])),
-        ("gradients clipped at norm", "5", _listed([train.clip_norm])),
-        ("batch", "32", _listed([train.batch_size])),
-        ("weight decay", "1e-05", f"{decays[0]:g}" + ("; attention 0" if 0.0 in decays else "")),
-        ("share of masked words", "0.15", _listed([model["mlm"].mlm_probability])),
-        ("weights η of MLM", "0.1, 0.3, 1, 3, 5", _listed(params.etas)),
-        ("weights δ of tying", "10, 20, 30 (section 3: also 1)", _listed(params.deltas)),
-        ("η, δ of the other tables", "the best", _chosen(params)),
-        ("epochs", "–", f"at most {params.epochs}"),
-        ("runs", "5", _listed([len(params.seeds)])),
-        ("words, clusters of mutual information", "1000, 1000", _listed([params.mi_words, params.mi_clusters])),
-        ("batch of k-means", "100", _listed([params.mi_batch])),
-        (
-            "occurrences at most",
-            "1,000,000",
-            "all" if params.mi_occurrences is None else f"{params.mi_occurrences:,}",
-        ),
-    ]
-    return pd.DataFrame(rows, columns=["parameter", "paper", "this run"])
-
-
-def _listed(values: Iterable[float | None]) -> str:
-    return ", ".join("none" if value is None else f"{value:g}" for value in values) or "none"
-
-
-def _chosen(params: Params) -> str:
-    special = "".join(f", {name} {value:g}" for name, value in params.eta_of.items())
-    return f"η {params.eta:g}{special}; δ {params.delta:g}"
-
-
-def _with_interval(row: Mapping[str, float], digits: int) -> str:
+def with_interval(row: Mapping[str, float], digits: int) -> str:
     """`73.1 [70.0, 76.2]`, on one line of its cell."""
     text = f"{row['value']:.{digits}f}"
     if not np.isnan(row["low"]):

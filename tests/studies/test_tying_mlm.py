@@ -15,6 +15,8 @@ from attnlib.errors import ConfigError, DataError
 from attnlib.spec import Fit, Measure
 from attnlib.studies import tying_mlm as study
 from attnlib.studies import tying_mlm_claims as claims
+from attnlib.studies import tying_mlm_frontier as frontier
+from attnlib.studies import tying_mlm_settings as settings
 from attnlib.studies import tying_mlm_tables as tables
 from attnlib.studies.tying_mlm_measures import knowledge
 
@@ -288,7 +290,7 @@ def test_information_as_shown_holds_the_difference() -> None:
 
 
 def test_hyperparameters_are_those_of_the_models_and_of_the_paper() -> None:
-    table = tables.hyperparameter_table(planned("paper")).set_index("parameter")
+    table = settings.hyperparameter_table(planned("paper")).set_index("parameter")
     same = table["paper"] == table["this run"]
     assert set(table.index[~same]) == {
         "weight decay",  # none on attention
@@ -296,7 +298,7 @@ def test_hyperparameters_are_those_of_the_models_and_of_the_paper() -> None:
         "η, δ of the other tables",
         "epochs",
     }
-    ours = tables.hyperparameter_table(planned("cpu")).set_index("parameter")["this run"]
+    ours = settings.hyperparameter_table(planned("cpu")).set_index("parameter")["this run"]
     assert ours["width of the LSTM, each direction"] == "25"
     assert ours["batch"] == "64"
     assert ours["weight decay"] == "1e-05; attention 0"
@@ -347,17 +349,17 @@ def distances_of(curves: dict[str, list[tuple[float, float]]], n: int = 50) -> p
 def test_the_price_at_equal_divergence_by_hand() -> None:
     # base pays jsd / 4, mlm jsd / 2: between 0.2 and 0.4 the mean gap is 0.3 / 4
     line = {"base": [(0.1, 0.025), (0.4, 0.1)], "mlm": [(0.2, 0.1), (0.6, 0.3)]}
-    gap = tables.frontier_gap(distances_of(line), "mlm", "base")
+    gap = frontier.frontier_gap(distances_of(line), "mlm", "base")
     mean = np.random.default_rng(0).normal(0, 0.005, 50).mean()
     assert gap.estimate == pytest.approx(0.075 + mean / 4 - 0.25 * mean, abs=1e-3)
     assert gap.low < gap.estimate < gap.high
     assert gap.low > 0
     apart = distances_of({"base": [(0.1, 0.0), (0.2, 0.1)], "mlm": [(0.5, 0.0), (0.6, 0.1)]})
-    assert np.isnan(tables.frontier_gap(apart, "mlm", "base").estimate)
-    table = tables.frontier_table(distances_of(line))
+    assert np.isnan(frontier.frontier_gap(apart, "mlm", "base").estimate)
+    table = frontier.frontier_table(distances_of(line))
     assert len(table) == 4
     assert table["n"].eq(50).all()
-    shown = tables.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
+    shown = frontier.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
     assert shown["λ"].tolist() == ["0", "0.00025"] * 2
     one = table.iloc[1]
     assert (
@@ -366,7 +368,7 @@ def test_the_price_at_equal_divergence_by_hand() -> None:
 
 
 def test_estimators_on_known_information() -> None:
-    table = tables.estimator_table(20, 20_000).set_index("variables")
+    table = settings.estimator_table(20, 20_000).set_index("variables")
     independent, equal = table.loc["independent"], table.loc["equal"]
     assert independent["plugin"] == pytest.approx(19 * 19 / 40_000, rel=0.2), "the bias of the plug-in estimate"
     assert abs(independent["shuffled"]) < 0.002

@@ -16,6 +16,7 @@ from attnlib.spec import columns
 from attnlib.studies import tying_mlm as study
 from attnlib.studies import tying_mlm_claims as claims
 from attnlib.studies import tying_mlm_figures as figures
+from attnlib.studies import tying_mlm_frontier as frontier
 from attnlib.studies import tying_mlm_tables as tables
 from attnlib.studies import tying_mlm_words as words
 from attnlib.studies.tying_mlm_measures import behaviour, distances, imitate, knowledge
@@ -156,7 +157,7 @@ def drawn(results: study.Results) -> dict:
         "drops": figures.drops(tables.f1_table(results.swaps)),
         "information": figures.information(tables.information_table(results.information)),
         "probabilities": figures.probabilities(tables.probability_table(results.texts)),
-        "frontier": figures.frontier(tables.frontier_table(results.distances)),
+        "frontier": figures.frontier(frontier.frontier_table(results.distances)),
         "strength": figures.by_strength(tables.ablation_table(results.swaps, results.texts)),
         "layers": figures.by_layers(tables.layer_table(results.swaps)),
         "entropies": figures.entropies(tables.entropies(results.texts)),
@@ -194,8 +195,8 @@ def test_words_and_claims_of_two_corpora_name_them(two, results) -> None:
     assert words.about_paper(f1)
     known = tables.changes(two.information, ["residual"], pair=["metric"])
     quiet = tables.changes(tables.correct(study.main(two.texts)), ["tying"])
-    points = tables.frontier_table(two.distances)
-    paid = {"tying": tables.frontier_gap(two.distances, "tying", "base")}
+    points = frontier.frontier_table(two.distances)
+    paid = {"tying": frontier.frontier_gap(two.distances, "tying", "base")}
     by_corpus = {
         "information": (words.about_information(mi, known), 2),
         "tokens": (words.about_tokens(tables.probability_table(two.texts), quiet), 1),
@@ -265,8 +266,8 @@ def test_sentences_carry_their_numbers(results) -> None:
     said = words.about_information(mi, tables.changes(results.information, ["residual"], pair=["metric"]))
     assert len(said) == 3
     assert "k = 15" in said[0]
-    points = tables.frontier_table(results.distances)
-    gap = tables.frontier_gap(results.distances, "tying", "base")
+    points = frontier.frontier_table(results.distances)
+    gap = frontier.frontier_gap(results.distances, "tying", "base")
     nothing = gap._replace(estimate=np.nan)
     assert "share no JSD" in words.about_adversaries(points, {"tying": nothing})[-1]
     assert len(words.about_layers(tables.layer_table(results.swaps))) == 1
