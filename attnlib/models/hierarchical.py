@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attnlib.errors import DataError
 from attnlib.models.classifier import Classifier
@@ -50,9 +52,40 @@ def _take(values: Tensor, index: Tensor) -> Tensor:
     return taken.masked_fill(empty, 0)
 
 
-def _spread(values: Tensor, real: Tensor) -> Tensor:
-    """values (N, ...) as the rows of a larger tensor where `real` (M,) is True, zero elsewhere."""
-    return values.new_zeros(len(real), *values.shape[1:]).index_put((real,), values)
+def like_lengths(mask: Tensor) -> list[tuple[Tensor, int]]:
+    """The rows of mask (N, W) that hold a word, those of like length together: numbers of rows, and their width.
+
+    A group's longest row has less than twice the words of its shortest (short ones aside), so that one long
+    sentence does not make all others of a batch as long.
+    """
+    lengths = (mask * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(1)
+    found, low = [], 0
+    for width in _widths(int(lengths.max())):
+        rows = ((lengths > low) & (lengths <= width)).nonzero().squeeze(1)
+        if len(rows):
+            found.append((rows, width))
+        low = width
+    return found or [(torch.zeros(1, dtype=torch.long, device=mask.device), 1)]
+
+
+def _widths(longest: int) -> list[int]:
+    """Up to which length a group goes: 16, 32, 64 and so on, the last one no longer than needed."""
+    return [16 << step for step in range(16) if 16 << step < longest] + [longest]
+
+
+def _gathered(
+    parts: Sequence[Tensor | None], groups: list[tuple[Tensor, int]], shape: Sequence[int]
+) -> Tensor | None:
+    """What was made of each group, put together: rows, or rows and places, of `shape`; zero where no group was."""
+    if parts[0] is None:
+        return None
+    if len(shape) == 2:
+        parts = [functional.pad(p, (0, 0) * (p.dim() - 2) + (0, shape[1] - p.shape[1])) for p in parts]
+    order = torch.cat([index for index, _ in groups])
+    where = torch.full((shape[0],), len(order), device=order.device)
+    where[order] = torch.arange(len(order), device=order.device)
+    empty = parts[0].new_zeros(1, *parts[0].shape[1:])
+    return torch.cat([*parts, empty]).index_select(0, where)
 
 
 def layout(mask: Tensor, sentences: Tensor) -> Layout:
@@ -126,14 +159,18 @@ class HierarchicalClassifier(Classifier):
 
     def _word_level(self, plan: Layout, batch: Batch, embedded: Tensor, query: Tensor | None) -> Trace:
         mask, content = plan.rows(batch.mask), plan.rows(batch.content)
-        rows = plan.rows(embedded)
-        # Texts have unequal numbers of sentences: only those that exist are read.
-        real = mask.any(1)
-        real[0] = True
+        ids, rows = plan.rows(batch.ids), plan.rows(embedded)
         if query is not None:
-            query = query.repeat_interleave(plan.sentences, 0)[real]
-        reading = self.word.read(plan.rows(batch.ids)[real], rows[real], mask[real], content[real], query)
-        reading = Reading(*(None if x is None else _spread(x, real) for x in reading))
+            query = query.repeat_interleave(plan.sentences, 0)
+        groups = like_lengths(mask)
+        readings = [
+            self.word.read(*(t[g, :width] for t in (ids, rows, mask, content)), None if query is None else query[g])
+            for g, width in groups
+        ]
+        reading = Reading(
+            *(_gathered(parts, groups, mask.shape) for parts in list(zip(*readings, strict=True))[:-1]),
+            context=_gathered([r.context for r in readings], groups, mask.shape[:1]),
+        )
         return Trace(
             mask=content,
             embedded=rows,
@@ -167,5 +204,7 @@ class HierarchicalClassifier(Classifier):
 
     def _encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
         plan = self.layout(batch)
-        hidden = self.word.encoder(plan.rows(embedded), plan.rows(batch.mask))
-        return unstacked(hidden, plan.positions)
+        rows, mask = plan.rows(embedded), plan.rows(batch.mask)
+        groups = like_lengths(mask)
+        hidden = [self.word.encoder(rows[g, :width], mask[g, :width]) for g, width in groups]
+        return unstacked(_gathered(hidden, groups, mask.shape), plan.positions)

@@ -10,7 +10,8 @@ import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
 from attnlib.errors import ConfigError, DataError
-from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, scaling
+from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
+from attnlib.models.reader import Reading
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
 
@@ -69,6 +70,33 @@ def test_texts_without_words_are_decided_by_the_bias(encoder, hierarchical):
         model.zero_grad()
         trace.logits.square().sum().backward()
         assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("scaled", ["none", "lin"])
+@pytest.mark.parametrize("encoder", list(encoders.ENCODERS))
+def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, scaled, monkeypatch):
+    def at_once(mask):
+        return [(mask.any(1).nonzero().squeeze(1), mask.shape[1])]
+
+    model = build_model(
+        config_of({"encoder": encoder, "hierarchical": True, "scaling": scaled}), N_IDS, 2, query=True
+    )
+    model.double().eval()
+    batch = make_batch((150, 40, 0, 9, 60, 1))
+    assert len(hierarchical.like_lengths(model.layout(batch).rows(batch.mask))) > 2
+
+    def read():
+        embedded = model.embed(batch).detach().requires_grad_()
+        trace = model(batch, embedded)
+        words = {name: v for name, v in trace.words.__dict__.items() if name in Reading._fields and v is not None}
+        words["scores"] = words["scores"].masked_fill(~trace.words.mask, 0)
+        found = {**words, "logits": trace.logits, "encoded": model._encoded(embedded, batch)}
+        return found | {"gradient": torch.autograd.grad(trace.logits.square().sum(), embedded)[0]}
+
+    grouped = read()
+    monkeypatch.setattr(hierarchical, "like_lengths", at_once)
+    for name, value in read().items():
+        torch.testing.assert_close(grouped[name], value, rtol=0, atol=1e-12, msg=lambda m, n=name: f"{n}: {m}")
 
 
 @pytest.mark.parametrize("encoder", list(encoders.ENCODERS))
