@@ -26,6 +26,9 @@ from attnlib.errors import ConfigError
 from attnlib.models.recurrent import reversal, turned
 from attnlib.progress import bar
 
+PASS_TOKENS = 512
+"""Padded positions of a batch whose states go backward one by one: a long text must not make short ones longer."""
+
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.fitted import Fitted
@@ -44,8 +47,9 @@ def norm_jacobian(
             "norm_jacobian reads one encoder over words; a hierarchical model has two. Use a flat one."
         )
     found: list[np.ndarray | None] = [None] * len(examples)
+    most = PASS_TOKENS if fitted.model_config.encoder in ("transformer", "bert") else None
     with bar("influence of inputs on hidden states", total=len(examples), unit="text") as line:
-        for batch in fitted.vectoriser.batches(examples, batch_size, labels=False):
+        for batch in fitted.vectoriser.batches(examples, batch_size, labels=False, max_tokens=most):
             batch = batch.to(fitted.device)
             norms = influence(fitted.model, batch)
             for i, row in enumerate(batch.rows.tolist()):

@@ -34,6 +34,14 @@ def test_rows_sum_to_one_and_windows_end():
         assert (square[far] == 0).all()
 
 
+def test_texts_in_small_batches_are_as_in_large_ones(monkeypatch):
+    fitted = zoo.fitted("transformer")
+    together = jacobian.norm_jacobian(fitted, zoo.texts(fitted, 4))
+    monkeypatch.setattr(jacobian, "PASS_TOKENS", 1)
+    for a, b in zip(jacobian.norm_jacobian(fitted, zoo.texts(fitted, 4)), together, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
 def test_an_lstm_read_from_the_left_does_not_see_what_comes():
     square = jacobian.norm_jacobian(zoo.fitted("lstm-left"), zoo.texts(zoo.fitted("lstm-left"), 1))[0]
     assert (np.triu(square, 1) == 0).all()
