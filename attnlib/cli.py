@@ -165,7 +165,7 @@ class Watch:
 def _describe(plan: Any, out: Path, jobs: int) -> None:
     """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its runs and the cost.
 
-    Its `TOKENS` (training tokens by corpus), if any, serve the estimate for corpora that are not at hand.
+    Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
     """
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
     click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
@@ -177,8 +177,8 @@ def _describe(plan: Any, out: Path, jobs: int) -> None:
     if hasattr(study, "grid"):
         from attnlib.forecast import dry_run
 
-        tokens = getattr(study, "TOKENS", None)
-        click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, tokens=tokens)), "  "))
+        sizes = getattr(study, "SIZES", None)
+        click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, sizes=sizes)), "  "))
 
 
 def _study(plan: Any) -> Any:

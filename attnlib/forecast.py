@@ -70,13 +70,13 @@ def dry_run(
     store: Store | str | None = None,
     corpora: Mapping[str, Corpus] | Corpora | None = None,
     jobs: int = 1,
-    tokens: Mapping[str, int] | None = None,
+    sizes: Mapping[str, tuple[int, int]] | None = None,
     calibrate: bool = True,
 ) -> Forecast:
     """List a grid without running it.
 
-    tokens     training tokens by corpus, for the estimate: these need not be at hand, and are not loaded unless
-               the store holds runs on them
+    sizes      training texts and mean words a text by corpus, for the estimate: these need not be at hand, and
+               are not loaded unless the store holds runs on them
     calibrate  measure a short training for encoders the store has never seen
     """
     import pandas as pd
@@ -86,7 +86,7 @@ def dry_run(
     history, seen = _history(store)
     speeds = _Speeds(history, corpora, calibrate)
     # A corpus that no finished run knows need not be loaded to say that nothing of it is in the store.
-    unseen = set(tokens or ()) - seen - set(corpora.given)
+    unseen = set(sizes or ()) - seen - set(corpora.given)
     rows: dict[Run, dict[str, Any]] = {}
     problems: dict[str, str] = {}
 
@@ -109,7 +109,7 @@ def dry_run(
         if not cached:
             for fit in run.fits:
                 add(fit)
-        seconds, basis = (0.0, "") if cached else speeds.estimate(run, tokens or {}, bool(note))
+        seconds, basis = (0.0, "") if cached else speeds.estimate(run, sizes or {}, loaded=bool(key))
         kind = "fit" if isinstance(run, Fit) else run.task.partition(":")[2]
         rows[run] = {**named, "kind": kind, "key": key, "cached": cached, "seconds": seconds, "basis": basis}
         rows[run]["note"] = note
@@ -161,17 +161,20 @@ class _Speeds:
         self.history, self.corpora, self.calibrate = history, corpora, calibrate
         self.measured: dict[str, float | None] = {}
 
-    def estimate(self, run: Run, tokens: Mapping[str, int], absent: bool) -> tuple[float, str]:
+    def estimate(self, run: Run, sizes: Mapping[str, tuple[int, int]], loaded: bool) -> tuple[float, str]:
         """Seconds and what they rest on; NaN and nothing where nothing is known."""
         if isinstance(run, Measure):
             encoder = run.fits[0].model.encoder if run.fits else ""
             seen = self.history.get((run.task, encoder))
             return (median(seen), "earlier runs") if seen else (float("nan"), "")
-        count = tokens.get(run.data.corpus)
-        if count is None:
-            if absent:
-                return float("nan"), ""
-            count = sum(map(len, self.corpora[run.data].train))
+        data = run.data
+        if loaded:
+            count = sum(map(len, self.corpora[data].train))
+        elif data.corpus in sizes:
+            texts, words = sizes[data.corpus]
+            count = min(texts, data.limit or texts) * min(words, data.max_length or words)
+        else:
+            return float("nan"), ""
         encoder = run.model.encoder
         if seen := self.history.get(("fit", encoder)):
             speed, basis = median(seen), "earlier runs"

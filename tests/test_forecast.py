@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.data import load_corpus
 from attnlib.forecast import dry_run, spell
 from attnlib.grid import run_grid
 from attnlib.runs import Store
@@ -45,8 +46,6 @@ def test_trainings_are_estimated_from_the_median_speed_of_earlier_ones(store: St
     put(store, "ee", {"encoder": "mlp"}, {"seconds": 7.0}, kind="measure", task="grid_tasks:accuracy")
     fit = small_fit(epochs=3)
     forecast = dry_run([measure("grid_tasks:accuracy", fit)], store=store, jobs=2)
-    from attnlib.data import load_corpus
-
     tokens = sum(map(len, load_corpus(fit.data).train))
     assert forecast.frame["kind"].tolist() == ["fit", "accuracy"]
     assert forecast.frame["seconds"].tolist() == [pytest.approx(3 * tokens / 500), 7.0]
@@ -85,8 +84,17 @@ def test_a_corpus_that_is_not_at_hand_is_still_listed(store: Store) -> None:
     assert forecast.frame["dataset"].tolist() == ["mimic.csv"] * 4 + ["planted"]
     assert math.isnan(forecast.frame["seconds"].iloc[0])
     assert str(forecast).count("mimic.csv: ") == 1  # why, once
-    known = dry_run(runs, store=store, tokens={"mimic.csv": 5000})
-    assert known.frame.loc[known.frame["kind"] == "fit", "seconds"].tolist() == [5.0, 5.0]
+    whole = small_fit().replace(data=DataConfig(corpus="mimic.csv"))
+    known = dry_run([*runs, whole], store=store, sizes={"mimic.csv": (500, 10)}).frame
+    assert known.loc[known["kind"] == "fit", "seconds"].tolist() == [0.4, 0.4, 5.0]  # of 40, 40 and 500 texts
+
+
+def test_a_corpus_at_hand_has_its_own_size(store: Store) -> None:
+    put(store, "aa", {"encoder": "mlp"}, {"tokens": 1000, "training_seconds": 1.0, "seconds": 99})
+    corpus = load_corpus("planted", limit=40)
+    run = small_fit().replace(data=DataConfig(corpus="planted"))
+    frame = dry_run([run], store=store, corpora={"planted": corpus}, sizes={"planted": (10**9, 10)}).frame
+    assert frame["seconds"].tolist() == [sum(map(len, corpus.train)) / 1000]
 
 
 def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: Store, tmp_path) -> None:
