@@ -154,7 +154,7 @@ class ModelConfig(Config):
     dot_init: Literal["normal", "kaiming"] = "normal"
     """Query of dot attention: N(0, 1) (Tutek & Šnajder, App. C), or torch's default, which stays near uniform."""
     dot_scaled: bool = True
-    """Divide dot scores by the square root of the width (Wen et al. do not)."""
+    """Divide dot scores by the square root of the width (Wen et al.: only where there is a query)."""
 
     sparsegen_lambda: float = Field(0.0, lt=1.0)
     entmax_alpha: float = Field(1.5, ge=1.0)

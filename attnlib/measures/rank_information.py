@@ -21,7 +21,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import ConfigError, DataError
-from attnlib.measures.information import clusters, information, mutual_information
+from attnlib.measures.information import clusters, entropy_of, information, mutual_information
 from attnlib.measures.neighbours import neighbour_information
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ OUTPUTS = 5
 """Clusters of the margin of a two-class model (section 3.2.1); with more classes the predicted class is used."""
 NEIGHBOUR_TEXTS = 2000
 """At most so many texts for the estimate by neighbours, whose cost is quadratic."""
+DIGITS = 9
+"""Information is compared to so many decimals: where it saturates, ranks differ by rounding alone."""
 
 
 class Ranked(NamedTuple):
@@ -118,6 +120,20 @@ def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0
     return n, labels
 
 
+def usable_counts(counts: Sequence[int], n: int, whose: str = "this sample") -> list[int]:
+    """The N of `counts` up to n / 2, for n texts with two positions or more.
+
+    With more clusters states stand alone, and every rank seems to tell all of the output.
+    """
+    usable = [count for count in counts if 2 * count <= n]
+    if not usable:
+        raise ConfigError(
+            f"counts: the smallest N is {min(counts)}, {whose} has {n} test texts of two words or more, and N may "
+            "be half of that at most; give smaller counts or more texts."
+        )
+    return usable
+
+
 def _smallest(labels: np.ndarray) -> int:
     return int(np.unique(labels, return_counts=True)[1].min())
 
@@ -132,13 +148,19 @@ def rank_information(
     The frame, one row a rank: rank, n, alpha (mean weight), information with low and high (95 %, over texts) and
     floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates of the same).
     The facts: tau (Shieh, weighted) with low and high (95 %, over texts), tau_plain (unweighted), tau_miller_madow,
-    tau_shuffled and tau_neighbours (weighted, on the other estimates), k, clusters, smallest, n, entropy (mean).
+    tau_shuffled and tau_neighbours (weighted, on the other estimates), k, clusters, smallest, n, entropy (mean),
+    output_entropy (of the output's labels, in nats). Where the output is constant there is nothing to tell: every
+    tau is NaN.
     """
     if (states.lengths < 1).any():
         raise DataError("Every text needs an attended position; leave out the empty ones.")
+    if not (states.lengths > 1).any():
+        raise DataError("No text has two attended positions, so there are no ranks to compare.")
+    counts = usable_counts(counts, int((states.lengths > 1).sum()))
     y = output_labels(states.logits, seed=seed)
     k = states.alpha.shape[1]
     n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
+    near = np.random.default_rng([seed, 3]).permutation(len(y)) < NEIGHBOUR_TEXTS  # texts may be sorted by class
     labels = np.full(states.alpha.shape, -1)
     rows = []
     for r in range(k):
@@ -147,7 +169,6 @@ def rank_information(
         x, out = labels[there, r], y[there]
         found = information(x, out, resamples=resamples, seed=seed)
         reach = (found.high - found.low) / 2
-        some = there.nonzero()[0][:NEIGHBOUR_TEXTS]
         rows.append(
             {
                 "rank": r + 1,
@@ -159,27 +180,34 @@ def rank_information(
                 "floor": found.floor,
                 "miller_madow": mutual_information(x, out, estimator="miller_madow"),
                 "shuffled": found.value - found.floor,
-                "neighbours": neighbour_information(states.hidden[some, r], y[some]),
+                "neighbours": neighbour_information(states.hidden[there & near, r], y[there & near]),
             }
         )
     frame = pd.DataFrame(rows)
     weights = frame["alpha"]
-    tau = stats.weighted_kendall(frame["information"], weights, weights)
+    told = entropy_of(y)
+    tau = _tau(frame["information"], weights, weights, told)
     reach = 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed)
     facts = {
         "tau": tau,
-        "low": max(-1.0, tau - reach),
-        "high": min(1.0, tau + reach),
-        "tau_plain": stats.weighted_kendall(frame["information"], weights, np.ones(k)),
+        "low": float(np.clip(tau - reach, -1.0, 1.0)),
+        "high": float(np.clip(tau + reach, -1.0, 1.0)),
+        "tau_plain": _tau(frame["information"], weights, np.ones(k), told),
         "k": k,
         "clusters": n_clusters,
         "smallest": _smallest(top),
         "n": len(states.alpha),
         "entropy": float(np.nanmean(states.entropy)) if np.isfinite(states.entropy).any() else float("nan"),
+        "output_entropy": told,
     }
     for other in ("miller_madow", "shuffled", "neighbours"):
-        facts[f"tau_{other}"] = stats.weighted_kendall(frame[other], weights, weights)
+        facts[f"tau_{other}"] = _tau(frame[other], weights, weights, told)
     return frame, facts
+
+
+def _tau(m: Sequence[float], alpha: Sequence[float], weights: Sequence[float], told: float) -> float:
+    """Weighted tau of information, rounded, with attention; NaN where the output's entropy `told` is zero."""
+    return stats.weighted_kendall(np.round(m, DIGITS), alpha, weights) if told > 0 else float("nan")
 
 
 def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> float:
@@ -196,5 +224,5 @@ def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resa
             m.append(mutual_information(labels[here, r], y[here]))
             means.append(alpha[here, r].mean())
         if len(m) > 1:
-            draws.append(stats.weighted_kendall(m, means, means))
-    return float(np.nanstd(draws)) if len(draws) > 1 else float("nan")
+            draws.append(_tau(m, means, means, entropy_of(y[rows])))
+    return float(np.nanstd(draws)) if np.isfinite(draws).sum() > 1 else float("nan")

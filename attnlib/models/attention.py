@@ -53,7 +53,8 @@ class Additive(nn.Module):
 
 @ATTENTIONS.register("dot")
 class Dot(nn.Module):
-    r"""Dot attention: :math:`a_i = h_i^\top q / \sqrt{H}` (unscaled in Wen et al. 2022, eq. 5: `dot_scaled`).
+    r"""Dot attention: :math:`a_i = h_i^\top q / \sqrt{H}` (`dot_scaled`; unscaled in Wen et al. 2022
+    where there is no query, eq. 5).
 
     hidden (B, T, H), query (B, Q) or None -> (B, T). Without a query, q is a parameter, drawn from N(0, 1) as
     Tutek & Šnajder 2020, App. C, recommend, or from torch's default for a linear layer,

@@ -11,6 +11,12 @@ from attnlib.studies.mutual_information import NAMES
 from attnlib.studies.mutual_information_intervals import plain
 
 
+def shown(ranks: pd.DataFrame) -> tuple[str, str, int]:
+    """Corpus, encoder and seed of the first model that was measured: whose curves are drawn."""
+    first = plain(ranks).iloc[0]
+    return first["dataset"], first["encoder"], int(first["seed"])
+
+
 def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.Chart:
     """Information (top) and mean attention (bottom) by rank, one column an attention, for one seed."""
     part = plain(ranks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
@@ -25,13 +26,17 @@ def by_rank(
 ) -> dict[str, pd.DataFrame]:
     """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
 
-    ranks  one row a rank;  taus  one row, with the accuracy on the same texts
+    ranks  one row a rank;  taus  one row, with accuracy and the share of the commonest class on the same texts
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
     ranks, facts = rank_information(states, counts, resamples=resamples)
-    right = states.logits.argmax(1) == [example.label for example in some]
-    return {"ranks": ranks, "taus": pd.DataFrame([facts | {"accuracy": float(right.mean())}])}
+    labels = np.array([example.label for example in some])
+    known = {
+        "accuracy": float((states.logits.argmax(1) == labels).mean()),
+        "majority": float(np.bincount(labels).max() / len(labels)),
+    }
+    return {"ranks": ranks, "taus": pd.DataFrame([facts | known])}
 
 
 def adversary(

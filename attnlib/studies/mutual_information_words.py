@@ -10,9 +10,10 @@ from attnlib.narrate import percent, plural
 from attnlib.stats import bootstrap
 from attnlib.studies.common import summarise
 from attnlib.studies.mutual_information import MAIN, NAMES, Params, Results, grid
-from attnlib.studies.mutual_information_claims import LOST, MOVED, silent_adversaries
+from attnlib.studies.mutual_information_claims import CLOSE, LOST, MOVED, silent_adversaries
 from attnlib.studies.mutual_information_intervals import (
     averaged,
+    idle,
     of_main,
     paired,
     plain,
@@ -21,7 +22,7 @@ from attnlib.studies.mutual_information_intervals import (
     uniformity,
     without_bounds,
 )
-from attnlib.studies.mutual_information_tables import ESTIMATES, SAME, deltas, gumbel_pairs
+from attnlib.studies.mutual_information_tables import ESTIMATES, SAME, deltas, gumbel_pairs, paper_total
 
 
 def setting(params: Params) -> str:
@@ -35,12 +36,35 @@ def setting(params: Params) -> str:
     return f"{text}; {attentions}; {plural(len(params.seeds), 'seed')}, {tested} test texts"
 
 
-def about_grid(results: Results) -> list[str]:
-    """What was computed, and what is missing."""
-    said = [results.grid.summary]
+def about_grid(params: Params, results: Results) -> list[str]:
+    """What was asked for and computed, what is missing, and which models learned nothing."""
+    kinds = f"{plural(len(params.encoders), 'encoder')} × {plural(len(params.attentions), 'attention')}"
+    said = [f"{kinds} for {', '.join(params.corpora)}."]
+    if params.query_corpora:
+        kinds = f"{plural(len(params.query_encoders), 'encoder')} × {plural(len(params.attentions), 'attention')}"
+        said.append(f"{kinds} for {', '.join(params.query_corpora)}, with a query.")
+    said = [" ".join(said) + f" {results.grid.summary}"]
     for _, row in results.grid.failures.iterrows():
         said.append(f"**Missing:** {row['run']}: {row['error']}: {row['message']}")
-    return said
+    return [*said, *about_idle(results.taus)]
+
+
+def about_idle(taus: pd.DataFrame, named: int = 6) -> list[str]:
+    """The models that learned nothing, the first of them by name."""
+    flat = taus[idle(taus)]
+    if not len(flat):
+        return []
+    columns = ("dataset", "encoder", "attention", "projection", "variant")
+    names = [
+        " ".join(NAMES.get(row[c], row[c]) for c in columns) + f" (seed {row['seed']})"
+        for _, row in flat.head(named).iterrows()
+    ]
+    more = f"; and {len(flat) - named} more" if len(flat) > named else ""
+    return [
+        f"**{len(flat)} of {plural(len(taus), 'model')} learned nothing** (no more accurate than always saying the "
+        f"commonest class, or one output for all texts): {'; '.join(names)}{more}. Tables and figures show them; "
+        "the ledger leaves them out, and their pairs."
+    ]
 
 
 def about_choices(taus: pd.DataFrame) -> list[str]:
@@ -104,6 +128,8 @@ def _between(low: float, high: float) -> str:
 
 
 def _difference(row: pd.Series) -> str:
+    if not row["n"]:
+        return "no pair of models has a τ on both sides."
     if np.isnan(row["low"]):
         return f"{row['estimate']:+.2f} ({plural(int(row['n']), 'pair')} of models: too few for an interval)."
     where = "above zero" if row["low"] > 0 else "below zero" if row["high"] < 0 else "which covers zero"
@@ -116,29 +142,37 @@ def _difference(row: pd.Series) -> str:
 def about_estimators(taus: pd.DataFrame) -> list[str]:
     """Whether the order of attentions survives another estimate."""
     part = plain(taus)
+    apart = (part["tau"] - part["tau_neighbours"]).abs()
+    told = (
+        f"Between clusters and neighbours, τ of a model differs by {apart.mean():.2f} on average and by "
+        f"{apart.max():.2f} at most."
+    )
+    if apart.isna().all():
+        return ["No model has a τ to compare."]
+    if part["attention"].nunique() < 2:
+        return [told]
     orders = {c: tuple(part.groupby("attention")[c].mean().sort_values(ascending=False).index) for c in ESTIMATES}
     same = [c for c in ESTIMATES if orders[c] == orders["tau"]]
     order = " > ".join(NAMES[a] for a in orders["tau"])
-    apart = (part["tau"] - part["tau_neighbours"]).abs()
     return [
         f"The order of the paper's estimate here is {order}; **{len(same)} of {len(ESTIMATES)}** estimates give "
-        f"that order. Between clusters and neighbours, τ of a model differs by {apart.mean():.2f} on average and "
-        f"by {apart.max():.2f} at most."
+        f"that order. {told}"
     ]
 
 
 def about_deltas(taus: pd.DataFrame, variants: list[str]) -> list[str]:
     """What τ loses in a special setting, corpus by corpus."""
-    said = []
+    said: list[str] = []
     for _, row in deltas(taus, variants).iterrows():
         said.append(f"{row['dataset']}, {NAMES[row['variant']]}: τ loses {_difference(row)}")
-    return said
+    kind = "adversaries" if "adversary_unfrozen" in variants else "ablations"
+    return said or [f"No {kind} were part of this run."]
 
 
 def about_adversaries(apart: pd.DataFrame) -> list[str]:
     """How far the adversaries got, and whether they are adversaries at all."""
     if not len(apart):
-        return ["No adversaries were part of this run."]
+        return []
     silent = silent_adversaries(apart)
     jsd, tvd = (summarise(apart.assign(value=v), ["dataset"]) for v in (apart["jsd"], apart["tvd"] / 2))
     said = []
@@ -153,8 +187,8 @@ def about_adversaries(apart: pd.DataFrame) -> list[str]:
         )
         if silent[dataset]:
             said.append(
-                f"These are no adversaries in the paper's sense (JSD {MOVED} at least, a loss of accuracy below "
-                f"{LOST}): what τ does on {dataset} decides nothing about the claim."
+                f"These are no adversaries in the paper's sense (JSD {MOVED} at least, TVD / 2 at most {CLOSE}, a "
+                f"loss of accuracy below {LOST}): what τ does on {dataset} decides nothing about the claim."
             )
     return said
 
@@ -168,8 +202,9 @@ def about_gumbel(taus: pd.DataFrame) -> list[str]:
     between = "" if np.isnan(found.low) else f" (95% interval {percent(found.low)} to {percent(found.high)})"
     sharper = int((pairs["entropy_gumbel"] < pairs["entropy_softmax"]).sum())
     return [
-        f"τ rises or stays (falls by less than {SAME}) in **{int(pairs['kept'].sum())} of {len(pairs)}** settings, "
-        f"{percent(found.estimate)}{between}; the mean change is {pairs['change'].mean():+.2f}.",
+        f"τ rises or stays (falls by less than {SAME}) in **{int(pairs['kept'].sum())} of {len(pairs)}** settings "
+        f"(paper: {paper_total()}), {percent(found.estimate)}{between}; the mean change is "
+        f"{pairs['change'].mean():+.2f}.",
         f"The paper's reason would be that attention gets less uniform. It does in **{sharper} of {len(pairs)}** "
         f"settings: mean normalised entropy {pairs['entropy_softmax'].mean():.2f} with softmax, "
         f"{pairs['entropy_gumbel'].mean():.2f} with Gumbel-softmax.",
@@ -179,9 +214,11 @@ def about_gumbel(taus: pd.DataFrame) -> list[str]:
 def about_uniformity(taus: pd.DataFrame) -> list[str]:
     """τ against entropy."""
     found = uniformity(taus)
+    if np.isnan(found.estimate):
+        return ["Too few models of a corpus to compare their τ with their entropy."]
     return [
         f"Kendall τ-b between a model's τ and its entropy, within corpora: **{found.estimate:.2f}**"
-        f"{_between(found.low, found.high)}; n = {found.n} models."
+        f"{_between(found.low, found.high)}; n = {plural(found.n, 'setting')}."
     ]
 
 
@@ -205,6 +242,17 @@ def about_stability(taus: pd.DataFrame) -> list[str]:
     return [*said, f"Another sample of texts would move a typical τ by ±{texts:.2f}."]
 
 
+def about_start(params: Params) -> list[str]:
+    """How the learned query vector of dot attention starts, where there is one."""
+    if "dot" not in params.attentions:
+        return []
+    how = {
+        "kaiming": "as torch draws a linear layer, as in the code the paper builds on",
+        "normal": "from the normal distribution N(0, 1), which is not what the code the paper builds on does",
+    }
+    return [f"Without a query, the vector q of dot attention starts here {how[params.dot_init]}."]
+
+
 def about_claims(claims: list[Claim]) -> list[str]:
     """The count of verdicts."""
     kinds = ("reproduced", "not reproduced", "undetermined")
@@ -219,11 +267,11 @@ def checks(params: Params, results: Results) -> dict[str, bool]:
     by_model = ranks.groupby(["dataset", "encoder", "attention", "projection", "variant", "seed"])
     return {
         "every model of the grid was measured": len(taus) == expected and not len(results.grid.failures),
-        "tau lies between -1 and 1": bool(taus["tau"].between(-1, 1).all()),
+        "tau lies between -1 and 1": bool(taus["tau"].dropna().between(-1, 1).all()),
         "mean attention falls with the rank": all(own["alpha"].diff().max() <= 0.02 for _, own in by_model),
         "information is not negative": bool((ranks["information"] >= 0).all()),
         "a model has as many ranks as its k": bool((by_model.size().sort_index() == _ks(taus).sort_index()).all()),
-        "the entropy of attention lies between 0 and 1": bool(taus["entropy"].between(0, 1).all()),
+        "the entropy of attention lies between 0 and 1": bool(taus["entropy"].dropna().between(0, 1).all()),
     }
 
 

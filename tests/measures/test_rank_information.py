@@ -8,7 +8,7 @@ import pytest
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.errors import DataError
+from attnlib.errors import ConfigError, DataError
 from attnlib.measures import rank_information as ri
 from attnlib.training import fit
 
@@ -57,6 +57,49 @@ def test_short_texts_are_left_out_rank_by_rank() -> None:
     states.lengths[:1] = 0
     with pytest.raises(DataError, match="attended position"):
         ri.rank_information(states, [6])
+    states.lengths[:] = 1
+    with pytest.raises(DataError, match="No text has two attended positions"):
+        ri.rank_information(states, [6])
+
+
+def test_where_information_saturates_rounding_decides_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(ri, "usable_counts", lambda counts, n: counts)  # as many clusters as texts
+    ranks, facts = ri.rank_information(_states([0, 0, 0, 0], n=45), [50], resamples=10)
+    assert ranks["information"].to_numpy() == pytest.approx(ranks["information"][0], abs=1e-12)
+    assert {facts[name] for name in ("tau", "tau_plain", "tau_miller_madow", "low", "high")} == {0.0}
+    noise = [1 + 2e-16, 1 - 1e-16, 1 + 4e-16]
+    assert ri._tau(noise, [3, 2, 1], [3, 2, 1], 1.0) == 0.0
+    labels = np.tile(np.arange(45)[:, None], (1, 4))
+    y = np.random.default_rng(0).integers(0, 3, 45)
+    assert ri._error_over_texts(labels, np.tile([0.4, 0.3, 0.2, 0.1], (45, 1)), y, 10, 0) == 0.0
+
+
+def test_more_clusters_than_half_the_texts_are_not_on_offer() -> None:
+    assert ri.usable_counts([8, 50, 22, 23], 45) == [8, 22]
+    with pytest.raises(
+        ConfigError, match=r"smallest N is 50, mine has 45 test texts.*smaller counts or more texts"
+    ):
+        ri.usable_counts([100, 50], 45, "mine")
+    _, facts = ri.rank_information(_states([1, 0], n=40), [6, 30], resamples=5)
+    assert facts["clusters"] == 6
+
+
+def test_a_constant_output_has_no_tau() -> None:
+    states = _states([1, 0.5, 0])
+    _, facts = ri.rank_information(states, [6], resamples=5)
+    assert facts["output_entropy"] == pytest.approx(np.log(3), abs=0.02)
+    _, flat = ri.rank_information(states._replace(logits=np.ones((240, 3))), [6], resamples=5)
+    assert flat["output_entropy"] == 0
+    assert all(np.isnan(flat[name]) for name in flat if name.startswith("tau") or name in ("low", "high"))
+
+
+def test_neighbours_see_every_class_of_sorted_texts(monkeypatch) -> None:
+    states = _states([1, 0])
+    order = np.argsort(states.logits.argmax(1), kind="stable")
+    states = ri.Ranked(*(part[order] for part in states))
+    monkeypatch.setattr(ri, "NEIGHBOUR_TEXTS", 60)
+    ranks, _ = ri.rank_information(states, [6], resamples=5)
+    assert ranks["neighbours"][0] > 0.8, "the first 60 have one class, which tells nothing"
 
 
 def test_number_of_ranks() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from attnlib.studies import mutual_information_figures as figures
 from attnlib.studies import mutual_information_intervals as intervals
 from attnlib.studies import mutual_information_tables as tables
 from attnlib.studies import mutual_information_words as words
+from tests.studies.mutual_information_frames import GOOD, apart_frame, tau_frame, tau_row, verdicts
 
 
 @pytest.fixture(autouse=True)
@@ -26,66 +26,8 @@ def _few_resamples(monkeypatch) -> None:
     monkeypatch.setattr(ledger, "uniformity", partial(intervals.uniformity, resamples=40))
 
 
-GOOD = {"additive": 0.9, "deep": 0.8, "dot": 0.3}
-
-
-def _row(encoder, attention, seed, tau, *, dataset="sst", projection="softmax", variant="none", entropy=None):
-    return {
-        "dataset": dataset, "encoder": encoder, "attention": attention, "projection": projection,
-        "variant": variant, "seed": seed, "tau": tau, "value": tau, "low": tau - 0.1, "high": tau + 0.1,
-        "tau_plain": tau, "tau_miller_madow": tau, "tau_shuffled": tau, "tau_neighbours": tau - 0.1,
-        "k": 5, "clusters": 50, "smallest": 1 + seed, "n": 300, "accuracy": 0.8,
-        "entropy": 1 - tau / 2 if entropy is None else entropy, "task": study.task(dataset),
-    }  # fmt: skip
-
-
-def _frame(
-    means=None,
-    fix_attention=0.1,
-    fix_representation=0.9,
-    adversary=0.88,
-    gumbel=0.05,
-    best=0.05,
-    jitter=0.01,
-    dataset="sst",
-    encoders=("lstm", "cnn"),
-    seeds=3,
-):
-    """Taus as the paper would have them, unless told otherwise."""
-    rows = []
-    for seed in range(seeds):
-        for encoder in encoders:
-            for attention, mean in (means or GOOD).items():
-                bonus = best if (encoder, attention) == study.MAIN else 0.0
-                tau = mean + bonus + jitter * seed
-                rows.append(_row(encoder, attention, seed, tau))
-                rows.append(_row(encoder, attention, seed, tau + gumbel, projection="gumbel"))
-        for variant, tau in (
-            ("fix_attention", fix_attention),
-            ("fix_representation", fix_representation),
-            ("adversary_unfrozen", adversary),
-        ):
-            rows.append(_row(*study.MAIN, seed, tau + jitter * seed, variant=variant))
-    return pd.DataFrame(rows).assign(dataset=dataset, task=study.task(dataset))
-
-
-def _apart(dataset="sst", seeds=3, texts=10, jsd=0.4, base=1.0, adversary=1.0, tvd=0.1):
-    """Texts of adversaries: far from their bases and as accurate, unless told otherwise."""
-    rows = [
-        {"dataset": dataset, "seed": seed, "instance": str(i), "tvd": tvd, "jsd": jsd,
-         "right_base": float(i < texts * base), "right_adversary": float(i < texts * adversary)}
-        for seed in range(seeds) for i in range(texts)
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _verdicts(taus, apart=None):
-    results = study.Results(taus, pd.DataFrame(), _apart() if apart is None else apart, SimpleNamespace())
-    return {int(claim.id.rpartition("-")[2]): claim for claim in ledger.claims(results, "by hand")}
-
-
 def test_claims_that_hold_are_reproduced() -> None:
-    found = _verdicts(_frame())
+    found = verdicts(tau_frame())
     assert {claim.verdict for claim in found.values()} == {"reproduced"}
     assert found[2].effect == pytest.approx(0.6 + 0.05 / 2)
     assert found[4].effect == pytest.approx(0.05), "the strongest rival is cnn with additive"
@@ -98,18 +40,18 @@ def test_claims_that_hold_are_reproduced() -> None:
 
 def test_claims_that_fail_are_not_reproduced() -> None:
     worse = {"additive": -0.5, "deep": -0.6, "dot": 0.5}
-    frame = _frame(
+    frame = tau_frame(
         worse, fix_attention=0.5, fix_representation=-0.9, adversary=-0.9, gumbel=-0.1, best=-0.2, jitter=0.2
     )
     frame["entropy"] = 0.5 + frame["tau"] / 4
-    found = _verdicts(frame)
+    found = verdicts(frame)
     assert {claim.verdict for number, claim in found.items() if number != 1} == {"not reproduced"}
     assert found[1].verdict == "not reproduced" or found[1].high >= 0
 
 
 def test_claims_without_their_models_are_undetermined() -> None:
-    frame = _frame()
-    found = _verdicts(
+    frame = tau_frame()
+    found = verdicts(
         frame[(frame["variant"] == "none") & (frame["projection"] == "softmax") & (frame["seed"] == 0)]
     )
     assert {n for n, claim in found.items() if claim.verdict == "undetermined"} >= {5, 6, 7, 8, 10}
@@ -117,28 +59,29 @@ def test_claims_without_their_models_are_undetermined() -> None:
 
 
 def test_two_values_of_one_sign_decide_nothing() -> None:
-    one_seed = pd.concat([_frame(dataset=name, seeds=1) for name in ("sst", "imdb")])
-    found = _verdicts(one_seed)
+    one_seed = pd.concat([tau_frame(dataset=name, seeds=1) for name in ("sst", "imdb")])
+    found = verdicts(one_seed)
     assert found[5].n == found[6].n == 2
     for number in (1, 2, 3, 4, 5, 6, 7):
         assert np.isnan(found[number].low), f"claim {number}: one seed has no interval"
         assert found[number].verdict == "undetermined"
-    two_pairs = _verdicts(_frame(seeds=2))
+    two_pairs = verdicts(tau_frame(seeds=2))
     assert np.isnan(two_pairs[5].low), "two pairs of models are too few"
     assert two_pairs[10].n == 1
-    four = _verdicts(pd.concat([_frame(dataset=name, seeds=2) for name in ("sst", "imdb")]))
+    four = verdicts(pd.concat([tau_frame(dataset=name, seeds=2) for name in ("sst", "imdb")]))
     assert (four[5].n, four[5].verdict, four[6].verdict) == (4, "reproduced", "reproduced")
 
 
 def test_many_corpora_with_one_seed_have_no_interval() -> None:
-    frame = pd.concat([_frame(dataset=name, seeds=1) for name in ("sst", "imdb", "adr", "20news")])
-    found = _verdicts(frame)
+    frame = pd.concat([tau_frame(dataset=name, seeds=1) for name in ("sst", "imdb", "adr", "20news")])
+    found = verdicts(frame)
     assert (found[5].n, found[5].verdict) == (4, "undetermined")
     assert found[8].verdict == "reproduced", "over 24 settings, which are more than a seed"
+    assert found[9].n == 24
     assert found[9].verdict == "reproduced"
-    assert "2 pairs of models: too few" in words.about_deltas(_frame(seeds=2), ["fix_attention"])[0]
-    assert tables.delta_table(_frame(seeds=2), 2, ["fix_attention"])["Δτ"].tolist() == ["0.85"]
-    few = _verdicts(_frame({"additive": 0.9, "dot": 0.3}, encoders=("lstm",)))
+    assert "2 pairs of models: too few" in words.about_deltas(tau_frame(seeds=2), ["fix_attention"])[0]
+    assert tables.delta_table(tau_frame(seeds=2), 2, ["fix_attention"])["Δτ"].tolist() == ["0.85"]
+    few = verdicts(tau_frame({"additive": 0.9, "dot": 0.3}, encoders=("lstm",)))
     assert (few[8].verdict, few[9].verdict) == ("undetermined", "undetermined"), "two settings"
 
 
@@ -150,35 +93,40 @@ def test_many_corpora_with_one_seed_have_no_interval() -> None:
         ({"jsd": 0.18}, "undetermined"),
         ({"adversary": 0.9}, "undetermined"),
         ({"base": 0.8}, "reproduced"),
+        ({"tvd": 0.19}, "reproduced"),
+        ({"tvd": 0.3}, "undetermined"),
     ],
 )
 def test_only_adversaries_decide_on_adversaries(told: dict, verdict: str) -> None:
-    found = _verdicts(_frame(), _apart(**told))[7]
+    found = verdicts(tau_frame(), apart_frame(**told))[7]
     assert found.verdict == verdict
     assert found.n == 3
-    said = words.about_adversaries(_apart(**told))
+    said = words.about_adversaries(apart_frame(**told))
     assert len(said) == (1 if verdict == "reproduced" else 2)
 
 
 def test_without_their_texts_adversaries_decide_nothing() -> None:
-    assert _verdicts(_frame(), pd.DataFrame())[7].verdict == "undetermined"
-    assert words.about_adversaries(pd.DataFrame()) == ["No adversaries were part of this run."]
+    assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "undetermined"
+    assert words.about_adversaries(pd.DataFrame()) == []
+    none = tau_frame().query("variant == 'none'")
+    assert words.about_deltas(none, ["adversary_unfrozen"]) == ["No adversaries were part of this run."]
+    assert words.about_deltas(none, list(tables.SPECIAL[:2])) == ["No ablations were part of this run."]
 
 
 def test_a_corpus_without_true_adversaries_is_left_out_by_name() -> None:
-    taus = pd.concat([_frame(), _frame(dataset="imdb", adversary=-0.9)])
-    found = _verdicts(taus, pd.concat([_apart(), _apart("imdb", jsd=0.01)]))[7]
+    taus = pd.concat([tau_frame(), tau_frame(dataset="imdb", adversary=-0.9)])
+    found = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)]))[7]
     assert (found.verdict, found.n) == ("reproduced", 3)
     assert found.effect == pytest.approx(0.95 - 0.88)
     assert "left out: imdb" in found.setting
-    both = _verdicts(taus, pd.concat([_apart(), _apart("imdb")]))[7]
-    assert (both.verdict, both.n) == ("not reproduced", 6)
+    both = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb")]))[7]
+    assert (both.verdict, both.n) == ("undetermined", 6), "two corpora that disagree are not six"
     assert "left out" not in both.setting
 
 
 def test_cells_are_compared_on_the_corpora_that_have_them_all() -> None:
-    easy = _frame(dict.fromkeys(GOOD, 1.0), dataset="stories", encoders=("lstm",), best=0.0, jitter=0.0)
-    hard = _frame({"additive": 0.2, "deep": 0.15, "dot": 0.1}, best=-0.1, jitter=0.0)
+    easy = tau_frame(dict.fromkeys(GOOD, 1.0), dataset="stories", encoders=("lstm",), best=0.0, jitter=0.0)
+    hard = tau_frame({"additive": 0.2, "deep": 0.15, "dot": 0.1}, best=-0.1, jitter=0.0)
     frame = pd.concat([hard, easy])
     table = tables.average_table(frame).set_index(["encoder", "attention"])
     assert table.loc[("BiLSTM", "Additive"), "ours"] == "0.10 [0.10, 0.10]", "stories would make it 0.55"
@@ -188,13 +136,13 @@ def test_cells_are_compared_on_the_corpora_that_have_them_all() -> None:
     (said,) = (text for text in words.about_taus(frame) if "highest" in text)
     assert said.startswith("On sst, ")
     assert "CNN with Additive" in said
-    apart = pd.concat([_frame(dataset="sst", encoders=("cnn",)), easy])
+    apart = pd.concat([tau_frame(dataset="sst", encoders=("cnn",)), easy])
     assert "No corpus has every encoder" in words.about_taus(apart)[-1]
     assert set(tables.average_table(apart)["encoder"]) == {"all"}
 
 
 def test_stability_is_told_of_the_papers_setting_first() -> None:
-    frame = _frame(jitter=0.01)
+    frame = tau_frame(jitter=0.01)
     wild = (frame["encoder"] == "cnn") & (frame["attention"] == "dot")
     frame.loc[wild, "tau"] += frame.loc[wild, "seed"] * 0.3
     main, every, _ = words.about_stability(frame)
@@ -202,11 +150,11 @@ def test_stability_is_told_of_the_papers_setting_first() -> None:
     for told in ("**0.01**", "0.02 at most (paper: 0.02 and 0.05)", "n = 3 pairs"):
         assert told in main
     assert "0.62 at most; n = 18 pairs" in every
-    assert words.about_stability(_frame(seeds=1)) == ["One seed: nothing to compare."]
+    assert words.about_stability(tau_frame(seeds=1)) == ["One seed: nothing to compare."]
 
 
 def test_tables_by_hand() -> None:
-    frame = _frame()
+    frame = tau_frame()
     averages = tables.average_table(frame).set_index(["encoder", "attention"])
     assert averages.loc[("all", "Dot"), "ours"].startswith("0.31 [0.30, 0.3")
     assert averages.loc[("all", "Dot"), "difference"] == pytest.approx(0.31 - 0.45)
@@ -229,7 +177,7 @@ def test_tables_by_hand() -> None:
 
 
 def test_gumbel_counts_what_rises_or_stays() -> None:
-    frame = _frame(gumbel=0.0)
+    frame = tau_frame(gumbel=0.0)
     fallen = (frame["projection"] == "gumbel") & (frame["attention"] == "dot") & (frame["encoder"] == "cnn")
     frame.loc[fallen, "tau"] -= 0.2
     pairs = tables.gumbel_pairs(frame)
@@ -238,7 +186,12 @@ def test_gumbel_counts_what_rises_or_stays() -> None:
     table = tables.gumbel_table(pairs).iloc[0]
     assert (table["Additive"], table["Dot"], table["all"]) == ("2/2", "1/2", "5/6")
     assert table["paper: Dot"] == "19/21"
-    assert "5 of 6" in words.about_gumbel(frame)[0]
+    assert (table["paper: all"], len(tables.gumbel_table(pairs))) == ("59/63", 2)
+    total = tables.gumbel_table(pairs).iloc[-1]
+    assert (total["task"], total["Dot"], total["all"]) == ("all", "1/2", "5/6")
+    assert (total["paper: Deep"], total["paper: Dot"], total["paper: Additive"]) == ("28/33", "25/33", "31/33")
+    assert total["paper: all"] == "85/99"
+    assert "5 of 6** settings (paper: 85 of 99)" in words.about_gumbel(frame)[0]
     assert len(tables.gumbel_pairs(frame[frame["projection"] == "softmax"])) == 0
 
 
@@ -260,22 +213,23 @@ def test_adversaries_stand_beside_the_papers() -> None:
 
 
 def test_uniformity_is_measured_within_corpora() -> None:
-    rows = [_row("lstm", a, s, 0.5 - 0.1 * i, entropy=0.2 + 0.1 * i) for i, a in enumerate(GOOD) for s in (0, 1)]
+    rows = [tau_row("lstm", a, s, 0.5 - 0.1 * i, entropy=0.2 + 0.1 * i) for i, a in enumerate(GOOD) for s in (0, 1)]
     shifted = [{**r, "dataset": "imdb", "tau": r["tau"] + 9, "entropy": r["entropy"] + 9} for r in rows]
     found = intervals.uniformity(pd.DataFrame(rows + shifted), resamples=50)
     assert found.estimate == pytest.approx(-1.0), "a corpus with higher values of both hides nothing"
-    assert found.n == 12
+    assert found.n == 6
 
 
 def test_figures_draw() -> None:
-    frame = _frame()
-    ranks = pd.DataFrame([_row("lstm", a, 0, 0.5) | {"rank": r} for a in GOOD for r in (1, 2, 3)])
+    frame = tau_frame()
+    ranks = pd.DataFrame([tau_row("lstm", a, 0, 0.5) | {"rank": r} for a in GOOD for r in (1, 2, 3)])
     told = {"information": 1.0, "low": 0.9, "high": 1.1, "alpha": 0.5}
     ranks = ranks.assign(**{name: value / ranks["rank"] for name, value in told.items()}, floor=0.1)
     assert len(figures.curves(ranks, "sst", "lstm", 0).axes) == 6
     assert figures.boxes(frame).axes[0].get_title(loc="left") == "sst  (n = 18)"
     assert "6 settings" in figures.gumbel(tables.gumbel_pairs(frame)).axes[0].get_title(loc="left")
     assert len(figures.uniformity(frame).axes) == 1
+    assert figures.shown(ranks.assign(seed=4)) == ("sst", "lstm", 4)
     assert "the most informative rank is 1" in words.about_curves(ranks, "sst", "lstm", 0)[0]
 
 
@@ -309,7 +263,9 @@ def test_ablations_are_what_they_say() -> None:
     assert kept.seed != kept.warm_start.seed, "attention must not start where the base's did"
     assert other.trainer.endswith(":adversary")
     dots = [run.fits[0].model for run in study.grid(params) if run.fits[0].model.attention == "dot"]
-    assert not any(model.dot_scaled for model in dots)
+    assert {model.dot_scaled for model in dots} == {True, False}
+    assert not params.model("planted", "lstm", "dot").dot_scaled, "equation 5"
+    assert params.model("stories", "lstm", "dot").dot_scaled, "equation 1"
 
 
 @pytest.mark.parametrize(
@@ -329,11 +285,57 @@ def test_ablations_are_what_they_say() -> None:
         ({"embedding_size": {"other": 0}}, "greater than 0"),
         ({"embedding_size": 0}, "greater than 0"),
         ({"seed": [1]}, "seeds"),
+        ({"corpora": ["planted", "x.csv"], "query_corpora": ["x.csv"]}, "both name x.csv"),
+        ({"corpora": ["snli"], "query_corpora": []}, "put it in query_corpora"),
+        ({"corpora": ["babi_1"], "query_corpora": [], "paths": {"babi_1": "babi"}}, "put it in query_corpora"),
+        ({"query_corpora": ["imdb"]}, "put it in corpora"),
+        ({"query_encoders": []}, "query_encoders must name at least one"),
     ],
 )
 def test_nonsense_is_refused(wrong: dict, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         study.Params(**wrong)
+
+
+def test_own_files_under_names_of_ones_own() -> None:
+    params = study.Params(
+        corpora=["planted", "mine"],
+        query_corpora=["myqa", "hub:multi_nli", "online.csv", "babi_1"],
+        paths={"mine": "a.csv", "myqa": "b.csv", "babi_1": "babi"},
+    )
+    assert [params.data(name).corpus for name in ("mine", "myqa", "hub:multi_nli")] == [
+        "a.csv",
+        "b.csv",
+        "hub:multi_nli",
+    ]
+    assert params.data("babi_1").options == {"task": 1, "path": "babi"}
+    assert not params.data("myqa").options
+    tasks = [params.task(name) for name in (*params.corpora, *params.query_corpora)]
+    assert tasks == ["classification", "classification", "qa", "nli", "qa", "qa"]
+    assert study.Params(query_corpora=["snli"]).task("snli") == "nli"
+    assert study.Params(query_corpora=[], query_encoders=[]).task("planted") == "classification"
+
+
+def test_corpora_are_checked_before_training(tmp_path) -> None:
+    from attnlib.spec import Corpora
+
+    rows = pd.DataFrame({"text": [f"word{i} is here" for i in range(90)], "label": ["a", "b"] * 45})
+    rows = rows.assign(split=["train", "dev", "test"] * 30, query=[f"where {i}" for i in range(90)])
+    rows.to_csv(tmp_path / "x.csv", index=False)
+    rows.drop(columns="query").to_csv(tmp_path / "y.csv", index=False)
+    told = {"corpora": ["planted"], "paths": {"myqa": str(tmp_path / "x.csv")}, "query_corpora": ["myqa"]}
+    loaded = Corpora()
+    params = study.Params(**told, counts=[20])
+    with pytest.raises(ConfigError, match="smallest N is 20, myqa has 30 test texts"):
+        study.check_texts(params, "myqa", loaded[params.data("myqa")])
+    params = study.Params(**told, counts=[20, 15])
+    study.check_texts(params, "myqa", loaded[params.data("myqa")])
+    other = study.Params(corpora=[str(tmp_path / "x.csv")], query_corpora=[], counts=[5])
+    with pytest.raises(ConfigError, match="has a query; put it in query_corpora"):
+        study.results(other, corpora=loaded)
+    other = study.Params(query_corpora=[str(tmp_path / "y.csv")], counts=[5])
+    with pytest.raises(ConfigError, match="has no query; put it in corpora"):
+        study.results(other, corpora=loaded)
 
 
 def test_measured_on_a_small_model(tmp_path, monkeypatch) -> None:
@@ -353,6 +355,8 @@ def test_measured_on_a_small_model(tmp_path, monkeypatch) -> None:
     assert fact["n"] == 30
     assert len(found["ranks"]) == fact["k"]
     assert -1 <= fact["tau"] <= 1
+    assert 0.4 < fact["majority"] < 1
+    assert fact["output_entropy"] > 0
     other = measures.adversary(
         corpus, base.model, base.train.replace(monitor="train_loss"), 9, warm_start=fitted, lam=0.1
     )

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from attnlib import paths, report
+from attnlib.studies import mutual_information_intervals as intervals
+from attnlib.studies import mutual_information_tables as tables
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +24,8 @@ QUICK = {
     "seeds": [0, 1],
     "epochs": 1,
     "query_options": {"n_train": 40, "n_dev": 20, "n_test": 30},
-    "query_epochs": 1,
+    "query_epochs": 6,
+    "query_learning_rate": 0.05,  # else every output is the same, and there is no tau
     "counts": [3, 4],
     "texts": None,
     "resamples": 3,
@@ -99,7 +102,7 @@ def test_every_corpus_is_in_every_table(chain) -> None:
         assert list(dict.fromkeys(_table(out, table)["dataset"])) == every, table
     for table in ("table3_adversaries", "table4_adversaries"):
         assert list(dict.fromkeys(_table(out, table)["dataset"])) == list(params.corpora), table
-    assert _table(out, "table5_gumbel")["task"].tolist() == ["classification", "qa"]
+    assert _table(out, "table5_gumbel")["task"].tolist() == ["classification", "qa", "all"]
 
 
 def test_sizes_counts_and_papers_values(chain) -> None:
@@ -112,7 +115,9 @@ def test_sizes_counts_and_papers_values(chain) -> None:
     assert float(ours.split()[0]) == pytest.approx(babi.loc["ours", "difference"] + 0.98, abs=0.006)
     assert "[" in ours, "accuracy has an interval"
     averages = _table(out, "averages").set_index(["encoder", "attention"])
-    assert averages.loc[("all", "Dot"), ["corpora", "models"]].tolist() == [4, 12]
+    told = intervals.plain(names["found"].taus).query("attention == 'dot'")["tau"].notna().sum()
+    assert 8 < told <= 12, "a constant output has no tau"
+    assert averages.loc[("all", "Dot"), ["corpora", "models"]].tolist() == [4, told]
     assert averages.loc[("MLP", "Dot"), ["corpora", "models"]].tolist() == [2, 4]
     assert averages.loc[("BiLSTM", "Dot"), ["corpora", "models"]].tolist() == [2, 4], "stories have no MLP"
     apart = _table(out, "table3_adversaries")
@@ -121,14 +126,20 @@ def test_sizes_counts_and_papers_values(chain) -> None:
         assert values[dataset, "TVD / 2"] == pytest.approx(values[dataset, "TVD"] / 2, abs=0.001)
     loss = _table(out, "table2_ablations").set_index(["dataset", "variant"])
     assert loss.loc[("babi_1", "Fix Attn"), "paper"] == 1.7
-    assert (loss["models"] == 2).all()
+    assert (loss.loc[list(names["params"].corpora), "models"] == 2).all()
     assert not loss["Δτ"].str.contains(r"\[").any(), "two pairs of models have no interval"
 
 
 def test_claims_figures_and_words(chain) -> None:
     names, out = chain
     claims = {claim["id"].rpartition("-")[2]: claim for claim in json.loads((out / "claims.json").read_text())}
-    assert {k: claims[k]["n"] for k in ("1", "2", "5", "6", "8")} == {"1": 12, "2": 12, "5": 8, "6": 8, "8": 12}
+    taus = names["found"].taus
+    learned = intervals.without_idle(taus)
+    assert 0 < len(learned) < len(taus), "one epoch is too little for some"
+    first = intervals.plain(learned)
+    assert claims["1"]["n"] == (first["attention"] == "additive").sum()
+    assert claims["5"]["n"] == len(tables.with_base(learned, "fix_attention")) / 2
+    assert claims["8"]["n"] == len(tables.gumbel_pairs(learned)) <= 12
     assert claims["3"]["verdict"] == "undetermined", "no deep attention here"
     assert claims["7"]["verdict"] == "undetermined", "one epoch moves no attention, and n is four at most"
     drawn = {file.stem for file in (out / "figures").glob("*.svg")}
