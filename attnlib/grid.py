@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnlib.batch import find_devices, make_executor, measured_memory
-from attnlib.errors import AttnlibError
+from attnlib.errors import AttnlibError, ConfigError
 from attnlib.runs import CorruptEntry, Entry, Store
 from attnlib.scheduler import Scheduler
 from attnlib.spec import Corpora, Fit, Run, key_of
@@ -97,7 +97,9 @@ class GridResult:
                     part.insert(i, column, value)
                 parts.append(part)
         if not parts:
-            raise GridFailed(f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}")
+            raise GridFailed(
+                f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}{self._first}"
+            )
         return pd.concat(parts, ignore_index=True)
 
     @property
@@ -110,9 +112,16 @@ class GridResult:
     def complete(self) -> GridResult:
         """Itself, where no run failed; else an error that names the first."""
         if len(self.failures):
-            first = self.failures.iloc[0]
-            raise GridFailed(f"{self.summary} First: {first['run']}: {first['error']}: {first['message']}")
+            raise GridFailed(f"{self.summary}{self._first}")
         return self
+
+    @property
+    def _first(self) -> str:
+        """The first failure in words, after a space; nothing where none failed."""
+        if self.failures.empty:
+            return ""
+        first = self.failures.iloc[0]
+        return f" First: {first['run']}: {first['error']}: {first['message']}"
 
 
 def run_grid(
@@ -130,11 +139,13 @@ def run_grid(
     executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
               of the caller's, which is left open. None: what `attnlib run --executor --jobs` said, else serial
     corpora   corpora already loaded, by the name their DataConfig gives
+    Two corpora that would go by one name in the frames are refused before anything is trained.
     """
     start = time.monotonic()
     store = store if isinstance(store, Store) else Store(store)
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
     grid = Scheduler(store, corpora, tuple(dict.fromkeys(runs)))
+    _distinct(grid)
     if grid.pending:
         own = executor is None or isinstance(executor, str)
         pool = _executor(executor, jobs, options, store) if own else executor
@@ -152,6 +163,20 @@ def run_grid(
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
     return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
+
+
+def _distinct(grid: Scheduler) -> None:
+    """Two sources under one name would be averaged as if they were one data set."""
+    sources: dict[str, str] = {}
+    for run, found in grid.columns.items():
+        if run.corpus is not None and "dataset" in found:
+            first = sources.setdefault(found["dataset"], run.corpus.corpus)
+            if first != run.corpus.corpus:
+                raise ConfigError(
+                    f"The corpora {first!r} and {run.corpus.corpus!r} are both called {found['dataset']!r} once "
+                    "loaded, and their results would run together. Rename one of the files, or run them one at a "
+                    "time."
+                )
 
 
 def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:

@@ -263,24 +263,33 @@ def scatter_density(
     title: str,
     x_label: str | None = None,
     y_label: str | None = None,
+    hue: str | None = None,
+    unit: str = "texts",
     diagonal: bool = False,
     dense: int = 1500,
 ) -> Chart:
-    """Points, or beyond `dense` of them hexagons coloured by the logarithm of their count."""
-    _require(frame, [x, y])
-    kept = frame[[x, y]].dropna()
-    figure, axis = chart(size=(5.6, 4.2))
+    """Points, or beyond `dense` of them hexagons coloured by the logarithm of their count of `unit`.
+
+    One panel a value of `hue`: hexagons cannot be told apart by colour.
+    """
+    _require(frame, [x, y, *([hue] if hue else [])])
+    groups = {name: part.dropna(subset=[x, y]) for name, part in _groups(frame, hue).items()}
+    most = max(map(len, groups.values()))
+    figure, axes = chart(1, len(groups), size=(1.2 + 4.4 * len(groups), 4.2), sharey=True, squeeze=False)
     with mpl.rc_context(STYLE):
-        if len(kept) > dense:
-            cells = axis.hexbin(
-                kept[x], kept[y], gridsize=45, bins="log", mincnt=1, cmap="cividis_r", linewidths=0.1
-            )
-            figure.colorbar(cells, ax=axis, label="texts a cell (log)")
-        else:
-            axis.scatter(kept[x], kept[y], s=14, alpha=0.5, color=CYCLE[0], edgecolors="none")
-        if diagonal:
-            axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
-        label(axis, title, x if x_label is None else x_label, y if y_label is None else y_label, len(kept))
+        for k, (axis, (name, part)) in enumerate(zip(axes[0], groups.items(), strict=True)):
+            if most > dense:
+                grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": "cividis_r", "linewidths": 0.1}
+                cells = axis.hexbin(part[x], part[y], **grid)
+                figure.colorbar(cells, ax=axis, label=f"{unit} a cell (log)")
+            else:
+                axis.scatter(part[x], part[y], s=14, alpha=0.5, color=CYCLE[k], edgecolors="none")
+            if diagonal:
+                axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
+            side = (y if y_label is None else y_label) if k == 0 else ""
+            label(axis, name if hue else title, x if x_label is None else x_label, side, len(part))
+        if hue:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 

@@ -15,6 +15,7 @@ import attnlib.grid
 import attnlib.scheduler
 from attnlib.batch import SerialExecutor
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.errors import ConfigError
 from attnlib.grid import GridFailed, obtain, run_grid
 from attnlib.runs import Store, StoreError
 from attnlib.scheduler import GridInterrupted
@@ -170,6 +171,26 @@ def test_a_corpus_that_cannot_be_loaded_fails_its_runs_alone(store: Store) -> No
     result = run_grid([measure("grid_tasks:accuracy", missing), *squares(1)], store=store)
     assert result.computed == 1
     assert "no_such_corpus" in result.failures["message"][0]
+
+
+def test_where_every_run_failed_the_reason_is_told(store: Store) -> None:
+    result = run_grid(squares(3, task="fails_on_three"), store=store)
+    with pytest.raises(GridFailed, match=r"First: .*ValueError: three is not allowed"):
+        result.frame("fails_on_three")
+
+
+def test_two_corpora_of_one_name_are_refused_before_training(store: Store, tmp_path: Path) -> None:
+    runs = []
+    for folder in ("a", "b"):
+        file = tmp_path / folder / "reviews.csv"
+        file.parent.mkdir()
+        file.write_text("text,label\n" + "".join(f"word{k} is {folder},{k % 2}\n" for k in range(40)))
+        runs.append(measure("grid_tasks:accuracy", small_fit(data=DataConfig(corpus=str(file)))))
+    with pytest.raises(ConfigError, match=r"a/reviews.csv' and .*b/reviews.csv' are both called 'reviews'.*Rename"):
+        run_grid(runs, store=store)
+    assert list(store) == []
+    apart = [run.replace(label={"dataset": run.corpus.corpus}) for run in runs]
+    assert run_grid(apart, store=store).complete().frame("accuracy")["dataset"].nunique() == 2
 
 
 def test_a_task_must_return_frames(store: Store) -> None:

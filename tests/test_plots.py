@@ -93,6 +93,16 @@ def test_many_points_become_hexagons(rows, kind):
     assert f"t  (n = {rows})" in texts(figure)
 
 
+def test_points_of_two_kinds_have_a_panel_each_and_their_unit():
+    frame = pd.DataFrame({"a": np.arange(40) % 7, "b": np.arange(40) % 5, "kind": ["p", "q"] * 20})
+    points = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states")
+    assert {"p  (n = 20)", "q  (n = 20)"} <= set(texts(points))
+    colours = [tuple(axis.collections[0].get_facecolor()[0]) for axis in points.axes]
+    assert len(set(colours)) == 2
+    dense = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states", dense=10)
+    assert "states a cell (log)" in texts(dense)
+
+
 def test_a_training_curve_marks_the_epoch_that_was_kept():
     history = pd.DataFrame(
         {

@@ -29,22 +29,23 @@ def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     """One row a hidden state: instance, length, position, value (normalised entropy of the influence on it),
     own (the share of its own word) and even (the share each word would have if all counted alike).
 
-    NaN for texts of one token, and for states that no input moves.
+    All three are NaN for texts of one token and for states that no input moves: nothing is shared out there.
     """
     examples = fitted.examples(examples)
     rows = []
     for k, (example, square) in enumerate(zip(examples, norm_jacobian(fitted, examples), strict=True)):
-        rows += [
-            {
-                "instance": example.id or str(k),
-                "length": len(square),
-                "position": p,
-                "value": dispersion(influence),
-                "own": float(influence[p]),
-                "even": 1 / len(square),
-            }
-            for p, influence in enumerate(square)
-        ]
+        for p, influence in enumerate(square):
+            shared = len(square) > 1 and influence.any()
+            rows.append(
+                {
+                    "instance": example.id or str(k),
+                    "length": len(square),
+                    "position": p,
+                    "value": dispersion(influence),
+                    "own": float(influence[p]) if shared else np.nan,
+                    "even": 1 / len(square) if shared else np.nan,
+                }
+            )
     return pd.DataFrame(rows)
 
 

@@ -71,7 +71,8 @@ def contrast(
     """Paired differences between two values of a column, mean(a) - mean(b), one row a cell of `by`.
 
     Rows are paired by seed, instance and the columns named in `pair` (cells to average over, such as dataset). A
-    measurement that lacks its partner is left out and counted in `missing`. `p_holm` corrects over the rows.
+    measurement that lacks its partner is left out, of the means `a` and `b` too, and counted in `missing`. `p_holm`
+    corrects over the rows.
     """
     _need(frame, [column, *by, *pair, "value"])
     keys = [*by, *pair, *(k for k in ("seed", "instance") if k in frame)]
@@ -90,7 +91,8 @@ def contrast(
             part["a"].to_numpy(float), part["b"].to_numpy(float), **_crossed(part), resamples=resamples
         )
         row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
-        row |= {"contrast": f"{a} - {b}", "a": part["a"].mean(), "b": part["b"].mean()}
+        means = part[["a", "b"]].dropna().mean()
+        row |= {"contrast": f"{a} - {b}", "a": means["a"], "b": means["b"]}
         rows.append(row | found._asdict())
     table = pd.DataFrame(rows)
     table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction

@@ -7,6 +7,7 @@ Corpora differ in their texts and in how their models behave, so none of these c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -17,6 +18,9 @@ from attnlib.errors import DataError
 from attnlib.studies.common import summarise
 from attnlib.studies.sparsity import ENCODERS
 from attnlib.studies.sparsity_tables import NAMES, PAIR, accuracy_change, labelled, with_distance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PATHS = {
     "lam": "λ of sparsegen (larger: sparser)",
@@ -55,8 +59,13 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
 
 
 def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
-    """Figure 2: distribution over texts of the entropy of input importance, for every projection."""
+    """Figure 2: distribution over texts of the entropy of input importance, for every projection.
+
+    Boxes stand in the order of the share of words with weight, as measured over all encoders: the softest first.
+    """
+    share = labelled(entropies[entropies["metric"] == "support_share"]).groupby("model", sort=False)["value"].mean()
     part = labelled(entropies[entropies["metric"] == metric])
+    part = part.sort_values("model", key=lambda names: -names.map(share), kind="stable")
     part = part.assign(model=part["model"].str.replace(" ", "\n"), encoder=part["encoder"].map(ENCODERS))
     words = {"entropy_gradient_input": "gradient", "entropy_leave_one_out_input": "leave-one-out"}[metric]
     return plots.box_by(
@@ -96,14 +105,27 @@ def along(
             if x == "lam":
                 axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
                 places = sorted(own[x].unique())
-                axis.set_xticks(places, [f"{place:g}" for place in places])
                 axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
+                shown = _spaced(axis, places)
+                axis.set_xticks(places, [f"{place:g}" if place in shown else "" for place in places])
                 axis.minorticks_off()
             side = y if encoder == encoders[0] else ""
             plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure.suptitle(f"{corpus}: {title}", x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
+
+
+def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[float]:
+    """Places whose labels have room, `gap` of the axis apart: zero first, then the ends, then the others."""
+    scale = axis.xaxis.get_transform().transform
+    start, stop = scale(np.array(axis.get_xlim(), float))
+    shown: list[float] = []
+    for place in dict.fromkeys([0.0, max(places), min(places), *places]):
+        at = scale(np.array([place, *shown], float)) / (stop - start)
+        if place in places and (np.abs(at[1:] - at[0]) >= gap).all():
+            shown.append(place)
+    return shown
 
 
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
@@ -134,11 +156,14 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
 
 
 def facets(frame: pd.DataFrame) -> plots.Chart:
-    """Appendix A: entropy of influence on components against that on the norm, a point a hidden state."""
+    """Appendix A: entropy of influence on components against that on the norm, a point a hidden state, a panel an
+    encoder."""
     return plots.scatter_density(
-        frame,
+        frame.assign(encoder=frame["encoder"].map(ENCODERS)),
         "of_norm",
         "of_facets",
+        hue="encoder",
+        unit="hidden states",
         title=f"{corpus_of(frame)}: two ways to measure influence",
         x_label="entropy, influence on ‖h‖",
         y_label="entropy, influence on components of h",

@@ -12,9 +12,10 @@ import pandas as pd
 from attnlib.measures.agreement import STATUSES
 from attnlib.reference import KEYS as JOIN
 from attnlib.reference import reference
-from attnlib.studies.common import RESAMPLES, beside_paper, contrast, interval_text, summarise
+from attnlib.studies.common import beside_paper, contrast, interval_text, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.sparsity import KEYS
+from attnlib.studies.sparsity_trends import trend
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -41,6 +42,9 @@ DUEL = ["dataset", "encoder", "projection", "variant", "push"]
 """The columns that tell adversaries apart."""
 PAIR = ("softmax", "sparsemax")
 """The projections of Tables 1 and 6."""
+FAR = 0.35
+"""Distance (JSD, nats) from which attention counts as moved: half of ln 2, the most there is. An adversary that
+stays nearer shows nothing about the price of moving."""
 
 
 def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -174,61 +178,6 @@ def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     return named(wide.assign(n=n).reset_index()).rename_axis(columns=None)
 
 
-def trend(
-    frame: pd.DataFrame, by: Sequence[str], x: str = "lam", *, resamples: int = RESAMPLES, seed: int = 0
-) -> pd.DataFrame:
-    """Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; one row a cell.
-
-    The interval draws seeds and texts anew and works out all means and correlations each time. `within` is the
-    same correlation inside each text, averaged over texts: trends of single texts, which a mean can hide.
-    """
-    rows = []
-    for key, part in frame[frame[x].notna()].groupby(list(by), sort=False):
-        cube = _cube(part, x)
-        places, n_seeds, n_texts = cube.shape
-        rng = np.random.default_rng(seed)
-        weights = rng.multinomial(n_texts, np.full(n_texts, 1 / n_texts), size=resamples)
-        drawn = rng.integers(0, n_seeds, (resamples, n_seeds))
-        taus = np.take_along_axis(_ordered(_means(cube, weights)), drawn, 1)
-        draws = taus.mean(1)[~np.isnan(taus).any(1)]
-        low, high = np.quantile(draws, [0.025, 0.975]) if len(draws) else (np.nan, np.nan)
-        found = _ordered(_means(cube, np.ones((1, n_texts))))[0]
-        each = _ordered(cube.transpose(2, 1, 0))
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
-        row |= {"value": float(np.mean(found)), "low": float(low), "high": float(high), "n": n_texts}
-        inside = float(np.nanmean(each)) if (~np.isnan(each)).any() else np.nan
-        rows.append(row | {"points": places * n_seeds, "seeds": n_seeds, "within": inside})
-    return pd.DataFrame(rows)
-
-
-def _cube(part: pd.DataFrame, x: str) -> np.ndarray:
-    """Values (places in ascending order, seeds, texts), NaN where there is none."""
-    text = [c for c in ("dataset", "instance") if c in part]  # corpora may give their texts the same names
-    part = part.assign(text=part.groupby(text, sort=False).ngroup())
-    wide = part.pivot_table(index=[x, "seed"], columns="text", values="value", dropna=False, aggfunc="mean")
-    places, seeds = sorted(part[x].unique()), sorted(part["seed"].unique())
-    wide = wide.reindex(pd.MultiIndex.from_product([places, seeds]))
-    return wide.to_numpy(float).reshape(len(places), len(seeds), -1)
-
-
-def _means(cube: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted means over texts, (draws, seeds, places); texts without a value are left out."""
-    real = ~np.isnan(cube)
-    total = np.tensordot(weights, real.astype(float), (1, 2))
-    means = np.tensordot(weights, np.where(real, cube, 0.0), (1, 2)) / np.where(total > 0, total, np.nan)
-    return means.transpose(0, 2, 1)
-
-
-def _ordered(values: np.ndarray) -> np.ndarray:
-    """Tau-b of the last axis with its places, strictly ascending; NaN where one is missing or all are equal."""
-    first, second = np.triu_indices(values.shape[-1], 1)
-    sign = np.sign(values[..., second] - values[..., first])
-    untied = (sign != 0).sum(-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tau = sign.sum(-1) / np.sqrt(len(first) * untied)
-    return np.where(np.isnan(values).any(-1) | (untied == 0), np.nan, tau)
-
-
 def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
     """Table 2: tau-b between lambda and the entropy of gradient importance; a larger lambda is sparser."""
     part = entropies[entropies["metric"] == "entropy_gradient_input"]
@@ -236,7 +185,7 @@ def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
     found = found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input")
     table = against_paper(found, 2)
     table["within texts"] = table["within"]
-    columns = ["dataset", "encoder", "ours", "paper", "difference", "within texts", "points", "seeds", "n"]
+    columns = ["dataset", "encoder", "ours", "paper", "difference", "p", "within texts", "points", "seeds", "n"]
     return named(table)[columns]
 
 
@@ -268,6 +217,24 @@ def accuracy_change(adversaries: pd.DataFrame) -> pd.DataFrame:
 def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFrame:
     """Rows of `accuracy_change` with `jsd`, how far each adversary's attention is from its base's on average."""
     return change.merge(adversaries.groupby(DUEL, sort=False)["jsd"].mean().reset_index(), on=DUEL)
+
+
+def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """One row a base and kind of adversary: the weakest push whose attention is on average FAR away, and its cost.
+
+    A push beyond that only buys accuracy for distance that nobody asked for. `silent` where no push reaches FAR;
+    the row is then that of the farthest.
+    """
+    table = with_distance(accuracy_change(adversaries), adversaries)
+    table["silent"] = ~(table["jsd"] > FAR)
+    table["note"] = [
+        f"λ = {push:g}, {jsd:.2f} nats away" for push, jsd in zip(table["push"], table["jsd"], strict=True)
+    ]
+    rows = []
+    for _, own in table.groupby(DUEL[:-1], sort=False):
+        far = own[~own["silent"]]
+        rows.append(far["push"].idxmin() if len(far) else own["jsd"].fillna(-1.0).idxmax())
+    return table.loc[rows].reset_index(drop=True)
 
 
 def distances(facets: pd.DataFrame) -> pd.Series:

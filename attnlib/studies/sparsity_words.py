@@ -11,8 +11,9 @@ from attnlib.claims import Claim
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, summarise
-from attnlib.studies.sparsity import ENCODERS, KEYS, Results
-from attnlib.studies.sparsity_tables import PAIR, accuracy_change, labelled, trend, with_distance
+from attnlib.studies.sparsity import ENCODERS, Results
+from attnlib.studies.sparsity_tables import FAR, PAIR, labelled, least_push
+from attnlib.studies.sparsity_trends import LEVEL, trend
 
 DIFFERS = {
     "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
@@ -37,21 +38,26 @@ def about_kin(datasets: Iterable[str]) -> list[str]:
     return [DIFFERS[name] for name in dict.fromkeys(datasets) if name in DIFFERS]
 
 
-def about_time(times: pd.DataFrame, hidden: pd.DataFrame, right: pd.DataFrame) -> list[str]:
-    """How long the measures took, by the store's record, which has one time for all readings of a model."""
+def about_time(times: pd.DataFrame, right: pd.DataFrame) -> list[str]:
+    """How long Table 1 took, and all readings of a model together, when they were computed."""
     said = []
-    for (dataset, encoder, device), own in times.groupby(["dataset", "encoder", "device"], sort=False):
-        states = hidden[(hidden["dataset"] == dataset) & (hidden["encoder"] == encoder)]
-        read, all_texts = states["instance"].nunique(), right.loc[right["dataset"] == dataset, "instance"].nunique()
+    for (dataset, _, device), own in times.groupby(["dataset", "encoder", "device"], sort=False):
+        read, states = int(own["texts"].max()), int(own["states"].max())
+        all_texts = right.loc[right["dataset"] == dataset, "instance"].nunique()
         texts = f"all {all_texts:,} test texts" if read == all_texts else f"{read:,} of {all_texts:,} test texts"
-        each = len(states) // max(1, len(states[[*KEYS, "seed"]].drop_duplicates()))
+        table, whole = own["hidden_seconds"], own["seconds"]
         said.append(
-            f"{_where(own.iloc[0])}: every reading of a model together, the influence of all words on "
-            f"{plural(each, 'hidden state')} ({texts}) among them, took **{spell(own['seconds'].median())}** on "
-            f"{device} (median of {plural(len(own), 'model')}, longest {spell(own['seconds'].max())}); Table 1 "
-            "alone takes less."
+            f"{_where(own.iloc[0])}: Table 1, the influence of all words on {plural(states, 'hidden state')} "
+            f"({texts}), took **{_seconds(table.median())}** a model on {device} (median of "
+            f"{plural(len(own), 'model')}, longest {_seconds(table.max())}); every reading of a model together "
+            f"{_seconds(whole.median())}."
         )
     return said
+
+
+def _seconds(seconds: float) -> str:
+    """`0.42 s`, `7.3 s`, and minutes from sixty on."""
+    return f"{seconds:.2g} s" if seconds < 10 else spell(seconds)
 
 
 def about_support(entropies: pd.DataFrame) -> list[str]:
@@ -60,10 +66,13 @@ def about_support(entropies: pd.DataFrame) -> list[str]:
     said = []
     for _, own in part.groupby(["dataset", "encoder"], sort=False):
         means = own.groupby("model", sort=False)["value"].mean()
-        least, soft = means.idxmin(), means.get("sparsemax", np.nan)
+        least = means.idxmin()
+        whole = own.loc[own["projection"] == "sparsemax", "value"].dropna().eq(1).mean()
         said.append(
-            f"{_where(own.iloc[0])}: softmax gives weight to every word, sparsemax to **{percent(soft)}** of them, "
-            f"and {least} to {percent(means.min())}."
+            f"{_where(own.iloc[0])}: softmax gives weight to every word, sparsemax to "
+            f"**{percent(means.get('sparsemax', np.nan))}** of them"
+            + (f", and {least} to {percent(means.min())}." if least not in PAIR else ".")
+            + f" Sparsemax leaves {percent(whole)} of texts whole."
         )
     return [*said, _trend_words(part, "λ and the share of words with weight")]
 
@@ -73,12 +82,17 @@ def about_hidden(hidden: pd.DataFrame) -> list[str]:
     said = []
     for dataset, part in hidden[hidden["projection"].isin(PAIR)].groupby("dataset", sort=False):
         table = summarise(part, ["encoder", "projection"])
+        if table["value"].isna().all():
+            said.append(f"{dataset}: no hidden state has an entropy, for want of a text with two words or more.")
+            continue
         least, most = table.loc[table["value"].idxmin()], table.loc[table["value"].idxmax()]
         both = part.groupby(["encoder", "projection"])[["own", "even"]].mean()
         own, times = both["own"], both["own"] / both["even"]
         missing = int(table["missing"].sum())
         alone = (
-            f" {plural(missing, 'state')} of one-token texts have no entropy and are left out." if missing else ""
+            f" States of one-token texts, or that no word moves, have no entropy and are left out: {missing:,}."
+            if missing
+            else ""
         )
         said += [
             f"{dataset}: mean entropies run from **{least['value']:.2f}** ({ENCODERS[least['encoder']]}, "
@@ -107,15 +121,19 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
     return said
 
 
-def about_ties(agreement: pd.DataFrame) -> list[str]:
-    """What had no order, and how much of the order is ties."""
+def about_ties(agreement: pd.DataFrame, entropies: pd.DataFrame) -> list[str]:
+    """What had no order, and how much of the order is ties in the model with the fewest words that have weight."""
+    share = labelled(entropies[entropies["metric"] == "support_share"])
+    support = share.groupby(["dataset", "model"], sort=False)["value"].mean()
     said = []
     for dataset, frame in labelled(agreement).groupby("dataset", sort=False):
         lost = int((frame["status"] != "ordered").sum())
-        tied = frame.groupby("model", sort=False)["tied"].mean()
+        sparsest = support[dataset].idxmin()
+        tied = frame.loc[frame["model"] == sparsest, "tied"].mean()
+        pairs = f"**{percent(tied)}** of pairs of words have equal weight" if tied else "no pair of words is tied"
         said.append(
             f"{dataset}: {plural(lost, 'measurement')} of {len(frame):,} had no order to compare. In the sparsest "
-            f"model, {tied.idxmax()}, **{percent(tied.max())}** of pairs of words have equal weight, mostly zero."
+            f"model, {sparsest}, {pairs}."
         )
     return [
         *said,
@@ -161,15 +179,20 @@ def about_falling(agreement: pd.DataFrame) -> list[str]:
 
 
 def about_adversaries(duels: pd.DataFrame) -> list[str]:
-    """What other attention costs, at the strongest push."""
-    found = with_distance(accuracy_change(duels), duels)
-    said = []
-    for _, row in found[found["push"] == found["push"].max()].iterrows():
+    """What other attention costs, where the claims look: at the weakest push that moves it FAR."""
+    if duels.empty:
+        return ["There is no adversary: none was asked for, or every one failed."]
+    said = [
+        f"Each at the weakest push λ that takes attention more than {FAR} nats from its base's on average; where "
+        "none does, at the one that takes it farthest, which decides nothing."
+    ]
+    for _, row in least_push(duels).iterrows():
         kind = row["variant"].removeprefix("adversary_")
+        quiet = " Too near to decide anything." if row["silent"] else ""
         said.append(
-            f"{_where(row)}, {row['projection']}, {kind}: attention {row['jsd']:.2f} nats away, accuracy "
-            f"{percent(row['b'])} → {percent(row['a'])} ({100 * row['estimate']:+.1f} points, 95% interval "
-            f"{100 * row['low']:+.1f} to {100 * row['high']:+.1f}; n = {row['n']:,})."
+            f"{_where(row)}, {row['projection']}, {kind}, {row['note']}: accuracy {percent(row['b'])} → "
+            f"{percent(row['a'])} ({100 * row['estimate']:+.1f} points, 95% interval {100 * row['low']:+.1f} to "
+            f"{100 * row['high']:+.1f}; n = {row['n']:,}).{quiet}"
         )
     return said
 
@@ -185,10 +208,11 @@ def _trend_words(part: pd.DataFrame, what: str) -> str:
     found = trend(part, ["dataset", "encoder"])
     texts = interval_text(found)
     each = [
-        f"{_where(row)} **{text}**, over {row['points']} models"
-        for (_, row), text in zip(found.iterrows(), texts, strict=True)
+        f"{_where(row)} **{text}**, {row['note']}" for (_, row), text in zip(found.iterrows(), texts, strict=True)
     ]
-    return f"Kendall τ-b between {what}: " + "; ".join(each) + "."
+    least = found["least_p"].max()
+    few = f" So few models cannot give a p below {least:.3f}, and no trend is decided." if least >= LEVEL else ""
+    return f"Kendall τ-b between {what}: " + "; ".join(each) + f" (permutation test).{few}"
 
 
 def _where(row: pd.Series) -> str:

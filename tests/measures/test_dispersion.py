@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -38,10 +36,19 @@ def test_with_context_influence_is_spread(corpus) -> None:
     np.testing.assert_allclose(found["even"] * found["length"], 1)
 
 
-def test_one_token_has_no_entropy(corpus) -> None:
+def test_one_token_has_neither_entropy_nor_share(corpus) -> None:
     found = hidden_dispersion(model(corpus), [Example(("wonderful",), 1)])
-    assert math.isnan(found["value"][0])
-    assert found["own"][0] == pytest.approx(1)
+    assert found[["value", "own", "even"]].isna().all(axis=None)
+
+
+def test_a_state_that_nothing_moves_has_no_share(corpus) -> None:
+    config = ModelConfig(encoder="cnn", hidden_size=2, kernel_sizes=(1, 3), embedding_size=6)
+    fitted = fit(corpus, config, TrainConfig(epochs=1))
+    found = hidden_dispersion(fitted, corpus.test)
+    alive = np.concatenate([(fitted.trace([e]).hidden[0] > 0).any(-1).numpy() for e in corpus.test])
+    for column in ("value", "own", "even"):
+        assert (found[column].notna() == alive).all(), column
+    assert 0 < alive.sum() < len(alive)
 
 
 @pytest.mark.parametrize("options", [{}, {"encoder": "transformer", "layers": 2, "attention": "dot"}])

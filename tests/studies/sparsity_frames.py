@@ -9,7 +9,7 @@ import pandas as pd
 
 from attnlib.studies import sparsity as study
 
-LAMBDAS = (-10.0, 0.0, 0.5)
+LAMBDAS = (-10.0, -1.0, 0.0, 0.5)
 KINDS = ("gradient_input", "leave_one_out_input", "gradient_hidden", "leave_one_out_hidden")
 
 
@@ -127,7 +127,9 @@ def found(
         right=model_rows(lambda e, p, lam: 0.8, metric="accuracy", **size),
         adversaries=duels.reset_index(drop=True),
         facets=facets.reset_index(drop=True),
-        times=model_rows(lambda e, p, lam: 0.0, **(size | {"texts": 1})).assign(seconds=seconds, device="cpu"),
+        times=model_rows(lambda e, p, lam: 0.0, **(size | {"texts": 1})).assign(
+            seconds=seconds, device="cpu", hidden_seconds=seconds / 10, texts=texts, states=texts
+        ),
         grid=SimpleNamespace(summary="8 runs: 8 from the store, 0 computed.", failures=pd.DataFrame()),
     )
 

@@ -52,6 +52,7 @@ def test_what_lacks_a_partner_is_counted(frame: pd.DataFrame) -> None:
     short = frame.drop(frame[(frame["variant"] == "lin") & (frame["instance"] < 10)].index)
     row = contrast(short, "variant", "lin", "none").iloc[0]
     assert (row["n"], row["missing"]) == (570, 30)
+    assert row["a"] - row["b"] == pytest.approx(row["estimate"]), "both means are over complete pairs"
 
 
 def test_contrast_refuses_ambiguity(frame: pd.DataFrame) -> None:

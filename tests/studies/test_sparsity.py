@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from attnlib import notebooks, paths
-from attnlib.claims import judge
 from attnlib.config import TrainConfig
 from attnlib.errors import ConfigError
 from attnlib.grid import GridFailed
@@ -21,7 +20,7 @@ from attnlib.studies import sparsity as study
 from attnlib.studies import sparsity_tables as tables
 from attnlib.studies import sparsity_words as words
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_TRAIN
-from attnlib.studies.sparsity_claims import _appendix, claims, every
+from attnlib.studies.sparsity_claims import _appendix, claims
 from tests.studies.sparsity_frames import LAMBDAS, found, model_rows
 
 
@@ -68,7 +67,7 @@ def test_lambda_zero_is_sparsemax_and_trained_once() -> None:
     fits = {fit.model.projection: (fit, place) for fit, place in study.models(params, "planted")}
     assert fits["sparsemax"][1] == {"lam": 0.0, "alpha": 2.0}
     found = [fit.model for fit, _ in study.models(params, "planted")]
-    assert len(found) == 5
+    assert len(found) == 6
     assert not any(m.projection == "sparsegen" and m.sparsegen_lambda == 0 for m in found)
 
 
@@ -99,12 +98,12 @@ def test_profiles_are_read_from_files() -> None:
 
 
 def verdicts(results) -> dict[str, str]:
-    return {claim.id: claim.verdict for claim in claims(results, "by hand")}
+    return {claim.id: claim.verdict for claim in claims(results)}
 
 
 def test_what_the_paper_says_is_reproduced_where_it_holds() -> None:
     said = verdicts(found())
-    assert len(said) == 13
+    assert len(said) == 14
     # The text and the table of the paper contradict each other: one of the two must fail.
     assert said.pop("sparsity-8") == "not reproduced"
     assert set(said.values()) == {"reproduced"}
@@ -123,21 +122,12 @@ def test_an_adversary_that_stays_near_decides_nothing() -> None:
     assert said["sparsity-11"] == said["sparsity-12"] == "undetermined"
 
 
-def test_every_reports_the_weakest_and_needs_all() -> None:
-    rows = pd.DataFrame({"value": [0.5, 0.1], "low": [0.4, -0.1], "high": [0.6, 0.3], "n": [10, 20]})
-    said = {"paper": "p", "setting": "s"}
-    one = every(rows, "greater", 0.0, said, id="x", claim="c", where="w", test="t")
-    assert (one.effect, one.n, one.verdict) == (0.1, 20, "undetermined")
-    assert "weakest of 2" in one.setting
-    assert judge(0.4, 0.6, "greater") == "reproduced"
-
-
 def test_trend_is_the_mean_tau_of_the_seeds() -> None:
     frame = model_rows(lambda e, p, lam: -lam if lam == lam else 0.0)
     table = tables.trend(frame, ["encoder"])
     assert table["value"].tolist() == [-1.0, -1.0]
     assert (table["low"] == -1).all()
-    assert table["points"].tolist() == [6, 6]
+    assert table["points"].tolist() == [8, 8]
     rng = np.random.default_rng(0)
     frame["value"] = rng.random(len(frame))
     own = frame[(frame["encoder"] == "lstm") & frame["lam"].notna()]
@@ -200,7 +190,7 @@ def test_printed_changes_follow_from_the_printed_accuracies() -> None:
 
 
 def appendix(results):
-    return _appendix(results.facets, {"paper": "p", "setting": "s"})
+    return _appendix(results.facets)
 
 
 def test_the_same_spread_over_other_words_is_not_the_same() -> None:
@@ -230,23 +220,25 @@ def test_times_are_those_of_the_readings() -> None:
         if run == readings[-1]:
             raise GridFailed("no result")
         seconds = 2.5 if run in readings else 99.0
-        return SimpleNamespace(environment={"seconds": seconds, "device": "cpu"})
+        clock = pd.DataFrame([{"seconds": seconds / 5, "texts": 3, "states": 30}])
+        return SimpleNamespace(environment={"seconds": seconds, "device": "cpu"}, frame={"clock": clock}.get)
 
     columns = {run: {"dataset": "planted", "encoder": "lstm", "seed": 0} for run in runs}
     table = study.times(SimpleNamespace(columns=columns, entry=entry))
     assert table["seconds"].tolist() == [2.5] * (len(readings) - 1)
     assert set(table["device"]) == {"cpu"}
+    assert set(table["hidden_seconds"]) == {0.5}
+    assert (set(table["texts"]), set(table["states"])) == ({3}, {30})
 
 
 def test_the_time_is_said_with_what_it_covers() -> None:
     results = found(seconds=75.0)
-    said = words.about_time(results.times, results.hidden, results.right)
+    said = words.about_time(results.times, results.right)
     assert len(said) == 2
-    assert "**1 min 15 s**" in said[0]
-    assert "all 40 test texts" in said[0]
-    assert "8 models" in said[0]
-    some = results.hidden[results.hidden["instance"] != "test-0"]
-    assert "39 of 40 test texts" in words.about_time(results.times, some, results.right)[0]
+    assert "Table 1, the influence of all words on 40 hidden states (all 40 test texts), took **7.5 s**" in said[0]
+    assert "together 1 min 15 s" in said[0]
+    assert "10 models" in said[0]
+    assert "39 of 40 test texts" in words.about_time(results.times.assign(texts=39), results.right)[0]
 
 
 def test_20_newsgroups_is_said_to_differ() -> None:
