@@ -146,6 +146,8 @@ def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows:
 
     keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
     shown = frame.head(rows).reset_index() if keyed else frame.head(rows)
+    if "difference" in shown and is_numeric_dtype(shown["difference"]):  # from the paper's: one of 1e-5 is none
+        shown = shown.assign(difference=shown["difference"].round(digits) + 0.0)
     numeric = [is_numeric_dtype(t) and not is_bool_dtype(t) for t in shown.dtypes]
     head = "".join(
         f'<th scope="col"{_NUMBER if right else ""}>{escape(_label(column).replace("_", " "))}</th>'

@@ -74,6 +74,12 @@ def test_a_table_is_saved_and_shown_escaped(
     ]
 
 
+def test_a_tiny_difference_from_the_paper_is_none(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.table(pd.DataFrame({"difference": [6e-5, -6e-5, -0.1234], "p": [6e-5, 0.5, 1.0]}), "near", digits=2)
+    assert [row[0] for row in rows(shown[0])[1:]] == ["0.00", "0.00", "-0.12"]
+    assert rows(shown[0])[1][1] == "6.0e-05"
+
+
 def test_the_download_holds_the_whole_table(output: report.Output, shown: list[BeautifulSoup]) -> None:
     frame = pd.DataFrame({"x": range(120)})
     output.table(frame, "long", rows=50)

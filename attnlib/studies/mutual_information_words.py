@@ -67,14 +67,19 @@ def about_idle(taus: pd.DataFrame, named: int = 6) -> list[str]:
     ]
 
 
+def _span(counts: pd.Series) -> str:
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def about_choices(taus: pd.DataFrame) -> list[str]:
     """k and N in words, and what the paper's condition meets."""
     part = plain(taus)
     lone = int((part["smallest"] < 2).sum())
     ks, ns = part["k"], part["clusters"]
     said = [
-        f"**k** runs from {ks.min()} to {ks.max()} ranks and **N** from {ns.min()} to {ns.max()} clusters, over "
-        f"{plural(len(part), 'model')}; N is one for all ranks of a model."
+        f"**k** is {_span(ks)} ranks and **N** {_span(ns)} clusters, over {plural(len(part), 'model')}; N is one "
+        "for all ranks of a model."
     ]
     if lone:
         said.append(
