@@ -225,6 +225,7 @@ def test_ctrl_c_in_a_terminal_ends_the_workers(store: Store, tmp_path: Path) -> 
         from attnlib.grid import run_grid
         from attnlib.runs import Store
         from attnlib.spec import measure
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start its background jobs deaf to it
         def press():
             while not os.path.exists(os.environ["GRID_LOG"]):
                 time.sleep(0.01)
