@@ -54,7 +54,7 @@ def trend(
         }
         inside = float(np.nanmean(each)) if (~np.isnan(each)).any() else np.nan
         row |= {"points": places * n_seeds, "seeds": n_seeds, "within": inside, "least_p": least_p(places, n_seeds)}
-        rows.append(row | {"note": f"p = {p:.3f} over {places * n_seeds} models"})
+        rows.append(row | {"note": f"{chance(p)} over {places * n_seeds} models"})
     return pd.DataFrame(rows)
 
 
@@ -77,6 +77,11 @@ def permutation_p(means: np.ndarray, *, seed: int = 0) -> float:
     rng = np.random.default_rng(seed)
     drawn = rng.permuted(np.broadcast_to(means, (DRAWS, seeds, places)), axis=-1)
     return float((1 + _as_far(_ordered(drawn).mean(1), found).sum()) / (DRAWS + 1))
+
+
+def chance(p: float) -> str:
+    """A p in words: `p < 0.001` where three decimals would say nothing."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def least_p(places: int, seeds: int) -> float:

@@ -13,7 +13,7 @@ from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, summarise
 from attnlib.studies.sparsity import ENCODERS, Results
 from attnlib.studies.sparsity_tables import FAR, PAIR, labelled, least_push
-from attnlib.studies.sparsity_trends import LEVEL, trend
+from attnlib.studies.sparsity_trends import LEVEL, chance, trend
 
 DIFFERS = {
     "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
@@ -116,7 +116,7 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
         said.append(
             f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
             f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% interval "
-            f"{row['low']:.2f} to {row['high']:.2f}, Holm-corrected p = {row['p_holm']:.3f}, n = {row['n']:,}."
+            f"{row['low']:.2f} to {row['high']:.2f}, Holm-corrected {chance(row['p_holm'])}, n = {row['n']:,}."
         )
     return said
 
