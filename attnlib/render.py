@@ -49,6 +49,9 @@ def report(folder: Path) -> str:
             cell.outputs = (
                 [] if "remove_output" in tags else [o for o in cell.outputs if WIDGET not in o.get("data", {})]
             )
+            for output in cell.outputs:
+                if output.get("name") == "stderr":
+                    output.text = placeless(output.text)
             cell.source = "" if "remove_input" in tags else cell.source
         cells.append(cell)
     notebook.cells = cells
@@ -115,6 +118,11 @@ _LOADS = re.compile(
     r"""|\sxmlns(?::\w+)?\s*=\s*(?:"[^"]*"|'[^']*')""",
     re.IGNORECASE,
 )
+
+
+def placeless(text: str) -> str:
+    """Warnings without file and line of code: these say nothing to the reader, and name folders of the machine."""
+    return re.sub(r"^\S*\.py:\d+: (\w*Warning: .*\n)(?:  .*\n)?", r"\1", text, flags=re.MULTILINE)
 
 
 def inline_svg(svg: str, prefix: str) -> str:

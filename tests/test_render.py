@@ -188,6 +188,12 @@ def test_durations_read_well(seconds: float, text: str) -> None:
     assert render.duration(seconds) == text
 
 
+def test_warnings_do_not_name_folders_of_the_machine() -> None:
+    said = "DataWarning: bbc: 3 of 212 test texts are training texts\n"
+    shown = render.placeless(f"/home/x/attnlib/spec.py:178: {said}  self.loaded = load(config)\nand more\n{said}")
+    assert shown == f"{said}and more\n{said}"
+
+
 def browse(page: str, folder: Path, width: int, *flags: str) -> str:
     file = folder / f"page-{width}.html"
     file.write_text(page, encoding="utf-8")
