@@ -74,10 +74,11 @@ class GridResult:
         """A trained model of the grid, also one that measures asked for."""
         return self.entry(run).fitted()
 
-    def frame(self, name: str | None = None) -> pd.DataFrame:
+    def frame(self, name: str | None = None, *, optional: bool = False) -> pd.DataFrame:
         """Frames of that name from every run that has one, one below the other, led by the columns of the run.
 
-        None: the one name there is, histories of trainings aside.
+        name      None: the one name there is, histories of trainings aside
+        optional  an empty frame, not an error, where no run holds one: none was asked for, or all failed
         """
         import pandas as pd
 
@@ -96,6 +97,8 @@ class GridResult:
                 for i, (column, value) in enumerate(new.items()):
                     part.insert(i, column, value)
                 parts.append(part)
+        if not parts and optional:
+            return pd.DataFrame()
         if not parts:
             raise GridFailed(
                 f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}{self._first}"

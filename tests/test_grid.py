@@ -122,6 +122,7 @@ def test_several_frames(store: Store) -> None:
     assert result.frame("right")["value"].tolist() == [0, 0, 0]
     with pytest.raises(GridFailed, match=r"Say which frame; these runs hold \['left', 'right'\]"):
         result.frame()
+    assert result.frame("middle", optional=True).empty
     with pytest.raises(GridFailed, match="No run holds a frame 'middle'"):
         result.frame("middle")
 

@@ -18,10 +18,15 @@ def kin(name: str) -> str:
     return KIN.get(name, name)
 
 
+def brought(name: str) -> bool:
+    """Whether the name is that of a file or of a corpus on the hub, not of a registered one."""
+    return name.startswith("hub:") or "." in name or "/" in name
+
+
 def check_corpora(names: Iterable[str]) -> None:
     """Refuse names that are no registered corpus, no file and not on the hub (ValueError, for parameters)."""
     from attnlib.data import corpora as known
 
     for name in names:
-        if name not in known and not name.startswith("hub:") and "." not in name and "/" not in name:
+        if name not in known and not brought(name):
             raise ValueError(unknown("corpus", name, known))

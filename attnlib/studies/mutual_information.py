@@ -19,7 +19,7 @@ import pandas as pd
 
 from attnlib.data.sampling import sampled
 from attnlib.errors import ConfigError
-from attnlib.grid import GridFailed, GridResult, run_grid
+from attnlib.grid import GridResult, run_grid
 from attnlib.measures.rank_information import usable_counts
 from attnlib.reference import reference
 from attnlib.spec import Corpora, Fit, Run, measure
@@ -158,13 +158,9 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
     taus = found.frame("taus")
-    try:
-        apart = found.frame("apart")
-    except GridFailed:  # none asked for, or all failed, which `grid.failures` tells
-        apart = pd.DataFrame()
     return Results(
         taus=taus.assign(value=taus["tau"], task=[params.task(name) for name in taus["dataset"]]),
         ranks=found.frame("ranks"),
-        apart=apart,
+        apart=found.frame("apart", optional=True),
         grid=found,
     )

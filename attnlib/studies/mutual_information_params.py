@@ -12,7 +12,7 @@ from attnlib.config import Attention, Config, DataConfig, ModelConfig, TrainConf
 from attnlib.data import corpora as registered
 from attnlib.errors import unknown
 from attnlib.spec import Fit
-from attnlib.studies.corpora import check_corpora
+from attnlib.studies.corpora import brought, check_corpora
 
 QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "stories": ("planted", {"task": "qa"}),
@@ -182,7 +182,7 @@ def _check_names(params: Params) -> None:
     for name in own:
         if name in registered and registered[name].task != "query":
             raise ValueError(f"query_corpora: the texts of {name!r} have no query; put it in corpora.")
-        if name not in registered and not name.startswith("hub:") and "." not in name and "/" not in name:
+        if name not in registered and not brought(name):
             queries = [*QUERIES, *(known for known, spec in registered.items() if spec.task == "query")]
             hint = "Or name a table with a query, hub:NAME, or a file in paths."
             raise ValueError(unknown("corpus with a query", name, set(queries), hint=hint))

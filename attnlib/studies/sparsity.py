@@ -226,24 +226,17 @@ class Results:
 def results(params: Params, executor: Any = None) -> Results:
     """Compute what the store does not hold, and gather."""
     found = run_grid(grid(params), executor=executor, title="sparsity")
+    agreement = _numbers(found.frame("agreement"))
     return Results(
-        agreement=_numbers(found.frame("agreement")).assign(metric="kendall_tau_attention"),
-        entropies=entropies(_numbers(found.frame("agreement")), _numbers(found.frame("spread"))),
+        agreement=agreement.assign(metric="kendall_tau_attention"),
+        entropies=entropies(agreement, _numbers(found.frame("spread"))),
         hidden=_numbers(found.frame("hidden")).assign(metric="entropy_grad_fi_of_hidden"),
         right=_numbers(found.frame("right")).assign(metric="accuracy"),
-        adversaries=_optional(found, "duel"),
-        facets=_optional(found, "appendix"),
+        adversaries=found.frame("duel", optional=True),
+        facets=found.frame("appendix", optional=True),
         times=times(found),
         grid=found,
     )
-
-
-def _optional(found: GridResult, name: str) -> pd.DataFrame:
-    """A frame that the study can do without: empty where nobody asked for it, and where every run of it failed."""
-    try:
-        return found.frame(name)
-    except GridFailed:
-        return pd.DataFrame()
 
 
 def times(found: GridResult) -> pd.DataFrame:

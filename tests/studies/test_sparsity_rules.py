@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise, permutations, product
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from attnlib.grid import GridFailed
 from attnlib.stats import kendall_tau
 from attnlib.studies import sparsity as study
 from attnlib.studies import sparsity_figures as figures
@@ -157,11 +155,7 @@ def test_leave_one_out_entropy_is_judged_too() -> None:
     assert "for every encoder and corpus" in told["sparsity-6"].test
 
 
-def test_a_kind_of_run_that_failed_throughout_is_an_empty_frame() -> None:
-    def frame(name):
-        raise GridFailed("no run holds it")
-
-    assert study._optional(SimpleNamespace(frame=frame), "duel").empty
+def test_a_kind_of_run_that_failed_throughout_is_said_and_leaves_the_rest() -> None:
     results = found()
     results.adversaries = results.facets = pd.DataFrame()
     assert len(ledger(results)) == 11
