@@ -5,15 +5,17 @@
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
     STORE/failures/   tracebacks of runs that failed twice
+    STORE/moves.lock  held while an entry comes or goes
 
 An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
 renamed into place: killed at any moment, a store holds whole entries and rubbish in `tmp`, never half an entry.
+Readers take no lock, so an entry may come or go while they look; only the very folder that was found damaged is set
+aside, never one that took its place meanwhile (`done.json` says when it is another).
 Locks are the operating system's, so they end with the process that held them, however it ended.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import io
 import json
@@ -25,7 +27,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -53,11 +55,12 @@ class CorruptEntry(AttnlibError):
 class Entry:
     """One finished run. Files are checked against their checksums when they are read."""
 
-    def __init__(self, store: Store, key: str, files: Mapping[str, tuple[int, str]]) -> None:
+    def __init__(self, store: Store, key: str, files: Mapping[str, tuple[int, str]], done: bytes) -> None:
         self.store = store
         self.key = key
         self.files = files
         self.folder = store.folder(key)
+        self.done = done
 
     def __repr__(self) -> str:
         return f"Entry({self.key[:12]}, {', '.join(sorted(self.files))})"
@@ -91,17 +94,21 @@ class Entry:
         try:
             return pd.read_parquet(io.BytesIO(self.read(file)))
         except (OSError, ValueError) as error:  # pyarrow's errors derive from these
-            raise self.store.set_aside(self.key, f"{file} is no readable parquet: {error}") from error
+            raise self.damaged(f"{file} is no readable parquet: {error}") from error
 
     def read(self, name: str) -> bytes:
         """A file's bytes, checked."""
         try:
             data = (self.folder / name).read_bytes()
         except OSError as error:
-            raise self.store.set_aside(self.key, f"{name} cannot be read: {error}") from error
+            raise self.damaged(f"{name} cannot be read: {error}") from error
         if hashlib.sha256(data).hexdigest() != self.files[name][1]:
-            raise self.store.set_aside(self.key, f"{name} does not match its checksum")
+            raise self.damaged(f"{name} does not match its checksum")
         return data
+
+    def damaged(self, reason: str) -> CorruptEntry:
+        """Set this entry aside with a warning; returns the error to raise."""
+        return self.store.set_aside(Damage(self.key, reason, self.done))
 
     def verify(self, prefix: str = "") -> None:
         """Check every file whose name starts with `prefix`; raises CorruptEntry."""
@@ -123,6 +130,14 @@ class Entry:
         return fitted.load(self.folder / "model")
 
 
+class Damage(NamedTuple):
+    """What is wrong with an entry, and with which: `done.json` as it was read, b"" where it was missing."""
+
+    key: str
+    reason: str
+    done: bytes
+
+
 class Store:
     """Finished runs below `root` (default: `attnlib.paths.store()`). Several processes may share it."""
 
@@ -139,28 +154,33 @@ class Store:
 
     def get(self, key: str) -> Entry | None:
         """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
+        found = self._look(key)
+        if isinstance(found, Damage):
+            self.set_aside(found)
+            return None
+        return found
+
+    def _look(self, key: str) -> Entry | Damage | None:
+        """What stands in an entry's place, now. An entry that comes or goes meanwhile may look damaged."""
+        folder = self.folder(key)
+        if not folder.exists():
+            return None
+        done = b""
         try:
-            done = json.loads((self.folder(key) / DONE).read_text("utf-8"))
-            files = {name: (int(size), str(digest)) for name, (size, digest) in done["files"].items()}
+            done = (folder / DONE).read_bytes()
+            files = {name: (int(size), str(digest)) for name, (size, digest) in json.loads(done)["files"].items()}
         except FileNotFoundError:
-            if self.folder(key).exists():
-                self.set_aside(key, f"{DONE} is missing")
-            return None
+            return Damage(key, f"{DONE} is missing", done)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            self.set_aside(key, f"{DONE} cannot be read: {error}")
-            return None
-        entry = Entry(self, key, files)
+            return Damage(key, f"{DONE} cannot be read: {error}", done)
         for name, (size, _) in files.items():
             try:
-                found = (entry.folder / name).stat().st_size
+                found = (folder / name).stat().st_size
             except OSError:
-                found = -1
+                return Damage(key, f"{name} is missing", done)
             if found != size:
-                if self.folder(key).exists():  # else another process removed it just now
-                    state = "is missing" if found < 0 else f"has {found:,} bytes instead of {size:,}"
-                    self.set_aside(key, f"{name} {state}")
-                return None
-        return entry
+                return Damage(key, f"{name} has {found:,} bytes instead of {size:,}", done)
+        return Entry(self, key, files, done)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
@@ -171,19 +191,16 @@ class Store:
             for name, data in files.items():
                 _write(draft / name, data)
                 checks[name] = (len(data), hashlib.sha256(data).hexdigest())
-            done = json.dumps({"key": key, "files": checks}, indent=1)
+            done = json.dumps({"key": key, "written": secrets.token_hex(8), "files": checks}, indent=1)
             for folder in [*(p for p in draft.rglob("*") if p.is_dir()), draft]:
                 _flush_folder(folder)
             _write(draft / DONE, done.encode())
             _flush_folder(draft)
+            self.get(key)  # what stands there, if it is damaged, makes room
             home = self.folder(key)
             home.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                draft.rename(home)
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise
-                if self.get(key) is None:  # what stood there was broken and is now set aside
+            with self._moves():
+                if not home.exists():
                     draft.rename(home)
             _flush_folder(home.parent)
         except OSError as error:
@@ -215,18 +232,24 @@ class Store:
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
-    def set_aside(self, key: str, reason: str) -> CorruptEntry:
+    def set_aside(self, damage: Damage) -> CorruptEntry:
         """Move a broken entry to `corrupt`, warn, and return the error to raise."""
+        key, reason, done = damage
         target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with self._moves():
+            now = self._look(key)
+            if now is None or now.done != done:  # it is gone, or another stands in its place
+                return CorruptEntry(f"Run {key[:12]} left {self.root} while it was read: {reason}.")
+            target.parent.mkdir(exist_ok=True)
             self.folder(key).rename(target)
-        except FileNotFoundError:
-            target = None  # another process set it aside, or removed it
-        where = f" It was moved to {target}." if target else ""
-        message = f"Run {key[:12]} in {self.root} is damaged: {reason}.{where} It will be computed again."
+        message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
+        message += " It will be computed again."
         warnings.warn(message, stacklevel=3)
         return CorruptEntry(message)
+
+    def _moves(self) -> FileLock:
+        """Held while an entry comes or goes. A lock of its own each time: threads exclude each other, too."""
+        return FileLock(self.root / "moves.lock", thread_local=False)
 
     def __iter__(self) -> Iterator[str]:
         """Keys of all finished runs."""
@@ -267,10 +290,11 @@ class Store:
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
         grave = self._workspace() / f"{key[:16]}-{secrets.token_hex(4)}"
-        try:
-            self.folder(key).rename(grave)
-        except FileNotFoundError:
-            return
+        with self._moves():
+            try:
+                self.folder(key).rename(grave)
+            except FileNotFoundError:
+                return
         shutil.rmtree(grave, ignore_errors=True)
 
     def sweep(self, *, locks: bool = False) -> list[Path]:

@@ -146,6 +146,65 @@ def test_damage_found_while_reading_raises(store: Store) -> None:
     assert store.get(KEY).frame("numbers")["value"][0] == 1.0
 
 
+def test_an_entry_that_comes_while_one_looks_is_not_taken_for_damaged(store: Store, monkeypatch) -> None:
+    store.put(KEY, files())
+    read_bytes = Path.read_bytes
+
+    def late(path: Path) -> bytes:
+        """An entry that goes as it is read, and comes back a moment later."""
+        patch.undo()
+        store.remove(KEY)
+        try:
+            return read_bytes(path)
+        finally:
+            Store(store.root).put(KEY, files())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", late)
+        assert store.get(KEY) is None
+    assert store.get(KEY).frame_names == ["numbers"]
+    assert not (store.root / "corrupt").exists()
+
+
+def test_an_entry_mended_by_another_process_is_not_set_aside(store: Store) -> None:
+    read = store.put(KEY, files())
+    damage_flip(read.folder)
+    with pytest.warns(UserWarning, match="is damaged"):
+        Store(store.root).get(KEY).damaged("found by another process")
+    mended = Store(store.root).put(KEY, files(7.0))
+    with pytest.raises(CorruptEntry, match=r"left .* while it was read"):
+        raise read.damaged("seen before it was mended")
+    assert store.get(KEY).frame("numbers")["value"][0] == 7.0
+    mended.verify()
+
+
+def test_readers_and_writers_of_one_key_never_see_damage(tmp_path: Path) -> None:
+    """Entries that come and go under the eyes of readers in other processes: whole or absent, never set aside."""
+    program = f"""
+        from pathlib import Path
+        from attnlib.runs import Store
+        store = Store({str(tmp_path)!r})
+        print("ready", flush=True)
+        while not Path({str(tmp_path / "stop")!r}).exists():
+            store.get({KEY!r})
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    readers = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    store = Store(tmp_path)
+    try:
+        for reader in readers:
+            assert reader.stdout.readline() == "ready\n"
+        for _ in range(200):
+            store.put(KEY, files())
+            store.remove(KEY)
+    finally:
+        (tmp_path / "stop").touch()
+        said = [reader.communicate(timeout=180) for reader in readers]
+    assert said == [("", "")] * 2
+    assert not (tmp_path / "corrupt").exists()
+
+
 def test_a_lock_is_exclusive_and_ends_with_its_holder(store: Store) -> None:
     lock = store.lock(KEY)
     assert Store(store.root).lock(KEY) is None

@@ -78,7 +78,7 @@ def test_show_notices_damage(store: Store) -> None:
 
 
 def test_gc_removes_what_is_asked_for_and_nothing_else(store: Store) -> None:
-    store.set_aside(next(k for k in store if k != OLD), "a test")
+    store.find(next(k for k in store if k != OLD)).damaged("a test")
     assert len(list(store)) == 2
     assert "would be removed: 0f0f0f0f0f0f" in attn("gc", "--older-than", "30d", "--dry-run")
     assert len(list(store)) == 2
