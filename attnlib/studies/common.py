@@ -8,6 +8,7 @@ every seed, so a bootstrap draws both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from attnlib.reference import beside
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "interval_text", "relative", "sampled", "summarise",
+    "beside_paper", "claim", "contrast", "interval_text", "relative", "sampled", "summarise", "weights",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -97,6 +98,18 @@ def contrast(
     table = pd.DataFrame(rows)
     table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
     return table
+
+
+@lru_cache(maxsize=1)
+def weights(texts: int, seeds: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """How often each text and each seed counts: once in the first row, then as `stats.bootstrap` draws them.
+
+    For what is no mean over rows, and so is worked out anew for each row of weights. Draws depend on the numbers
+    alone, so that cells of the same texts and seeds are paired.
+    """
+    return tuple(
+        np.vstack([np.ones(drawn.shape[1]), drawn]) for drawn in stats.draws(texts, seeds, resamples, seed)
+    )
 
 
 def claim(

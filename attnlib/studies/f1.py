@@ -8,7 +8,6 @@ A frame holds one row a model and text: the columns of its cell, `seed`, `instan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES
+from attnlib.studies.common import RESAMPLES, weights
 
 
 def f1_summary(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
@@ -83,7 +82,7 @@ def resampled_f1(
         raise DataError("Every model of a cell must have predicted the same texts, each once; some did not.")
     n, models = part["instance"].nunique(), part["seed"].nunique()
     truth, said = (indexed[name].to_numpy(object).reshape(n, models) for name in ("truth", "prediction"))
-    texts, drawn = _weights(n, models, resamples, seed)
+    texts, drawn = weights(n, models, resamples, seed)
     scores = np.zeros((resamples + 1, models))
     classes = sorted(set(truth.ravel()) | set(said.ravel())) if positive is None else [positive]
     for name in classes:
@@ -92,12 +91,3 @@ def resampled_f1(
         scores += np.where(both > 0, 2 * hit / np.where(both > 0, both, 1), 0.0) / len(classes)
     means = (scores * drawn).sum(1) / models
     return means[1:], float(means[0]), n
-
-
-@lru_cache(maxsize=1)
-def _weights(n: int, models: int, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each text and each seed counts: once in the first row, then as drawn."""
-    rng = np.random.default_rng([seed, n, models])
-    texts = np.vstack([np.ones(n), rng.multinomial(n, np.full(n, 1 / n), resamples)])
-    drawn = np.vstack([np.full(models, 1.0), rng.multinomial(models, np.full(models, 1 / models), resamples)])
-    return texts, drawn

@@ -17,7 +17,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES
+from attnlib.studies.common import RESAMPLES, weights
 
 CELL = ["dataset", "encoder", "attention"]
 
@@ -100,7 +100,6 @@ def _means(part: pd.DataFrame, cells: Sequence[str], resamples: int) -> np.ndarr
 
 @lru_cache(maxsize=1)
 def _weights(sizes: tuple[int, ...], models: int, resamples: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """How often each text (one array a data set) and each seed counts: once in the first row, then as drawn."""
-    drawn = [stats.draws(n, models if k == 0 else 1, resamples, seed=k) for k, n in enumerate(sizes)]
-    once = [np.vstack([np.ones((1, times.shape[1])), times]) for times in (*(t for t, _ in drawn), drawn[0][1])]
-    return once[:-1], once[-1]
+    """`common.weights` of the texts of each data set, drawn among themselves, and of the seeds."""
+    drawn = [weights(n, models if k == 0 else 1, resamples, seed=k) for k, n in enumerate(sizes)]
+    return [texts for texts, _ in drawn], drawn[0][1]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from attnlib.claims import Claim, Direction, judge, together
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, claim
+from attnlib.studies.common import RESAMPLES, claim, weights
 from attnlib.studies.tasc import BASELINES, FRACTION, PAPER, RANKINGS, TOP1, Results
 from attnlib.studies.tasc_cells import CELL, contrast
 from attnlib.studies.tasc_tables import NAMES, balanced, f1_changes, without_idle
@@ -239,24 +239,22 @@ def _narrower(flips: pd.DataFrame, said: dict) -> Claim:
 
 def _spread(cell: pd.DataFrame) -> np.ndarray:
     """Standard deviation over texts, mean over seeds: the estimate, then its resamples."""
-    values, texts, seeds = _weights(cell)
+    values, texts, seeds = _shares(cell)
     variance = (texts @ values**2 - (texts @ values) ** 2).clip(0)
     return (np.sqrt(variance) * seeds).sum(1)
 
 
 def _means(part: pd.DataFrame) -> np.ndarray:
     """Mean over seeds and texts: the estimate, then its resamples."""
-    values, texts, seeds = _weights(part)
+    values, texts, seeds = _shares(part)
     return (texts @ values * seeds).sum(1)
 
 
-def _weights(cell: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values (texts, seeds) and weights of texts and of seeds: equal ones, then resamples (alike for a size)."""
+def _shares(cell: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values (texts, seeds) and the shares of texts and of seeds: equal ones, then resamples."""
     values = cell.pivot_table(index="instance", columns="seed", values="value").sort_index().to_numpy(float)
-    n, models = values.shape
-    rng = np.random.default_rng([0, n, models])
-    drawn = [np.vstack([np.ones(k), rng.multinomial(k, np.full(k, 1 / k), RESAMPLES)]) / k for k in (n, models)]
-    return values, *drawn
+    texts, seeds = weights(*values.shape)
+    return values, texts / values.shape[0], seeds / values.shape[1]
 
 
 def _cellwise(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES
+from attnlib.studies.common import RESAMPLES, weights
 from attnlib.studies.tying_mlm_tables import with_interval
 
 
@@ -44,11 +44,10 @@ def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50, r
         sides = [_curve(part[part["variant"] == name]) for name in (a, b)]
         texts = sides[0][0].shape[1]
         n += texts
-        weights = np.random.default_rng(0).multinomial(texts, np.full(texts, 1 / texts), resamples) / texts
-        weights = np.vstack([np.full(texts, 1 / texts), weights])
-        means = [[np.nan_to_num(values) @ weights.T for values in side] for side in sides]
+        shares = weights(texts, 1, resamples)[0].T / texts
+        means = [[np.nan_to_num(values) @ shares for values in side] for side in sides]
         gaps.append(
-            [_apart(*(side[k][:, r] for side in means for k in (0, 1)), levels) for r in range(len(weights))]
+            [_apart(*(side[k][:, r] for side in means for k in (0, 1)), levels) for r in range(resamples + 1)]
         )
     found = np.mean(gaps, 0)
     if np.isnan(found[0]) or np.isnan(found).mean() > 0.05:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from attnlib.errors import DataError
-from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise
+from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise, weights
 
 
 @pytest.fixture
@@ -46,6 +46,18 @@ def test_a_paired_contrast_is_sharp_where_the_means_are_not(frame: pd.DataFrame)
     assert row["high"] - row["low"] < 1e-9
     assert row["n"] == 600
     assert row["p"] < 0.01
+
+
+def test_a_mean_by_weights_is_the_summary_draw_for_draw() -> None:
+    values = np.random.default_rng(3).normal(size=(40, 3))
+    rows = [{"cell": "c", "seed": s, "instance": i, "value": values[i, s]} for i in range(40) for s in range(3)]
+    texts, seeds = weights(40, 3, resamples=200)
+    assert (texts[0] == 1).all()
+    assert (seeds[0] == 1).all()
+    means = (texts @ values * seeds).sum(1) / (40 * 3)
+    found = summarise(pd.DataFrame(rows), ["cell"], resamples=200).iloc[0]
+    assert means[0] == pytest.approx(found["value"])
+    assert np.quantile(means[1:], [0.025, 0.975]) == pytest.approx([found["low"], found["high"]])
 
 
 def test_what_lacks_a_partner_is_counted(frame: pd.DataFrame) -> None:
