@@ -44,7 +44,8 @@ test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory nbval
 
 nbval: $(READY)  ## run every notebook on its own defaults and compare the tagged outputs
-	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
+	rm -rf .pytest_cache/runs  # nothing answered from a store
+	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 ATTNLIB_STORE=.pytest_cache/runs $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
 	  --nbval-cell-timeout 600 -n $(JOBS) --dist loadfile notebooks
 
 lint: $(READY)  ## ruff over code and notebooks

@@ -229,7 +229,10 @@ def _file(module: str) -> Path | None:
 @lru_cache(maxsize=1024)
 def _parse(module: str) -> ast.Module | None:
     file = _file(module)
-    return None if file is None else ast.parse(file.read_text("utf-8"))
+    if file is None:
+        return None
+    text = _OWN.get(file.resolve())
+    return ast.parse(file.read_text("utf-8") if text is None else text)
 
 
 def _digest(statements: list[ast.stmt]) -> str:
@@ -255,3 +258,8 @@ def _canonical(node: object) -> str:
 def _is_text(node: object) -> bool:
     """A doc-string, or the text under an attribute."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+_OWN = {file: file.read_text("utf-8") for file in Path(__file__).resolve().parent.rglob("*.py")}
+"""attnlib as it was when this process began. That is what runs here, so that is what names its results, even where
+somebody edits a file before it is first looked at."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -185,9 +186,10 @@ def commit() -> str | None:
     """The checkout's commit, with a plus when files differ from it; None outside a checkout."""
     if not (paths.ROOT / ".git").exists():
         return None
+    words = "describe --always --abbrev=10 --exclude=* --dirty=+"
     try:
         answer = subprocess.run(
-            ["git", "-C", str(paths.ROOT), "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"],
+            ["git", "--no-optional-locks", "-C", str(paths.ROOT), *words.split()],
             capture_output=True,
             text=True,
             timeout=10,
@@ -311,6 +313,6 @@ def _swap(folder: Path, target: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".tmp")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it, too
     part.write_text(text, encoding="utf-8")
     part.replace(path)

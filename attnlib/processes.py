@@ -61,13 +61,11 @@ class LocalExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after the calls already submitted, or without those not yet begun."""
-        with self._lock:
-            first, self._closed = not self._closed, True
+        self._closed = True
         if cancel_futures:
             self._drain()
-        if first:
-            for _ in self._threads:
-                self._calls.put(None)
+        for _ in self._threads:
+            self._calls.put(None)
         if wait:
             for thread in self._threads:
                 thread.join()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import platform
 import re
+import warnings
 from collections import Counter
 from datetime import datetime
 from functools import cache
@@ -67,11 +68,17 @@ def index(out: Path) -> str:
 
     runs = []
     for file in sorted(out.glob("*/*/run.json")):
-        if ".part-" not in file.parent.name and (file.parent / "report.html").exists():
+        if ".part-" in file.parent.name:
+            continue
+        try:
             run = json.loads(file.read_text(encoding="utf-8"))
             size = (file.parent / "report.html").stat().st_size
             link = file.parent.relative_to(out).as_posix() + "/report.html"
             runs.append({**run, "link": link, "size": _bytes(size), "verdicts": summary(file.parent)})
+        except FileNotFoundError:
+            continue  # another process puts a new report in its place just now: its own index will name it
+        except (OSError, ValueError, TypeError) as error:
+            warnings.warn(f"{file.parent} is left out of the index, since it cannot be read: {error}", stacklevel=2)
     jinja = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     jinja.filters.update(duration=duration, day=day)
     return jinja.get_template("runs.html.j2").render(runs=runs, **_assets())

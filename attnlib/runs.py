@@ -25,7 +25,7 @@ import shutil
 import socket
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,8 +107,9 @@ class Entry:
         return data
 
     def damaged(self, reason: str) -> CorruptEntry:
-        """Set this entry aside with a warning; returns the error to raise."""
-        return self.store.set_aside(Damage(self.key, reason, self.done))
+        """Set this entry aside with a warning, unless another stands in its place by now; the error to raise."""
+        self.store._set_aside(self.key, lambda now: reason if now is not None and now.done == self.done else None)
+        return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
 
     def verify(self, prefix: str = "") -> None:
         """Check every file whose name starts with `prefix`; raises CorruptEntry."""
@@ -133,7 +134,6 @@ class Entry:
 class Damage(NamedTuple):
     """What is wrong with an entry, and with which: `done.json` as it was read, b"" where it was missing."""
 
-    key: str
     reason: str
     done: bytes
 
@@ -156,8 +156,7 @@ class Store:
         """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
         found = self._look(key)
         if isinstance(found, Damage):
-            self.set_aside(found)
-            return None
+            found = self._set_aside(key, lambda now: now.reason if isinstance(now, Damage) else None)
         return found
 
     def _look(self, key: str) -> Entry | Damage | None:
@@ -170,16 +169,16 @@ class Store:
             done = (folder / DONE).read_bytes()
             files = {name: (int(size), str(digest)) for name, (size, digest) in json.loads(done)["files"].items()}
         except FileNotFoundError:
-            return Damage(key, f"{DONE} is missing", done)
+            return Damage(f"{DONE} is missing", done)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            return Damage(key, f"{DONE} cannot be read: {error}", done)
+            return Damage(f"{DONE} cannot be read: {error}", done)
         for name, (size, _) in files.items():
             try:
                 found = (folder / name).stat().st_size
             except OSError:
-                return Damage(key, f"{name} is missing", done)
+                return Damage(f"{name} is missing", done)
             if found != size:
-                return Damage(key, f"{name} has {found:,} bytes instead of {size:,}", done)
+                return Damage(f"{name} has {found:,} bytes instead of {size:,}", done)
         return Entry(self, key, files, done)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
@@ -232,24 +231,28 @@ class Store:
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
-    def set_aside(self, damage: Damage) -> CorruptEntry:
-        """Move a broken entry to `corrupt`, warn, and return the error to raise."""
-        key, reason, done = damage
+    def _set_aside(self, key: str, fault: Callable[[Entry | Damage | None], str | None]) -> Entry | None:
+        """Move an entry to `corrupt` and warn, if `fault` still finds one when nothing can come or go; else what
+        stands there."""
         target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
-        with self._moves():
-            now = self._look(key)
-            if now is None or now.done != done:  # it is gone, or another stands in its place
-                return CorruptEntry(f"Run {key[:12]} left {self.root} while it was read: {reason}.")
-            target.parent.mkdir(exist_ok=True)
-            self.folder(key).rename(target)
+        try:
+            with self._moves():
+                now = self._look(key)
+                reason = fault(now)
+                if reason is None:
+                    return now
+                target.parent.mkdir(exist_ok=True)
+                self.folder(key).rename(target)
+        except OSError as error:
+            raise StoreError(f"Run {key[:12]} is damaged, and cannot be moved out of the way: {error}.") from error
         message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
-        message += " It will be computed again."
-        warnings.warn(message, stacklevel=3)
-        return CorruptEntry(message)
+        warnings.warn(f"{message} It will be computed again.", stacklevel=4)
+        return None
 
     def _moves(self) -> FileLock:
-        """Held while an entry comes or goes. A lock of its own each time: threads exclude each other, too."""
-        return FileLock(self.root / "moves.lock", thread_local=False)
+        """Held while an entry comes or goes. A lock of its own each time: threads exclude each other, too.
+        Whoever may write to the folder may lock it."""
+        return FileLock(self.root / "moves.lock", thread_local=False, mode=0o666)
 
     def __iter__(self) -> Iterator[str]:
         """Keys of all finished runs."""

@@ -75,13 +75,31 @@ class NeedsCorpus(Exception):
 
 
 _corpora: OrderedDict[str, Corpus] = OrderedDict()
-_turn = threading.Lock()
+_lock = threading.Lock()
+_busy: set[int] = set()
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One job at a time: torch has one random state a process, and two threads would disturb each other."""
+    thread = threading.get_ident()
+    if thread in _busy:
+        raise ConfigError(
+            "A run was started inside a run, and would wait for itself forever. Name what it needs as a run of its "
+            "own: `measure(task, fit, ...)` gets the model trained first."
+        )
+    with _lock:
+        _busy.add(thread)
+        try:
+            yield
+        finally:
+            _busy.discard(thread)
 
 
 def execute(job: Job) -> list[Outcome]:
     """Run a job. Errors come back as outcomes, so that one run's failure is not its neighbours'."""
     outcomes, models = [], {}
-    with _turn, one_thread():  # torch has one random state a process: runs in two threads would disturb each other
+    with _turn(), one_thread():
         for key, run in job.runs:
             if any(k not in job.models and k not in models for k in job.fits.get(key, ())):
                 continue  # its model failed just now; the driver knows

@@ -113,6 +113,8 @@ def _papermill(job: dict[str, Any], progress: Progress) -> None:
         parameters=job["parameters"],
         engine_name="attnlib",
         kernel_name="python3",
+        start_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
+        iopub_timeout=120,
         progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means the file beside the user
     )
 

@@ -42,6 +42,12 @@ def square(x: int, pause: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"instance": range(3), "value": [x * x + k / 7 for k in range(3)]})
 
 
+def nested(folder: str) -> pd.DataFrame:
+    from attnlib.grid import run_grid
+
+    return run_grid([measure(square, x=1)], store=folder, executor="serial").complete().frame()
+
+
 def fails_on_three(x: int) -> pd.DataFrame:
     log(x)
     if x == 3:

@@ -33,11 +33,10 @@ from attnlib.grid import run_grid
 from attnlib.processes import LocalExecutor, WorkerDied
 from attnlib.runs import Store
 from attnlib.spec import measure
+from tests.patience import PATIENCE, alive, wait_until
 
 TESTS = Path(__file__).parent
 GIB = 2**30
-PATIENCE = 180
-"""Seconds that a loaded machine may take; nothing depends on it but the end of a test that hangs."""
 
 
 @pytest.fixture(autouse=True)
@@ -48,14 +47,6 @@ def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def executions(path: Path) -> Counter[str]:
     return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
-
-
-def wait_until(condition, what: str) -> None:
-    for _ in range(PATIENCE * 20):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{what} did not happen within {PATIENCE} s")
 
 
 # Worker processes
@@ -109,20 +100,15 @@ def test_kill_ends_calls_under_way() -> None:
     with pytest.raises(WorkerDied):
         busy.result(PATIENCE)
     assert waiting.cancelled()
-    assert gone(pid)
+    wait_until(lambda: not alive(pid), "the end of the worker")
 
 
-def gone(pid: int) -> bool:
-    """Whether the process ends; it has all the patience there is."""
-    for _ in range(PATIENCE * 20):
-        try:
-            os.kill(pid, 0)
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        time.sleep(0.05)
-    return False
+def test_an_executor_may_be_shut_down_twice() -> None:
+    pool = LocalExecutor([{}, {}])
+    assert pool.submit(abs, -1).result(PATIENCE) == 1
+    pool.shutdown(wait=False)
+    pool.shutdown(cancel_futures=True)
+    pool.kill()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
@@ -138,7 +124,7 @@ def test_workers_end_with_a_killed_driver() -> None:
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE) as driver:
         pid = int(driver.stdout.readline())
         driver.kill()
-    assert gone(pid)
+    wait_until(lambda: not alive(pid), "the end of the worker")
 
 
 # Names and devices
@@ -386,4 +372,4 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path
         pd.testing.assert_frame_equal(result.frame(name), whole.frame(name), check_exact=True)
     done = executions(cluster.log)
     assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
-    assert sum(done.values()) - len(done) <= 1  # what the killed worker was busy with
+    assert sum(done.values()) - len(done) <= 2  # what the killed worker was busy with, and had not handed over yet

@@ -147,3 +147,15 @@ def test_errors_name_the_nearest(house: Path) -> None:
         codehash.code_of("house.nowhere:f")
     with pytest.raises(ConfigError, match="no module"):
         codehash.code_of("no_such_package.x:f")
+
+
+def test_attnlib_counts_as_it_was_when_the_process_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is edited between its import and its first hash would store old results under new code."""
+    task = "attnlib.studies.sparsity_measures:readings"
+    before = codehash.code_hash(task)
+    caches = [f for f in vars(codehash).values() if hasattr(f, "cache_clear")]
+    for function in caches:
+        function.cache_clear()
+    monkeypatch.setattr(Path, "read_text", lambda *args, **options: "edited = True")
+    assert codehash.code_hash(task) == before
+    assert caches

@@ -245,6 +245,11 @@ def test_ctrl_c_in_a_terminal_ends_the_workers(store: Store, tmp_path: Path) -> 
     assert done.stderr == ""
 
 
+def test_a_run_inside_a_run_is_refused(store: Store) -> None:
+    result = run_grid([measure("grid_tasks:nested", folder=str(store.root))], store=store)
+    assert "A run was started inside a run" in result.failures["message"][0]
+
+
 def test_two_processes_share_a_grid(store: Store, tmp_path: Path) -> None:
     program = f"""
         import sys

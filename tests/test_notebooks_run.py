@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,7 @@ import yaml
 
 from attnlib import execute, worker
 from attnlib.notebooks import plan
-
-
-def gone(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    state = Path(f"/proc/{process}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+from tests.patience import PATIENCE, alive, wait_until
 
 
 def test_a_run_writes_its_folder(finished: Path) -> None:
@@ -103,17 +94,16 @@ def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Pat
     runner = threading.Thread(target=lambda: ended.append(execute.run(one, out, "serial", 1, stop=stop)))
     runner.start()
     header = out / "90_demo" / f"smoke.part-{os.getpid()}" / "header.json"
-    for _ in range(600):  # the kernel writes its number, then sleeps
-        if header.exists() or not runner.is_alive():
-            break
-        time.sleep(0.1)
-    kernel = json.loads(header.read_text())["process"]
-    assert not gone(kernel)
-    stop.set()
-    runner.join(60)
+    try:
+        wait_until(lambda: header.exists() or not runner.is_alive(), "the number that the kernel writes")
+        kernel = json.loads(header.read_text())["process"]
+        assert alive(kernel)
+    finally:
+        stop.set()
+        runner.join(PATIENCE)
     (outcome,) = ended
     assert outcome.status == "interrupted"
-    assert gone(kernel)
+    wait_until(lambda: not alive(kernel), "the end of the kernel")
     assert (outcome.cell, outcome.total) == (6, 15), "the cell with the wait, after the injected one"
     assert "This run was interrupted in cell 6 of 15" in outcome.report.read_text()
     assert [p.name for p in outcome.folder.parent.iterdir()] == ["smoke"]

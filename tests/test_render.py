@@ -194,11 +194,21 @@ def test_warnings_do_not_name_folders_of_the_machine() -> None:
     assert shown == f"{said}and more\n{said}"
 
 
+def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
+    for name, text in {"broken": '{"notebook": ', "list": "[]"}.items():
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+        (tmp_path / "90_demo" / name / "run.json").write_text(text)
+    with pytest.warns(UserWarning, match="left out of the index"):
+        page = render.index(tmp_path)
+    assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1
+
+
 def browse(page: str, folder: Path, width: int, *flags: str) -> str:
     file = folder / f"page-{width}.html"
     file.write_text(page, encoding="utf-8")
     quiet = "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
-    quiet += " disable-component-update disable-sync hide-scrollbars"
+    quiet += " disable-component-update disable-sync hide-scrollbars disable-dev-shm-usage"
     command = [CHROMIUM, *(f"--{flag}" for flag in quiet.split()), f"--user-data-dir={folder / 'profile'}"]
     command += [f"--window-size={width},844", *flags, file.as_uri()]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)

