@@ -14,7 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from attnlib.errors import AttnlibError
+from attnlib.data.vectors import check_vectors
+from attnlib.errors import AttnlibError, DataError
 from attnlib.runs import CorruptEntry, Store
 from attnlib.spec import Corpora, Fit, Measure, Run, columns, key_of
 
@@ -106,6 +107,11 @@ def dry_run(
             note = f"{run.corpus.corpus}: {error}" if run.corpus is not None else str(error)
             if run.corpus is not None:
                 problems[run.corpus.digest] = str(error)
+        if isinstance(run, Fit):
+            try:
+                check_vectors(run.model.vectors)
+            except DataError as error:
+                note = note or str(error)
         if not cached:
             for fit in run.fits:
                 add(fit)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnlib.batch import find_devices, make_executor, measured_memory
+from attnlib.data.vectors import check_vectors
 from attnlib.errors import AttnlibError, ConfigError
 from attnlib.runs import CorruptEntry, Entry, Store
 from attnlib.scheduler import Scheduler
@@ -142,12 +143,16 @@ def run_grid(
     executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
               of the caller's, which is left open. None: what `attnlib run --executor --jobs` said, else serial
     corpora   corpora already loaded, by the name their DataConfig gives
-    Two corpora that would go by one name in the frames are refused before anything is trained.
+    Two corpora that would go by one name in the frames, and word vectors that are not there, are refused before
+    anything is trained.
     """
     start = time.monotonic()
+    runs = tuple(dict.fromkeys(runs))
+    for name in dict.fromkeys(fit.model.vectors for run in runs for fit in _models(run)):
+        check_vectors(name)
     store = store if isinstance(store, Store) else Store(store)
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
-    grid = Scheduler(store, corpora, tuple(dict.fromkeys(runs)))
+    grid = Scheduler(store, corpora, runs)
     _distinct(grid)
     if grid.pending:
         own = executor is None or isinstance(executor, str)
@@ -166,6 +171,14 @@ def run_grid(
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
     return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
+
+
+def _models(run: Run) -> Iterator[Fit]:
+    """Every model that a run needs, itself included where it is one."""
+    if isinstance(run, Fit):
+        yield run
+    for fit in run.fits:
+        yield from _models(fit)
 
 
 def _distinct(grid: Scheduler) -> None:

@@ -167,12 +167,25 @@ def bootstrap(
                the interval covers chance in training as well as in sampling texts
     instances  a label a value that recurs across groups, such as the text's id. Texts and groups are then
                resampled independently and crossed (Owen 2007), since the same text in two seeds is one text
-    For a frame, `groups` and `instances` name columns. One value alone has no interval: low and high are NaN.
+    For a frame, `groups` and `instances` name columns. One value alone has no interval, nor have several of one
+    text under one seed: low and high are NaN.
     """
     x, groups, instances = _columns(values, groups, instances, column)
     means, estimate, n, missing = _resampled(x, groups, instances, resamples, seed)
     low, high = _percentiles(means, level, n)
     return Interval(estimate, low, high, n, missing)
+
+
+def expansion(units: ArrayLike, *, level: float = 0.95) -> np.ndarray:
+    """By how much a percentile interval drawn from so few units is to be widened about its estimate.
+
+    sqrt(u / (u - 1)) t / z, the expanded percentile interval of Hesterberg (2015, "What teachers should know about
+    the bootstrap"). Units are what is drawn anew and varies most, such as trainings. One unit has no interval: NaN.
+    """
+    u = np.asarray(units, dtype=float)
+    tail = (1 + level) / 2
+    few = np.where(u > 1, u, np.nan)
+    return np.sqrt(few / (few - 1)) * scipy_stats.t.ppf(tail, few - 1) / scipy_stats.norm.ppf(tail)
 
 
 def paired_bootstrap(
@@ -194,7 +207,7 @@ def paired_bootstrap(
         raise DataError(f"paired_bootstrap: {a.shape} and {b.shape} do not pair. Give one b for each a.")
     means, estimate, n, missing = _resampled(a - b, groups, instances, resamples, seed)
     low, high = _percentiles(means, level, n)
-    if n < 2:
+    if np.isnan(low):
         p = float("nan")
     else:
         tail = min((means <= 0).sum(), (means >= 0).sum())
@@ -272,6 +285,8 @@ def _crossed(x, groups, instances, resamples, seed) -> np.ndarray:
     """
     groups = np.zeros_like(instances) if groups is None else groups
     m, g = instances.max() + 1, groups.max() + 1
+    if m == g == 1:  # nothing to draw
+        return np.full(resamples, np.nan)
     cell = instances * g + groups
     totals = np.bincount(cell, x, m * g).reshape(m, g)
     counts = np.bincount(cell, minlength=m * g).reshape(m, g).astype(float)
@@ -311,7 +326,7 @@ def _draws(m: int, g: int, resamples: int, seed: int) -> Iterator[tuple[np.ndarr
 def _percentiles(means: np.ndarray, level: float, n: int) -> tuple[float, float]:
     if not 0 < level < 1:
         raise DataError(f"bootstrap: level must lie between 0 and 1; got {level}.")
-    if n < 2:
+    if n < 2 or np.isnan(means).any():
         return float("nan"), float("nan")
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail])

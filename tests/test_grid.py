@@ -15,7 +15,8 @@ import attnlib.grid
 import attnlib.scheduler
 from attnlib.batch import SerialExecutor
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.errors import ConfigError
+from attnlib.errors import ConfigError, DataError
+from attnlib.forecast import dry_run
 from attnlib.grid import GridFailed, obtain, run_grid
 from attnlib.runs import Store, StoreError
 from attnlib.scheduler import GridInterrupted
@@ -243,6 +244,15 @@ def test_ctrl_c_in_a_terminal_ends_the_workers(store: Store, tmp_path: Path) -> 
     assert "0 runs are finished" in done.stdout
     assert "4 are left" in done.stdout
     assert done.stderr == ""
+
+
+def test_vectors_that_are_not_there_are_refused_before_anything_is_trained(store: Store) -> None:
+    fit = small_fit()
+    typo = fit.replace(model=fit.model.replace(vectors="glov"))
+    with pytest.raises(DataError, match=r"no vectors 'glov'\. Use 'none', 'glove', or the path"):
+        run_grid([measure("grid_tasks:square", x=1), measure("grid_tasks:accuracy", typo)], store=store)
+    assert list(store) == []
+    assert "no vectors 'glov'" in str(dry_run([measure("grid_tasks:accuracy", typo)], store=store))
 
 
 def test_a_run_inside_a_run_is_refused(store: Store) -> None:

@@ -188,3 +188,25 @@ def test_holm_by_hand():
     np.testing.assert_allclose(stats.holm([0.01, 0.04, 0.03, np.nan]), [0.03, 0.06, 0.06, np.nan])
     with pytest.raises(DataError):
         stats.holm([1.2])
+
+
+def test_several_values_of_one_text_under_one_seed_have_no_interval():
+    alone = {"groups": [0, 0, 0], "instances": ["a", "a", "a"]}
+    found = stats.bootstrap([0.1, 0.5, 0.9], **alone)
+    assert found.estimate == pytest.approx(0.5)
+    assert np.isnan([found.low, found.high]).all()
+    difference = stats.paired_bootstrap([0.1, 0.5, 0.9], [0.0, 0.0, 0.0], **alone)
+    assert np.isnan([difference.low, difference.high, difference.p]).all()
+    assert not np.isnan(stats.bootstrap([0.1, 0.5, 0.9], groups=[0, 1, 2], instances=["a", "a", "a"]).low)
+
+
+def test_an_expanded_interval_of_few_units_covers_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(400, 3))
+    plain = [stats.bootstrap(x, resamples=300) for x in samples]
+    assert np.mean([f.low <= 0 <= f.high for f in plain]) < 0.85
+    factor = stats.expansion(3)
+    wide = [f.estimate + factor * (np.array([f.low, f.high]) - f.estimate) for f in plain]
+    assert np.mean([low <= 0 <= high for low, high in wide]) > 0.92
+    assert stats.expansion(1000) == pytest.approx(1, abs=0.01)
+    assert np.isnan(stats.expansion([1, 2]))[0]

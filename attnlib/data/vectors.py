@@ -97,12 +97,18 @@ def _glove(vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
     return {i: source.matrix[source.index[w]] for w, i in _wanted(vocabulary).items() if w in source.index}
 
 
-def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
-    file = Path(path).expanduser()
-    if not file.is_file():
+def check_vectors(name_or_path: str) -> None:
+    """Raise DataError where there are no such vectors. Nothing is read."""
+    if name_or_path not in ("none", "glove") and not Path(name_or_path).expanduser().is_file():
         raise DataError(
-            f"There are no vectors {path!r}. Use 'none', 'glove', or the path of a GloVe or fastText text file."
+            f"There are no vectors {name_or_path!r}. Use 'none', 'glove', or the path of a GloVe or fastText text "
+            "file."
         )
+
+
+def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
+    check_vectors(path)
+    file = Path(path).expanduser()
     wanted = _wanted(vocabulary)
     found: dict[int, np.ndarray] = {}
     for number, line in _lines(file):
