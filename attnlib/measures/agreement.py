@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 RESOLUTION = 1e-6
-"""Changes of a probability below this count as none: single precision cannot tell them from rounding."""
+"""Changes of a probability are rounded to this: single precision cannot tell smaller ones, or smaller differences
+between two, from rounding, and these depend on which texts share a batch."""
 ORDERED, ONE_TOKEN = "ordered", "one token"
 CONSTANT_ATTENTION, CONSTANT_IMPORTANCE = "constant attention", "constant importance"
 STATUSES = (ORDERED, ONE_TOKEN, CONSTANT_ATTENTION, CONSTANT_IMPORTANCE)
@@ -33,10 +34,15 @@ def _gradient(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray
 
 
 def _leave_one_out(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray]:
-    """Absolute changes of p(ŷ), unresolvable ones zero. At the hidden level sparse projections are applied anew."""
+    """Absolute changes of p(ŷ), rounded. At the hidden level sparse projections are applied anew."""
     options = {"operator": "delete"} if level == "input" else {}
     changes = importance(fitted, examples, "omission", level=level, **options)
-    return [np.where(np.abs(c) < RESOLUTION, 0.0, np.abs(c)) for c in changes]
+    return [resolved(change) for change in changes]
+
+
+def resolved(changes: np.ndarray) -> np.ndarray:
+    """Sizes of changes of a probability, as multiples of RESOLUTION."""
+    return np.rint(np.abs(np.asarray(changes, float)) / RESOLUTION) * RESOLUTION
 
 
 KINDS = {

@@ -17,7 +17,9 @@ from attnlib import plots
 from attnlib.errors import DataError
 from attnlib.studies.common import summarise
 from attnlib.studies.sparsity import ENCODERS
-from attnlib.studies.sparsity_tables import NAMES, PAIR, accuracy_change, labelled, with_distance
+from attnlib.studies.sparsity_params import PAIR
+from attnlib.studies.sparsity_tables import FAR, NAMES, accuracy_change, labelled, push_label, with_distance
+from attnlib.studies.sparsity_trends import on_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,36 +86,95 @@ def along(
 ) -> plots.Chart:
     """Means with intervals along a path from soft to sparse, one panel an encoder, one line a value of `kind`.
 
-    Below zero lambda runs on a logarithmic scale, as in the paper's Figure 3. Dashed: the softmax model.
+    Of the seeds that trained the whole path. Below -1 lambda runs on a logarithmic scale, much as in the paper's
+    Figure 3; from -1 on it is linear. Dashed: the softmax models of these seeds.
     """
     names, corpus = names or WORDS, corpus_of(frame)
     part = frame[frame[kind].isin(series)]
-    summary = summarise(part[part[x].notna()], ["encoder", x, kind])
-    soft = part[part["projection"] == "softmax"].groupby(["encoder", kind])["value"].mean()
-    encoders = list(dict.fromkeys(part["encoder"]))
-    figure, axes = plots.chart(1, len(encoders), size=(3.8 * len(encoders) + 2.2, 3.6), sharey=True, squeeze=False)
+    path = on_path(part, x)
+    summary = summarise(path, ["encoder", x, kind])
+    soft = part[(part["projection"] == "softmax") & part["seed"].isin(path["seed"].unique())]
+    soft = soft.groupby(["encoder", kind])["value"].mean()
+    figure, panels = _panels(part, 2.2)
     with mpl.rc_context(plots.STYLE):
-        for axis, encoder in zip(axes[0], encoders, strict=True):
+        for encoder, axis in panels.items():
             own = summary[summary["encoder"] == encoder]
             for k, name in enumerate(series):
                 line = own[own[kind] == name].sort_values(x)
-                reach = np.abs(line[["low", "high"]].to_numpy(float).T - line["value"].to_numpy(float))
-                style = {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
-                axis.errorbar(line[x], line["value"], yerr=reach, label=names.get(name, name), **style)
+                _line(axis, line[x], line, k, names.get(name, name))
                 if x == "lam" and (encoder, name) in soft:
                     axis.axhline(soft[encoder, name], color=plots.CYCLE[k], linestyle="--", linewidth=1, alpha=0.8)
             if x == "lam":
-                axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
-                places = sorted(own[x].unique())
-                axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
-                shown = _spaced(axis, places)
-                axis.set_xticks(places, [f"{place:g}" if place in shown else "" for place in places])
-                axis.minorticks_off()
-            side = y if encoder == encoders[0] else ""
+                _lambda_axis(axis, sorted(own[x].unique()))
+            side = y if axis is next(iter(panels.values())) else ""
             plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
-        axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.suptitle(f"{corpus}: {title}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    return _finished(figure, axis, f"{corpus}: {title}")
+
+
+def against_support(
+    frame: pd.DataFrame,
+    entropies: pd.DataFrame,
+    kind: str,
+    series: Sequence[str],
+    *,
+    title: str,
+    y: str,
+    names: dict | None = None,
+) -> plots.Chart:
+    """Means against the share of words that really have weight, sparser to the right; one line a path and series.
+
+    Both paths end on one axis here: sparsegen (solid) and entmax from softmax on (dashed) meet in sparsemax.
+    """
+    names, corpus = names or WORDS, corpus_of(frame)
+    share = entropies[entropies["metric"] == "support_share"]
+    figure, panels = _panels(frame, 2.6)
+    with mpl.rc_context(plots.STYLE):
+        for encoder, axis in panels.items():
+            for k, (x, name) in enumerate((x, name) for x in PATHS for name in series):
+                own = frame[(frame["encoder"] == encoder) & (frame[kind] == name)]
+                line = summarise(on_path(own, x), [x])
+                places = on_path(share[share["encoder"] == encoder], x).groupby(x)["value"].mean()
+                line = line.assign(share=line[x].map(places)).sort_values("share")
+                label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
+                _line(axis, line["share"], line, k, label, linestyle="-" if x == "lam" else "--")
+            axis.set_xlim(1.03, -0.03)
+            axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+            side = y if axis is next(iter(panels.values())) else ""
+            plots.label(axis, ENCODERS[encoder], "words with weight (right: sparser)", side, int(line["n"].max()))
+    return _finished(figure, axis, f"{corpus}: {title}")
+
+
+def _panels(frame: pd.DataFrame, room: float) -> tuple[plots.Chart, dict[str, Axes]]:
+    """A figure with a panel an encoder, and `room` inches for the legend."""
+    encoders = list(dict.fromkeys(frame["encoder"]))
+    size = (3.8 * len(encoders) + room, 3.6)
+    figure, axes = plots.chart(1, len(encoders), size=size, sharey=True, squeeze=False)
+    return figure, dict(zip(encoders, axes[0], strict=True))
+
+
+def _line(axis: Axes, x: pd.Series, line: pd.DataFrame, k: int, label: str, **style: str) -> None:
+    """The k-th line of a panel: `value` (or `estimate`) over x, with its interval."""
+    value = line["value" if "value" in line else "estimate"].to_numpy(float)
+    reach = np.abs(line[["low", "high"]].to_numpy(float).T - value)
+    style |= {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
+    axis.errorbar(x, value, yerr=reach, label=label, **style)
+
+
+def _finished(figure: plots.Chart, last: Axes, title: str) -> plots.Chart:
+    """The figure with its legend beside the last panel, and its title."""
+    with mpl.rc_context(plots.STYLE):
+        last.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
+
+
+def _lambda_axis(axis: Axes, places: Sequence[float]) -> None:
+    """Lambda, logarithmic below -1, with the labels that have room."""
+    axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
+    axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
+    shown = _spaced(axis, places)
+    axis.set_xticks(places, [f"{place:g}" if place in shown else "" for place in places])
+    axis.minorticks_off()
 
 
 def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[float]:
@@ -129,30 +190,29 @@ def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[floa
 
 
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
-    """How far attention was moved against what that cost, one marker an adversary, one line a base."""
+    """How far attention was moved against what that cost, one marker an adversary with its λ, one line a base."""
     title = f"{corpus_of(duels)}: what other attention costs"
     table = with_distance(accuracy_change(duels), duels)
-    encoders = list(dict.fromkeys(table["encoder"]))
-    figure, axes = plots.chart(1, len(encoders), size=(3.8 * len(encoders) + 1.9, 3.6), sharey=True, squeeze=False)
+    figure, panels = _panels(table, 1.9)
     with mpl.rc_context(plots.STYLE):
-        for axis, encoder in zip(axes[0], encoders, strict=True):
+        for encoder, axis in panels.items():
             own = table[table["encoder"] == encoder]
             for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
                 line = line.sort_values("push")
-                reach = np.abs(line[["low", "high"]].to_numpy(float).T - line["estimate"].to_numpy(float))
-                style = {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
-                axis.errorbar(
-                    line["jsd"], line["estimate"], yerr=reach, label=f"{NAMES[variant]}, {projection}", **style
-                )
+                _line(axis, line["jsd"], line, k, f"{NAMES[variant]}, {projection}")
+                for push, at, height in zip(line["push"], line["jsd"], line["estimate"], strict=True):
+                    if np.isfinite([at, height]).all():
+                        style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
+                        axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
             axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
+            axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
             axis.axvline(np.log(2), color="#666666", linewidth=0.8)
             axis.set_xlim(-0.02, 0.74)
             axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-            side = "change of accuracy" if encoder == encoders[0] else ""
-            plots.label(axis, ENCODERS[encoder], "JSD of attentions (nats; line: ln 2)", side, int(own["n"].max()))
-        axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    return figure
+            side = "change of accuracy" if axis is next(iter(panels.values())) else ""
+            x = f"JSD of attentions (nats; dashed: {FAR}, line: ln 2)"
+            plots.label(axis, ENCODERS[encoder], x, side, int(own["n"].max()))
+    return _finished(figure, axis, title)
 
 
 def facets(frame: pd.DataFrame) -> plots.Chart:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
@@ -28,24 +29,29 @@ def readings(
 
     agreement  Kendall tau-b of attention with each importance, and its entropy, one row a text and kind
     spread     support size and entropy of attention, one row a text
-    hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts (0: left out)
+    hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
     clock      one row: the seconds that `hidden` took, for how many texts and states
     right      value 1 where the prediction is right, one row a test text: always all of them
     """
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
-    found = {"agreement": agreement, "spread": spread, "right": _right(fitted, corpus)}
-    if hidden_texts != 0:
-        asked = sampled(corpus.test, hidden_texts)
-        start = perf_counter()
-        found["hidden"] = hidden_dispersion(fitted, asked)
-        clock = {"seconds": perf_counter() - start, "texts": len(asked), "states": len(found["hidden"])}
-        found["clock"] = pd.DataFrame([clock])
-    return found
+    asked = sampled(corpus.test, hidden_texts)
+    start = perf_counter()
+    hidden = hidden_dispersion(fitted, asked)
+    clock = {"seconds": perf_counter() - start, "texts": len(asked), "states": len(hidden)}
+    right = _right(fitted, corpus)
+    return {
+        "agreement": agreement,
+        "spread": spread,
+        "hidden": hidden,
+        "clock": pd.DataFrame([clock]),
+        "right": right,
+    }
 
 
 def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
-    """Influence on the norm of a hidden state beside influence on its components (Appendix A)."""
-    return facets(fitted, sampled(corpus.test, texts))
+    """Influence on the norm of a hidden state beside influence on its components (Appendix A), and that norm."""
+    asked = sampled(corpus.test, texts)
+    return facets(fitted, asked).assign(norm=_norms(fitted, asked))
 
 
 def adversary(
@@ -81,3 +87,9 @@ def _right(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
     truth = [fitted.classes[example.label] for example in corpus.test]
     value = [float(a == b) for a, b in zip(labels, truth, strict=True)]
     return pd.DataFrame({"instance": [example.id for example in corpus.test], "value": value})
+
+
+def _norms(fitted: Fitted, examples: list) -> np.ndarray:
+    """Length of every hidden state that attention sees, text by text."""
+    traces = [fitted.trace([example]) for example in examples]
+    return np.concatenate([trace.hidden[trace.mask].norm(dim=-1).double().cpu().numpy() for trace in traces])

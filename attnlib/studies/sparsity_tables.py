@@ -15,7 +15,8 @@ from attnlib.reference import reference
 from attnlib.studies.common import beside_paper, contrast, interval_text, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.sparsity import KEYS
-from attnlib.studies.sparsity_trends import trend
+from attnlib.studies.sparsity_params import PAIR
+from attnlib.studies.sparsity_trainings import contrast_trainings
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -31,7 +32,7 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
-TITLES = {"paper_sd": "paper: sd", "push": "λ", "p_holm": "p (Holm)", "importance": "with"}
+TITLES = {"paper_sd": "paper: sd", "push": "λ", "importance": "with"}
 DUELS = {
     "jsd_attention": "distance of its attention from the base's (JSD in nats, at most 0.69)",
     "accuracy": "its accuracy",
@@ -40,8 +41,6 @@ DUELS = {
 """The three numbers that Table 5 prints of an adversary."""
 DUEL = ["dataset", "encoder", "projection", "variant", "push"]
 """The columns that tell adversaries apart."""
-PAIR = ("softmax", "sparsemax")
-"""The projections of Tables 1 and 6."""
 FAR = 0.35
 """Distance (JSD, nats) from which attention counts as moved: half of ln 2, the most there is. An adversary that
 stays nearer shows nothing about the price of moving."""
@@ -178,13 +177,10 @@ def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     return named(wide.assign(n=n).reset_index()).rename_axis(columns=None)
 
 
-def lambda_table(entropies: pd.DataFrame) -> pd.DataFrame:
-    """Table 2: tau-b between lambda and the entropy of gradient importance; a larger lambda is sparser."""
-    part = entropies[entropies["metric"] == "entropy_gradient_input"]
-    found = trend(part, ["dataset", "encoder"])
-    found = found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input")
-    table = against_paper(found, 2)
-    table["within texts"] = table["within"]
+def lambda_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 2, from the trend of the entropy of gradient importance along lambda; a larger lambda is sparser."""
+    table = against_paper(found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input"), 2)
+    table = table.rename(columns={"within": "within texts"})
     columns = ["dataset", "encoder", "ours", "paper", "difference", "p", "within texts", "points", "seeds", "n"]
     return named(table)[columns]
 
@@ -197,21 +193,25 @@ def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
     else:
         summary = summarise(adversaries.assign(value=adversaries[values[metric]]), DUEL)
     table = against_paper(summary.assign(metric=metric), 5)
-    soft = table["projection"] == "softmax"
-    table = table.assign(paper=table["paper"].where(soft), difference=table["difference"].where(soft))
-    table["push"] = [f"{push:g}" for push in table["push"]]  # as it was given: 0.0005 is no 5.0e-04
-    more = ["p_holm"] if metric == "delta_accuracy" else []
+    theirs = (table["projection"] == "softmax") & (table["push"] > 0)
+    table = table.assign(paper=table["paper"].where(theirs), difference=table["difference"].where(theirs))
+    table["push"] = table["push"].map(push_label)
     front = [*DUEL, "base"] if metric == "delta_accuracy" else DUEL
-    return named(table)[[*front, "ours", "paper", "difference", *more, "n"]].rename(columns=TITLES)
+    return named(table)[[*front, "ours", "paper", "difference", "n", "seeds"]].rename(columns=TITLES)
+
+
+def push_label(push: float) -> str:
+    """A push as it was given, 0.0005 and not 5.0e-04; `control` where there is none."""
+    return f"{push:g}" if push else "control"
 
 
 def accuracy_change(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of each adversary minus that of its base, paired by text."""
+    """Accuracy of each adversary minus that of its base, paired by text and seed: a difference of trainings."""
     keys = [*DUEL, "seed", "instance"]
     sides = [
         adversaries[keys].assign(side=side, value=adversaries[f"right_{side}"]) for side in ("base", "adversary")
     ]
-    return contrast(pd.concat(sides, ignore_index=True), "side", "adversary", "base", DUEL)
+    return contrast_trainings(pd.concat(sides, ignore_index=True), "side", "adversary", "base", DUEL)
 
 
 def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFrame:
@@ -222,19 +222,36 @@ def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFra
 def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
     """One row a base and kind of adversary: the weakest push whose attention is on average FAR away, and its cost.
 
-    A push beyond that only buys accuracy for distance that nobody asked for. `silent` where no push reaches FAR;
-    the row is then that of the farthest.
+    A push beyond that only buys accuracy for distance that nobody asked for; where no push reaches FAR, the row is
+    that of the farthest. The control (push 0) is never chosen: `control`, `control_low` and `control_high` are its
+    change of accuracy, `control_jsd` its distance, NaN without one. `silent`, with the reason in `note`: too near,
+    too few seeds, or a control that loses accuracy too, since the loss is then not that of other attention.
     """
     table = with_distance(accuracy_change(adversaries), adversaries)
-    table["silent"] = ~(table["jsd"] > FAR)
-    table["note"] = [
-        f"λ = {push:g}, {jsd:.2f} nats away" for push, jsd in zip(table["push"], table["jsd"], strict=True)
-    ]
+    controls = table[table["push"] == 0][[*DUEL[:-1], "estimate", "low", "high", "jsd"]]
+    controls = controls.rename(
+        columns={"estimate": "control", **{c: f"control_{c}" for c in ("low", "high", "jsd")}}
+    )
+    pushed = table[table["push"] > 0].merge(controls, on=DUEL[:-1], how="left")
     rows = []
-    for _, own in table.groupby(DUEL[:-1], sort=False):
-        far = own[~own["silent"]]
+    for _, own in pushed.groupby(DUEL[:-1], sort=False):
+        far = own[own["jsd"] > FAR]
         rows.append(far["push"].idxmin() if len(far) else own["jsd"].fillna(-1.0).idxmax())
-    return table.loc[rows].reset_index(drop=True)
+    chosen = pushed.loc[rows].reset_index(drop=True)
+    reasons = pd.DataFrame(
+        {
+            "too near": ~(chosen["jsd"] > FAR),
+            "the control loses accuracy too": chosen["control_high"] < 0,
+        }
+    )
+    chosen["silent"] |= reasons.any(axis=1)
+    chosen["note"] = [
+        ", ".join(filter(None, [f"λ = {push:g}, {jsd:.2f} nats away", *reasons.columns[marks], note]))
+        for push, jsd, marks, note in zip(
+            chosen["push"], chosen["jsd"], reasons.to_numpy(), chosen["note"], strict=True
+        )
+    ]
+    return chosen
 
 
 def distances(facets: pd.DataFrame) -> pd.Series:
@@ -258,8 +275,10 @@ def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
     by = ["dataset", "encoder"]
     apart = summarise(facets.assign(value=distances(facets)), by)
     apart = apart.assign(**{"total variation": interval_text(apart, 3)})[[*by, "total variation"]]
-    tau = facets.groupby(by, sort=False)["tau"].mean().reset_index()
-    table = table.merge(tau, on=by).merge(apart, on=by)
+    more = facets.groupby(by, sort=False).agg(
+        tau=("tau", "mean"), **{"mean ‖h‖": ("norm", "mean"), "sd of ‖h‖": ("norm", "std")}
+    )
+    table = table.merge(more.reset_index(), on=by).merge(apart, on=by)
     table = table.rename(columns={"a": "entropy, norm", "b": "entropy, components", "tau": "τ over inputs"})
     columns = ["dataset", "encoder", "entropy, norm", "entropy, components", "difference", "τ over inputs"]
-    return named(table)[[*columns, "total variation", "n", "missing"]]
+    return named(table)[[*columns, "total variation", "mean ‖h‖", "sd of ‖h‖", "n", "missing"]]

@@ -12,8 +12,11 @@ from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, summarise
 from attnlib.studies.sparsity import ENCODERS, Results
-from attnlib.studies.sparsity_tables import FAR, PAIR, labelled, least_push
-from attnlib.studies.sparsity_trends import LEVEL, chance, trend
+from attnlib.studies.sparsity_claims import MARGIN
+from attnlib.studies.sparsity_params import PAIR
+from attnlib.studies.sparsity_tables import FAR, labelled, least_push
+from attnlib.studies.sparsity_trainings import contrast_trainings
+from attnlib.studies.sparsity_trends import LEVEL, chance
 
 DIFFERS = {
     "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
@@ -21,8 +24,19 @@ DIFFERS = {
     "and quotes, split at random. A difference to the paper's value is also a difference of texts.",
     "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
     "are cut from it.",
+    "rotten_tomatoes": "rotten_tomatoes stands beside the paper's SST, which is made of the same sentences and is "
+    "not the same: here a sentence has the verdict of its review; in SST readers labelled each anew, and neutral "
+    "ones are left out. A difference to the paper's value is also a difference of texts.",
 }
-"""What sets a corpus of ours apart from the paper's of the same name."""
+"""What sets a corpus of ours apart from the paper's of the same name, or from the nearest that the paper has."""
+FOLLOWED = {
+    "support": "the share of words with weight",
+    "hidden": "the entropy of inputs' influence on hidden states",
+    "entropy": "the entropy of gradient importance",
+    "gradient": "the agreement with gradient importance",
+    "leave_one_out": "the agreement with leave-one-out importance",
+}
+"""The trends along lambda in words."""
 
 
 def about_grid(results: Results) -> list[str]:
@@ -34,7 +48,7 @@ def about_grid(results: Results) -> list[str]:
 
 
 def about_kin(datasets: Iterable[str]) -> list[str]:
-    """Where a corpus bears the name of the paper's and is not the same."""
+    """Where a corpus stands beside one of the paper's and is not the same."""
     return [DIFFERS[name] for name in dict.fromkeys(datasets) if name in DIFFERS]
 
 
@@ -69,12 +83,21 @@ def about_support(entropies: pd.DataFrame) -> list[str]:
         least = means.idxmin()
         whole = own.loc[own["projection"] == "sparsemax", "value"].dropna().eq(1).mean()
         said.append(
-            f"{_where(own.iloc[0])}: softmax gives weight to every word, sparsemax to "
+            f"{_where(own.iloc[0])}: {_softmax(own)}, sparsemax to "
             f"**{percent(means.get('sparsemax', np.nan))}** of them"
             + (f", and {least} to {percent(means.min())}." if least not in PAIR else ".")
             + f" Sparsemax leaves {percent(whole)} of texts whole."
         )
-    return [*said, _trend_words(part, "λ and the share of words with weight")]
+    return said
+
+
+def _softmax(shares: pd.DataFrame) -> str:
+    """Softmax gives weight to every word, as far as single precision can write it."""
+    own = shares.loc[shares["projection"] == "softmax", "value"].dropna()
+    if own.eq(1).all():
+        return "softmax gives weight to every word"
+    share = percent(own.lt(1).mean())
+    return f"softmax gives weight to every word, yet single precision rounds some to zero in {share} of texts"
 
 
 def about_hidden(hidden: pd.DataFrame) -> list[str]:
@@ -112,6 +135,11 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
     found = contrast(part, "importance", f"{kind}_hidden", f"{kind}_input", by)
     said = []
     for _, row in found.iterrows():
+        if np.isnan(row["estimate"]):
+            said.append(
+                f"{_where(row)}, {row['projection']}: no text has an order that attention could agree with."
+            )
+            continue
         where = "more" if row["low"] > 0 else "less" if row["high"] < 0 else "no more and no less"
         said.append(
             f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
@@ -130,6 +158,9 @@ def about_ties(agreement: pd.DataFrame, entropies: pd.DataFrame) -> list[str]:
         lost = int((frame["status"] != "ordered").sum())
         sparsest = support[dataset].idxmin()
         tied = frame.loc[frame["model"] == sparsest, "tied"].mean()
+        if np.isnan(tied):
+            said.append(f"{dataset}: no text has two words, so there is no order to compare and nothing to tie.")
+            continue
         pairs = f"**{percent(tied)}** of pairs of words have equal weight" if tied else "no pair of words is tied"
         said.append(
             f"{dataset}: {plural(lost, 'measurement')} of {len(frame):,} had no order to compare. In the sparsest "
@@ -147,35 +178,60 @@ def about_entropy(entropies: pd.DataFrame) -> list[str]:
     said = []
     for metric, words in (("entropy_gradient_input", "gradient"), ("entropy_leave_one_out_input", "leave-one-out")):
         part = entropies[entropies["metric"] == metric]
-        found = contrast(part, "projection", "sparsemax", "softmax", ["dataset", "encoder"])
-        for _, row in found.iterrows():
-            where = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "neither higher nor lower"
-            said.append(
-                f"{_where(row)}: the entropy of {words} importance is **{where}** with sparsemax "
-                f"({row['a']:.2f}) than with softmax ({row['b']:.2f}); difference {row['estimate']:.3f}, 95% "
-                f"interval {row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,}."
-            )
+        found = contrast_trainings(part, "projection", "sparsemax", "softmax", ["dataset", "encoder"])
+        said += [_entropy_words(row, words) for _, row in found.iterrows()]
     return said
 
 
-def about_lambda(entropies: pd.DataFrame) -> list[str]:
+def _entropy_words(row: pd.Series, words: str) -> str:
+    """Sparsemax against softmax in one cell, with the margin that the ledger allows."""
+    if np.isnan(row["estimate"]):
+        return f"{_where(row)}: {words} importance has no entropy, for want of a text with two words or more."
+    numbers = (
+        f"difference {row['estimate']:.3f}, 95% interval {row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,}, "
+        f"{plural(row['seeds'], 'seed')}"
+    )
+    sides = f"with sparsemax ({row['a']:.2f}) than with softmax ({row['b']:.2f})"
+    if row["silent"]:
+        what = f"whether the entropy of {words} importance is lower {sides} is not decided, {row['note']}"
+        return f"{_where(row)}: {what}; {numbers}."
+    where = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "neither higher nor lower"
+    little = (
+        f", by less than the {MARGIN} that the claim lets pass" if -MARGIN < row["low"] <= row["high"] < 0 else ""
+    )
+    return f"{_where(row)}: the entropy of {words} importance is **{where}** {sides}{little}; {numbers}."
+
+
+def about_trends(trended: dict[str, pd.DataFrame], *names: str) -> list[str]:
+    """The trends of these names (keys of FOLLOWED), a sentence each."""
+    return [_trend_words(trended[name], f"λ and {FOLLOWED[name]}") for name in names]
+
+
+def about_lambda(trended: dict[str, pd.DataFrame]) -> list[str]:
     """Table 2 in words, with its sign."""
-    part = entropies[entropies["metric"] == "entropy_gradient_input"]
     return [
         "Sign: λ as in equation 3, so a **larger λ is sparser**. A negative value means that sparser attention "
         "goes with less spread importance, a positive one with more.",
-        _trend_words(part, "λ and the entropy of gradient importance"),
+        *about_trends(trended, "entropy"),
     ]
 
 
-def about_falling(agreement: pd.DataFrame) -> list[str]:
-    """Figure 3 in words."""
-    return [
-        _trend_words(
-            agreement[agreement["importance"] == f"{kind}_input"], f"λ and the agreement with {words} importance"
-        )
-        for kind, words in (("gradient", "gradient"), ("leave_one_out", "leave-one-out"))
-    ]
+def about_entmax(agreement: pd.DataFrame, entropies: pd.DataFrame) -> list[str]:
+    """Agreement on the second path, between softmax and sparsemax."""
+    by = ["dataset", "encoder", "alpha"]
+    tau = agreement.pivot_table(index=by, columns="importance", values="value")
+    share = entropies[(entropies["metric"] == "support_share") & entropies["alpha"].notna()]
+    share = share.groupby(by, sort=False)["value"].mean()
+    said = []
+    for (dataset, encoder), own in tau.groupby(level=["dataset", "encoder"], sort=False):
+        steps = [
+            f"α = {place[-1]:g} ({percent(share[place])} of words with weight) {row['gradient_input']:.2f} and "
+            f"{row['leave_one_out_input']:.2f}"
+            for place, row in own.sort_index(level="alpha").iterrows()
+        ]
+        where = _where({"dataset": dataset, "encoder": encoder})
+        said.append(f"{where}, along entmax: agreement with gradient and leave-one-out, " + "; ".join(steps) + ".")
+    return said
 
 
 def about_adversaries(duels: pd.DataFrame) -> list[str]:
@@ -186,15 +242,28 @@ def about_adversaries(duels: pd.DataFrame) -> list[str]:
         f"Each at the weakest push λ that takes attention more than {FAR} nats from its base's on average; where "
         "none does, at the one that takes it farthest, which decides nothing."
     ]
-    for _, row in least_push(duels).iterrows():
-        kind = row["variant"].removeprefix("adversary_")
-        quiet = " Too near to decide anything." if row["silent"] else ""
-        said.append(
-            f"{_where(row)}, {row['projection']}, {kind}, {row['note']}: accuracy {percent(row['b'])} → "
-            f"{percent(row['a'])} ({100 * row['estimate']:+.1f} points, 95% interval {100 * row['low']:+.1f} to "
-            f"{100 * row['high']:+.1f}; n = {row['n']:,}).{quiet}"
-        )
-    return said
+    return said + [_duel_words(row) for _, row in least_push(duels).iterrows()]
+
+
+def _duel_words(row: pd.Series) -> str:
+    """One adversary, with its control."""
+    kind = row["variant"].removeprefix("adversary_")
+    control = (
+        " There is no control."
+        if np.isnan(row["control"])
+        else f" Its control, not pushed, is {row['control_jsd']:.2f} nats away and changes accuracy by "
+        f"{_points(row, 'control', 'control_low', 'control_high')}."
+    )
+    quiet = " Nothing is decided." if row["silent"] else ""
+    return (
+        f"{_where(row)}, {row['projection']}, {kind}, {row['note']}: accuracy {percent(row['b'])} → "
+        f"{percent(row['a'])} ({_points(row, 'estimate', 'low', 'high')}; n = {row['n']:,}).{control}{quiet}"
+    )
+
+
+def _points(row: pd.Series, value: str, low: str, high: str) -> str:
+    """`-1.2 points, 95% interval -2.0 to -0.4`."""
+    return f"{100 * row[value]:+.1f} points, 95% interval {100 * row[low]:+.1f} to {100 * row[high]:+.1f}"
 
 
 def about_claims(claims: list[Claim]) -> list[str]:
@@ -204,17 +273,17 @@ def about_claims(claims: list[Claim]) -> list[str]:
     return [f"Of {len(claims)} claims: " + ", ".join(f"**{n}** {kind}" for kind, n in counts.items()) + "."]
 
 
-def _trend_words(part: pd.DataFrame, what: str) -> str:
-    found = trend(part, ["dataset", "encoder"])
+def _trend_words(found: pd.DataFrame, what: str) -> str:
     texts = interval_text(found)
     each = [
-        f"{_where(row)} **{text}**, {row['note']}" for (_, row), text in zip(found.iterrows(), texts, strict=True)
+        f"{_where(row)} {row['note'] if np.isnan(row['value']) else f'**{text}**, ' + row['note']}"
+        for (_, row), text in zip(found.iterrows(), texts, strict=True)
     ]
     least = found["least_p"].max()
     few = f" So few models cannot give a p below {least:.3f}, and no trend is decided." if least >= LEVEL else ""
     return f"Kendall τ-b between {what}: " + "; ".join(each) + f" (permutation test).{few}"
 
 
-def _where(row: pd.Series) -> str:
+def _where(row: pd.Series | dict) -> str:
     """Corpus and encoder of a row: two corpora may stand side by side."""
     return f"{row['dataset']}, {ENCODERS[row['encoder']]}"

@@ -8,14 +8,18 @@ import numpy as np
 import pandas as pd
 
 from attnlib.studies import sparsity as study
+from attnlib.studies.sparsity_params import ATTENTION, PAIR
 
 LAMBDAS = (-10.0, -1.0, 0.0, 0.5)
 KINDS = ("gradient_input", "leave_one_out_input", "gradient_hidden", "leave_one_out_hidden")
 
 
-def model_rows(effect, *, texts: int = 40, seeds: int = 2, dataset: str = "sst", **more) -> pd.DataFrame:
+def model_rows(
+    effect, *, texts: int = 40, seeds: int = 2, pair: int = 1, dataset: str = "sst", **more
+) -> pd.DataFrame:
     """Rows of every model of a small grid; `effect(encoder, projection, lam)` is the mean, texts differ.
 
+    Softmax and sparsemax have `pair` seeds more than the others.
     Texts are named as files name them, `test-0`, `test-1`, …: the same names in every corpus.
     """
     places = [("softmax", np.nan, 1.0), ("sparsemax", 0.0, 2.0)]
@@ -26,7 +30,7 @@ def model_rows(effect, *, texts: int = 40, seeds: int = 2, dataset: str = "sst",
         {
             "dataset": dataset,
             "encoder": encoder,
-            "attention": study.ATTENTION[encoder],
+            "attention": ATTENTION[encoder],
             "projection": projection,
             "lam": lam,
             "alpha": alpha,
@@ -37,7 +41,7 @@ def model_rows(effect, *, texts: int = 40, seeds: int = 2, dataset: str = "sst",
         }
         for encoder in study.ENCODERS
         for projection, lam, alpha in places
-        for seed in range(seeds)
+        for seed in range(seeds + pair * (projection in PAIR))
         for i in range(texts)
     ]
     return pd.DataFrame(rows).assign(**more)
@@ -50,16 +54,22 @@ def found(
     high: float = 0.8,
     far: float = 0.6,
     lost: float = 0.2,
+    control: float | None = None,
+    trainings: int = 3,
     distance: float = 0.05,
     dataset: str = "sst",
     texts: int = 40,
     seconds: float = 75.0,
 ):
-    """Results in which everything the paper claims holds, or fails where an argument says so."""
+    """Results in which everything the paper claims holds, or fails where an argument says so.
+
+    The pair and the adversaries have `trainings` seeds, the paths two. `control`: what a control loses, if there is
+    one.
+    """
     step = 0.1 if rising else -0.1
     soft = lambda lam: -11.0 if np.isnan(lam) else lam  # noqa: E731
     order = [-11.0, *LAMBDAS]
-    size = {"dataset": dataset, "texts": texts}
+    size = {"dataset": dataset, "texts": texts, "pair": trainings - 2}
     agreement = pd.concat(
         model_rows(
             lambda e, p, lam, k=kind: (
@@ -85,7 +95,7 @@ def found(
         for kind in ("gradient", "leave_one_out")
     ]
     hidden = model_rows(
-        lambda e, p, lam: high,
+        lambda e, p, lam: high - step / 10 * order.index(soft(lam)),
         metric="entropy_grad_fi_of_hidden",
         own=0.3,
         even=0.1,
@@ -93,6 +103,7 @@ def found(
         **size,
     )
     rng = np.random.default_rng(1)
+    pushes = {0.1: (far, lost)} | ({} if control is None else {0.0: (0.2, control)})
     duels = pd.concat(
         pd.DataFrame(
             {
@@ -100,23 +111,30 @@ def found(
                 "encoder": encoder,
                 "projection": "softmax",
                 "variant": variant,
-                "push": 0.1,
-                "seed": 0,
+                "push": push,
+                "seed": seed,
                 "instance": [f"test-{i}" for i in range(400)],
-                "jsd": far,
+                "jsd": jsd,
                 "tvd": 0.1,
                 "right_base": 1.0,
-                "right_adversary": (rng.random(400) > (lost if variant == "adversary_frozen" else 0.005)).astype(
-                    float
-                ),
+                "right_adversary": (
+                    rng.random(400) > (loss if variant == "adversary_frozen" or not push else 0.002)
+                ).astype(float),
             }
         )
         for encoder in study.ENCODERS
         for variant in study.ADVERSARIES
+        for push, (jsd, loss) in pushes.items()
+        for seed in range(trainings)
     )
     facets = pd.concat(
         pd.DataFrame({"dataset": dataset, "encoder": encoder, "seed": 0, "position": 0}, index=range(30)).assign(
-            instance=[f"test-{i}" for i in range(30)], of_norm=0.8, of_facets=0.79, tau=0.9, distance=distance
+            instance=[f"test-{i}" for i in range(30)],
+            of_norm=0.8,
+            of_facets=0.79,
+            tau=0.9,
+            distance=distance,
+            norm=np.linspace(1, 2, 30),
         )
         for encoder in study.ENCODERS
     )
@@ -127,7 +145,7 @@ def found(
         right=model_rows(lambda e, p, lam: 0.8, metric="accuracy", **size),
         adversaries=duels.reset_index(drop=True),
         facets=facets.reset_index(drop=True),
-        times=model_rows(lambda e, p, lam: 0.0, **(size | {"texts": 1})).assign(
+        times=model_rows(lambda e, p, lam: 0.0, **(size | {"texts": 1, "pair": 0})).assign(
             seconds=seconds, device="cpu", hidden_seconds=seconds / 10, texts=texts, states=texts
         ),
         grid=SimpleNamespace(summary="8 runs: 8 from the store, 0 computed.", failures=pd.DataFrame()),

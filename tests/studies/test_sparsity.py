@@ -21,6 +21,8 @@ from attnlib.studies import sparsity_tables as tables
 from attnlib.studies import sparsity_words as words
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_TRAIN
 from attnlib.studies.sparsity_claims import _appendix, claims
+from attnlib.studies.sparsity_trainings import NEEDED
+from attnlib.studies.sparsity_trends import trend, trends
 from tests.studies.sparsity_frames import LAMBDAS, found, model_rows
 
 
@@ -36,7 +38,8 @@ def test_grid_of_a_profile_has_its_size(profile) -> None:
     params = study.Params(**given)
     runs = study.grid(given)
     places = 1 + len(params.entmax_alphas) + len(params.lambdas)
-    models = len(params.corpora) * len(params.encoders) * places * len(params.seeds)
+    trainings = places * len(params.seeds) + 2 * len(params.pair_seeds)
+    models = len(params.corpora) * len(params.encoders) * trainings
     kinds = {task: sum(run.task.endswith(f":{task}") for run in runs) for task in ("readings", "appendix", "duel")}
     bases = len(params.adversary_projections) * len(params.adversary_seeds)
     pairs = len(params.corpora) * len(params.encoders)
@@ -52,6 +55,21 @@ def test_cpu_shares_its_base_with_the_other_studies() -> None:
     params = study.Params(**given_by("cpu"))
     shared = Fit(data=CPU_DATA, model=CPU_MODEL.replace(encoder="lstm"), train=CPU_TRAIN, seed=0)
     assert shared in [fit for fit, _ in study.models(params, "rotten_tomatoes")]
+
+
+def test_further_seeds_are_those_of_the_pair() -> None:
+    params = study.Params(seeds=(0, 1), pair_seeds=(5,), adversary_seeds=(5,))
+    later = {fit.model.projection for fit, _ in study.models(params, "planted") if fit.seed == 5}
+    assert later == {"softmax", "sparsemax"}
+    assert {run.fits[0].seed for run in study.grid(params) if run.task.endswith(":duel")} == {5}
+    assert {run.fits[0].seed for run in study.grid(params) if run.task.endswith(":appendix")} == {0}
+
+
+def test_cpu_can_decide_what_compares_trainings() -> None:
+    params = study.Params(**given_by("cpu"))
+    assert len(params.compared_seeds) >= NEEDED
+    assert len(params.adversary_seeds) >= NEEDED
+    assert 0.0 in params.adversary_lambdas
 
 
 def test_paper_trains_with_table_4() -> None:
@@ -76,12 +94,22 @@ def test_lambda_zero_is_sparsemax_and_trained_once() -> None:
     [
         ({"corpora": ["plantd"]}, "planted"),
         ({"lambdas": [-1.0, 0.5, 0.9]}, "0 \\(sparsemax\\)"),
-        ({"lambdas": [0.0, 0.5, 1.0]}, "sparsegen_lambda"),
-        ({"entmax_alphas": [2.0]}, "between 1"),
+        ({"lambdas": [0.0, 0.5, 1.0]}, "lambdas must be finite and below 1; got 1"),
+        ({"lambdas": [0.0, 0.5, float("-inf")]}, "lambdas must be finite and below 1; got -inf"),
+        ({"entmax_alphas": [2.0]}, "entmax_alphas must be between 1.01 and 1.99"),
+        ({"entmax_alphas": [1.5, 1.001]}, "got 1.001"),
+        ({"adversary_lambdas": [-0.1]}, "adversary_lambdas must be finite and not negative; got -0.1"),
+        ({"adversary_lambdas": [0.1, float("nan")]}, "adversary_lambdas must be finite and not negative; got nan"),
+        ({"adversary_lambdas": [0.0]}, "adversary_lambdas must hold one above 0"),
+        ({"attention_rate": float("inf")}, "attention_rate must be finite and above 0; got inf"),
+        ({"learning_rates": {"lstm": float("inf"), "transformer": 0.1}}, "learning_rates must be finite"),
+        ({"learning_rates": {"lstm": 0.0, "transformer": 0.1}}, "learning_rates must be finite and above 0; got 0"),
+        ({"pair_seeds": [1]}, "on top of the seeds"),
         ({"encoders": ["lstn"]}, "lstm"),
         ({"hidden_sizes": {"lstm": 8}}, "transformer"),
         ({"seeds": [0, 0]}, "each once"),
-        ({"adversary_seeds": [7]}, "among the seeds"),
+        ({"adversary_seeds": [7]}, "among seeds and pair_seeds"),
+        ({"adversary_seeds": [0, 0]}, "each once"),
         ({"paths": {"sst": "x"}}, "sst"),
         ({"lambda": [0.0]}, "lambdas"),
     ],
@@ -103,7 +131,7 @@ def verdicts(results) -> dict[str, str]:
 
 def test_what_the_paper_says_is_reproduced_where_it_holds() -> None:
     said = verdicts(found())
-    assert len(said) == 14
+    assert len(said) == 15
     # The text and the table of the paper contradict each other: one of the two must fail.
     assert said.pop("sparsity-8") == "not reproduced"
     assert set(said.values()) == {"reproduced"}
@@ -114,6 +142,7 @@ def test_claims_fail_where_the_data_say_the_opposite() -> None:
     failed = {k for k, v in said.items() if v == "not reproduced"}
     assert {"sparsity-2", "sparsity-4", "sparsity-5", "sparsity-7", "sparsity-9", "sparsity-10"} <= failed
     assert said["sparsity-8"] == "reproduced"
+    assert said["sparsity-17"] == "not reproduced"
     assert said["sparsity-11"] != "reproduced"
 
 
@@ -124,7 +153,7 @@ def test_an_adversary_that_stays_near_decides_nothing() -> None:
 
 def test_trend_is_the_mean_tau_of_the_seeds() -> None:
     frame = model_rows(lambda e, p, lam: -lam if lam == lam else 0.0)
-    table = tables.trend(frame, ["encoder"])
+    table = trend(frame, ["encoder"])
     assert table["value"].tolist() == [-1.0, -1.0]
     assert (table["low"] == -1).all()
     assert table["points"].tolist() == [8, 8]
@@ -133,7 +162,7 @@ def test_trend_is_the_mean_tau_of_the_seeds() -> None:
     own = frame[(frame["encoder"] == "lstm") & frame["lam"].notna()]
     means = own.groupby(["seed", "lam"])["value"].mean()
     expected = np.mean([kendall_tau(sorted(LAMBDAS), means[seed].sort_index()) for seed in (0, 1)])
-    row = tables.trend(frame, ["encoder"]).set_index("encoder").loc["lstm"]
+    row = trend(frame, ["encoder"]).set_index("encoder").loc["lstm"]
     assert row["value"] == pytest.approx(expected)
     assert row["low"] <= row["value"] <= row["high"]
 
@@ -144,7 +173,7 @@ def test_tables_stand_beside_the_paper() -> None:
     row = table[(table["encoder"] == "BiLSTM") & (table["projection"] == "softmax") & (table["with"] == "g(x)")]
     assert (row["paper"].item(), row["paper: sd"].item()) == (0.25, 0.28)
     assert tables.hidden_table(results.hidden)["paper"].tolist() == [0.93, 0.91, 0.73, 0.63]
-    assert tables.lambda_table(results.entropies)["paper"].tolist() == [-0.866, -0.81]
+    assert tables.lambda_table(trends(results)["entropy"])["paper"].tolist() == [-0.866, -0.81]
     duels = {metric: tables.adversary_table(results.adversaries, metric) for metric in tables.DUELS}
     assert duels["jsd_attention"]["paper"].tolist() == [0.62, 0.61, 0.57, 0.57]
     assert duels["accuracy"]["paper"].tolist() == [0.76, 0.82, 0.76, 0.78]
@@ -157,7 +186,7 @@ def test_every_table_beside_the_paper_has_the_difference() -> None:
         "right": tables.accuracy_table(results.right),
         "hidden": tables.hidden_table(results.hidden),
         "agreement": tables.agreement_table(results.agreement),
-        "lambda": tables.lambda_table(results.entropies),
+        "lambda": tables.lambda_table(trends(results)["entropy"]),
         **{metric: tables.adversary_table(results.adversaries, metric) for metric in tables.DUELS},
     }
     for name, table in beside.items():
@@ -208,7 +237,9 @@ def test_states_without_an_entropy_do_not_count_as_alike() -> None:
     claim = appendix(results)
     assert claim.effect == pytest.approx(0.4)
     assert claim.n == 15
-    assert tables.facets_table(results.facets)["total variation"].str.startswith("0.400").all()
+    table = tables.facets_table(results.facets)
+    assert table["total variation"].str.startswith("0.400").all()
+    np.testing.assert_allclose(table["mean ‖h‖"], 1.5)
 
 
 def test_times_are_those_of_the_readings() -> None:
@@ -241,10 +272,12 @@ def test_the_time_is_said_with_what_it_covers() -> None:
     assert "39 of 40 test texts" in words.about_time(results.times.assign(texts=39), results.right)[0]
 
 
-def test_20_newsgroups_is_said_to_differ() -> None:
-    assert words.about_kin(["sst", "rotten_tomatoes"]) == []
+def test_a_corpus_beside_another_is_said_to_differ() -> None:
+    assert words.about_kin(["sst", "planted"]) == []
     (said,) = words.about_kin(["sst", "20news", "20news"])
     assert "split by date" in said
+    (said,) = words.about_kin(["rotten_tomatoes"])
+    assert "SST" in said
 
 
 def test_rotten_tomatoes_stands_beside_sst_and_others_beside_nothing() -> None:

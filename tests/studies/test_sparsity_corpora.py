@@ -17,6 +17,7 @@ from attnlib.studies import sparsity_figures as figures
 from attnlib.studies import sparsity_tables as tables
 from attnlib.studies import sparsity_words as words
 from attnlib.studies.sparsity_claims import claims
+from attnlib.studies.sparsity_trends import trend, trends
 from tests.studies.sparsity_frames import two_corpora
 
 CORPORA = ["sst", "20news"]
@@ -36,6 +37,7 @@ def sentences(both, corpus: str) -> list[str]:
         *words.about_agreement(both.agreement, "leave_one_out"),
         *words.about_ties(both.agreement, both.entropies),
         *words.about_entropy(both.entropies),
+        *words.about_entmax(both.agreement, both.entropies),
         *words.about_adversaries(both.adversaries),
         *words.about_time(both.times, both.right),
     ]
@@ -56,18 +58,18 @@ def test_sentences_are_those_of_each_corpus_alone(both) -> None:
 
 
 def test_trends_are_told_by_corpus(both) -> None:
-    (said,) = [s for s in words.about_lambda(both.entropies) if s.startswith("Kendall")]
+    (said,) = [s for s in words.about_lambda(trends(both)) if s.startswith("Kendall")]
     assert "sst, BiLSTM, additive **-1.00" in said
     assert "20news, BiLSTM, additive **1.00" in said
-    for said in words.about_falling(both.agreement):
+    for said in words.about_trends(trends(both), "gradient", "leave_one_out"):
         assert "sst, Transformer, dot **-1.00" in said
         assert "20news, Transformer, dot **1.00" in said
 
 
 def test_a_trend_keeps_texts_apart_that_share_a_name(both) -> None:
     part = both.entropies[both.entropies["metric"] == "entropy_gradient_input"]
-    assert tables.trend(part, ["encoder"])["n"].tolist() == [20, 20]
-    assert tables.trend(part, ["dataset", "encoder"])["n"].tolist() == [12, 12, 8, 8]
+    assert trend(part, ["encoder"])["n"].tolist() == [20, 20]
+    assert trend(part, ["dataset", "encoder"])["n"].tolist() == [12, 12, 8, 8]
 
 
 def test_adversaries_are_as_far_as_in_their_own_corpus(both) -> None:
@@ -88,6 +90,9 @@ DRAWN = {
     "entropies": lambda f: figures.entropy_boxes(f.entropies, "entropy_gradient_input"),
     "support": lambda f: figures.along(f.entropies, "metric", ["support_share"], "lam", title="t", y="y"),
     "agreement": lambda f: figures.along(f.agreement, "importance", ["gradient_input"], "lam", title="t", y="y"),
+    "sparsity": lambda f: figures.against_support(
+        f.agreement, f.entropies, "importance", ["gradient_input"], title="t", y="y"
+    ),
     "adversaries": lambda f: figures.adversaries(f.adversaries),
     "facets": lambda f: figures.facets(f.facets),
 }
@@ -125,7 +130,7 @@ def test_every_table_has_the_rows_of_both(both) -> None:
         "agreement": tables.agreement_table(both.agreement),
         "status": tables.status_table(both.agreement),
         "path": tables.path_table(both.entropies, ["support", "support_share"]),
-        "lambda": tables.lambda_table(both.entropies),
+        "lambda": tables.lambda_table(trends(both)["entropy"]),
         "facets": tables.facets_table(both.facets),
         **{f"duel {m}": tables.adversary_table(both.adversaries, m) for m in tables.DUELS},
     }
@@ -159,7 +164,7 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     small = [replace(tiny, name=name) for name in CORPORA]
     space = {
         "al": al, "narrate": narrate, "study": study, "figures": figures, "tables": tables, "words": words,
-        "judged": claims, "params": params, "found": both, "loaded": small,
+        "judged": claims, "params": params, "found": both, "trended": trends(both), "loaded": small,
         "output": Recorder(tmp_path, batch=True),
     }  # fmt: skip
     ran = 0
@@ -174,9 +179,12 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
         own = {name.removesuffix(f"-{corpus}") for name in drawn if name.endswith(f"-{corpus}")}
         assert {
             "support", "agreement-gradient", "agreement-loo", "entropy-gradient-input",
-            "entropy-leave-one-out-input", "agreement-lambda", "adversaries", "facets",
+            "entropy-leave-one-out-input", "agreement-lambda", "adversaries", "facets", "hidden-lambda",
+            "agreement-support", "entropy-support",
         } <= own  # fmt: skip
     assert (tmp_path / "claims.json").exists()
-    assert "split by date" in space["output"].captions["accuracy"]
+    beside = {"corpora", "accuracy", "hidden", "agreement", "lambda"}
+    for name in beside | {name for name in space["output"].captions if name.startswith("adversaries")}:
+        assert "split by date" in space["output"].captions[name], name
     grow = {"accuracy", "support", "agreement", "ties", "adversaries-accuracy"}
     assert grow <= space["output"].whole, "the paper's grid has more rows than a report shows unasked"

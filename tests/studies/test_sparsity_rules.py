@@ -43,8 +43,10 @@ def test_an_adversary_is_judged_at_the_weakest_push_that_moves_attention() -> No
     results.adversaries = pushed(p1=(0.1, 1.0), p10=(0.2, 0.5))
     told = ledger(results)
     assert told["sparsity-11"].verdict == told["sparsity-12"].verdict == "undetermined"
-    assert told["sparsity-11"].setting.endswith("λ = 0.01, 0.20 nats away, silent")
-    assert "Too near" in words.about_adversaries(results.adversaries)[1]
+    assert told["sparsity-11"].setting.endswith("λ = 0.01, 0.20 nats away, too near, silent")
+    said = words.about_adversaries(results.adversaries)[1]
+    assert "too near" in said
+    assert said.endswith("Nothing is decided.")
 
 
 def test_sparsemax_bases_have_claims_of_their_own() -> None:
@@ -64,7 +66,7 @@ def test_a_seed_without_a_trend_leaves_no_interval() -> None:
     results = found()
     part = results.entropies["metric"] == "support_share"
     results.entropies.loc[part & (results.entropies["seed"] == 1), "value"] = 1.0
-    row = tables.trend(results.entropies[part], ["dataset", "encoder"]).iloc[0]
+    row = trends.trend(results.entropies[part], ["dataset", "encoder"]).iloc[0]
     assert row[["value", "low", "high", "p"]].isna().all()
     told = ledger(results)["sparsity-1"]
     assert (told.verdict, np.isnan(told.effect)) == ("undetermined", True)
@@ -93,7 +95,7 @@ def test_a_trend_of_so_few_models_decides_nothing() -> None:
     for name in ("agreement", "entropies"):
         frame = getattr(results, name)
         setattr(results, name, frame[frame["lam"] != -1])
-    row = tables.trend(
+    row = trends.trend(
         results.entropies[results.entropies["metric"] == "support_share"], ["dataset", "encoder"]
     ).iloc[0]
     assert row["value"] == row["low"] == row["high"] == -1
@@ -102,8 +104,8 @@ def test_a_trend_of_so_few_models_decides_nothing() -> None:
     assert {told[f"sparsity-{k}"].verdict for k in (1, 7, 8, 9, 10)} == {"undetermined"}
     assert "p = 0.056 over 6 models, silent" in told["sparsity-1"].setting
     assert "p < 0.05" in told["sparsity-1"].test
-    assert "cannot give a p below 0.056" in words.about_lambda(results.entropies)[-1]
-    assert "p" in tables.lambda_table(results.entropies)
+    assert "cannot give a p below 0.056" in words.about_lambda(trends.trends(results))[-1]
+    assert "p" in tables.lambda_table(trends.trends(results)["entropy"])
 
 
 def cells(**columns) -> pd.DataFrame:
@@ -132,15 +134,16 @@ def test_settings_and_n_are_those_of_each_claims_frame() -> None:
     results = found()
     results.hidden = results.hidden[results.hidden["instance"].isin([f"test-{i}" for i in range(7)])]
     told = ledger(results)
-    assert told["sparsity-2"].setting.startswith("sst: 7 test texts; 2 seeds;")
-    assert (told["sparsity-2"].n, told["sparsity-2"].n_of) == (14, "hidden states × seeds")
-    assert (told["sparsity-4"].n, told["sparsity-4"].n_of) == (80, "texts × seeds")
+    assert told["sparsity-2"].setting.startswith("sst: 7 test texts; 3 seeds;")
+    assert (told["sparsity-2"].n, told["sparsity-2"].n_of) == (21, "hidden states × seeds")
+    assert (told["sparsity-4"].n, told["sparsity-4"].n_of) == (120, "texts × seeds")
+    assert told["sparsity-1"].setting.startswith("sst: 40 test texts; 2 seeds;")
     assert (told["sparsity-1"].n, told["sparsity-1"].n_of) == (40, "texts")
-    assert told["sparsity-11"].setting.startswith("sst: 400 test texts; 1 seed;")
-    assert (told["sparsity-11"].n, told["sparsity-11"].n_of) == (400, "texts")
+    assert told["sparsity-11"].setting.startswith("sst: 400 test texts; 3 seeds;")
+    assert (told["sparsity-11"].n, told["sparsity-11"].n_of) == (1200, "texts × seeds")
     assert told["sparsity-13"].setting.startswith("sst: 30 test texts; 1 seed;")
     assert ledger(two_corpora())["sparsity-4"].setting.startswith(
-        "sst: 12 test texts, 20news: 8 test texts; 2 seeds"
+        "sst: 12 test texts, 20news: 8 test texts; 3 seeds"
     )
 
 
@@ -158,7 +161,7 @@ def test_leave_one_out_entropy_is_judged_too() -> None:
 def test_a_kind_of_run_that_failed_throughout_is_said_and_leaves_the_rest() -> None:
     results = found()
     results.adversaries = results.facets = pd.DataFrame()
-    assert len(ledger(results)) == 11
+    assert len(ledger(results)) == 12
     assert words.about_adversaries(results.adversaries) == [
         "There is no adversary: none was asked for, or every one failed."
     ]

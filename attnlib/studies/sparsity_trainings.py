@@ -1,0 +1,50 @@
+"""Differences between trainings: intervals that know how few there are.
+
+Two models that were trained apart differ by chance in training too. An interval over one or two seeds hardly sees
+that chance, and decides far too often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from attnlib import stats
+from attnlib.narrate import plural
+from attnlib.studies.common import contrast
+
+NEEDED = 3
+"""Seeds of a cell from which a difference between trainings may be decided."""
+RULE = (
+    f"; both sides are trainings of their own, so a cell decides nothing with fewer than {NEEDED} seeds, and its "
+    "interval over texts and seeds is widened about the estimate by sqrt(u / (u - 1)) t / 1.96, with u seeds and t "
+    "the 97.5% point of Student's t with u - 1 degrees of freedom (Hesterberg 2015)"
+)
+"""What every rule on a difference between trainings adds."""
+
+
+def contrast_trainings(frame: pd.DataFrame, column: str, a: str, b: str, by: Sequence[str]) -> pd.DataFrame:
+    """`contrast` of two trainings, with `seeds`, `silent` and `note`; paired by seed and text.
+
+    Intervals are widened by `stats.expansion` from NEEDED seeds on. With fewer they are those over texts and seeds,
+    `silent` is true and `note` says why. There is no p: it would count texts where trainings are what is few.
+    """
+    table = contrast(frame, column, a, b, by).drop(columns=["p", "p_holm"])
+    table = table.merge(_paired_seeds(frame, column, a, b, by), on=list(by), how="left")
+    table["seeds"] = table["seeds"].fillna(0).astype(int)
+    few = table["seeds"] < NEEDED
+    wider = pd.Series(stats.expansion(table["seeds"].clip(lower=NEEDED)), table.index).where(~few, 1.0)
+    for side in ("low", "high"):
+        table[side] = table["estimate"] + wider * (table[side] - table["estimate"])
+    table["silent"] = few
+    table["note"] = [f"{plural(n, 'seed')}, {NEEDED} needed" if n < NEEDED else "" for n in table["seeds"]]
+    return table
+
+
+def _paired_seeds(frame: pd.DataFrame, column: str, a: str, b: str, by: Sequence[str]) -> pd.DataFrame:
+    """How many seeds of each cell have a text with a value on both sides."""
+    real = frame[frame["value"].notna() & frame[column].isin([a, b])]
+    both = real.groupby([*by, "seed", "instance"])[column].nunique().eq(2)
+    seeds = both.groupby([*by, "seed"]).any().groupby(list(by)).sum()
+    return seeds.rename("seeds").reset_index()
