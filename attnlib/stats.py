@@ -188,6 +188,12 @@ def expansion(units: ArrayLike, *, level: float = 0.95) -> np.ndarray:
     return np.sqrt(few / (few - 1)) * scipy_stats.t.ppf(tail, few - 1) / scipy_stats.norm.ppf(tail)
 
 
+def widened(estimate, low, high, units: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds moved away from their estimates by `expansion`."""
+    factor = expansion(units)
+    return estimate - factor * np.maximum(estimate - low, 0), estimate + factor * np.maximum(high - estimate, 0)
+
+
 def paired_bootstrap(
     a: ArrayLike,
     b: ArrayLike,

@@ -206,7 +206,8 @@ def test_an_expanded_interval_of_few_units_covers_as_often_as_it_says():
     plain = [stats.bootstrap(x, resamples=300) for x in samples]
     assert np.mean([f.low <= 0 <= f.high for f in plain]) < 0.85
     factor = stats.expansion(3)
-    wide = [f.estimate + factor * (np.array([f.low, f.high]) - f.estimate) for f in plain]
+    wide = [stats.widened(f.estimate, f.low, f.high, 3) for f in plain]
     assert np.mean([low <= 0 <= high for low, high in wide]) > 0.92
+    assert factor == pytest.approx(1.5**0.5 * 4.3027 / 1.95996, abs=1e-4)
     assert stats.expansion(1000) == pytest.approx(1, abs=0.01)
     assert np.isnan(stats.expansion([1, 2]))[0]

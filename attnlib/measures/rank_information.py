@@ -8,7 +8,8 @@ a text, are clustered, and so is the model's output:
 
 with Shieh's weighted tau. The paper leaves two choices open, and both are made here so that they cannot favour a
 rank: the number of ranks k is the 10th percentile of text lengths, or fewer if weights get too small, and one
-number of clusters N serves every rank, since the bias of the estimate grows with it.
+number of clusters N serves every rank, since the bias of the estimate grows with it. N is an upper bound: where
+states repeat, fewer clusters are occupied, and their number is kept rank by rank.
 """
 
 from __future__ import annotations
@@ -145,12 +146,13 @@ def rank_information(
 
     A bootstrap sample repeats texts, which adds information and noise of its own: its spread is used, not its mean.
 
-    The frame, one row a rank: rank, n, alpha (mean weight), information with low and high (95 %, over texts) and
-    floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates of the same).
-    The facts: tau (Shieh, weighted) with low and high (95 %, over texts), tau_plain (unweighted), tau_miller_madow,
-    tau_shuffled and tau_neighbours (weighted, on the other estimates), k, clusters, smallest, n, entropy (mean),
-    output_entropy (of the output's labels, in nats). Where the output is constant there is nothing to tell: every
-    tau is NaN.
+    The frame, one row a rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
+    (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
+    The facts: tau (Shieh, weighted) with low and high (95 %, over texts, within -1 to 1) and over_texts (half the
+    width of that interval before it is cut), tau_plain (unweighted), tau_miller_madow, tau_shuffled and
+    tau_neighbours (weighted, on the other estimates), k, clusters, occupied_least and occupied_most (over ranks),
+    smallest, n, entropy (mean), output_entropy (of the output's labels, in nats). Where the output is constant
+    there is nothing to tell: every tau is NaN.
     """
     if (states.lengths < 1).any():
         raise DataError("Every text needs an attended position; leave out the empty ones.")
@@ -166,43 +168,53 @@ def rank_information(
     for r in range(k):
         there = states.lengths > r
         labels[there, r] = clusters(states.hidden[there, r], n_clusters, seed=seed) if r else top
-        x, out = labels[there, r], y[there]
-        found = information(x, out, resamples=resamples, seed=seed)
-        reach = (found.high - found.low) / 2
-        rows.append(
-            {
-                "rank": r + 1,
-                "n": found.n,
-                "alpha": states.alpha[there, r].mean(),
-                "information": found.value,
-                "low": found.value - reach,
-                "high": found.value + reach,
-                "floor": found.floor,
-                "miller_madow": mutual_information(x, out, estimator="miller_madow"),
-                "shuffled": found.value - found.floor,
-                "neighbours": neighbour_information(states.hidden[there & near, r], y[there & near]),
-            }
-        )
+        close = neighbour_information(states.hidden[there & near, r], y[there & near])
+        row = _of_rank(labels[there, r], y[there], resamples, seed)
+        rows.append({"rank": r + 1, "alpha": states.alpha[there, r].mean(), **row, "neighbours": close})
     frame = pd.DataFrame(rows)
-    weights = frame["alpha"]
-    told = entropy_of(y)
-    tau = _tau(frame["information"], weights, weights, told)
     reach = 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed)
+    facts = _taus(frame, entropy_of(y), reach) | {
+        "k": k,
+        "clusters": n_clusters,
+        "occupied_least": int(frame["occupied"].min()),
+        "occupied_most": int(frame["occupied"].max()),
+        "smallest": _smallest(top),
+        "n": len(states.alpha),
+        "entropy": float(np.nanmean(states.entropy)) if np.isfinite(states.entropy).any() else float("nan"),
+        "output_entropy": entropy_of(y),
+    }
+    return frame, facts
+
+
+def _of_rank(x: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> dict[str, float]:
+    """What the clusters x of one rank tell of the outputs y."""
+    found = information(x, y, resamples=resamples, seed=seed)
+    reach = (found.high - found.low) / 2
+    return {
+        "n": found.n,
+        "occupied": len(np.unique(x)),
+        "information": found.value,
+        "low": found.value - reach,
+        "high": found.value + reach,
+        "floor": found.floor,
+        "miller_madow": mutual_information(x, y, estimator="miller_madow"),
+        "shuffled": found.value - found.floor,
+    }
+
+
+def _taus(frame: pd.DataFrame, told: float, reach: float) -> dict[str, float]:
+    """Tau by every estimate of a frame of ranks, and `reach` to either side of the first."""
+    alpha = frame["alpha"]
+    tau = _tau(frame["information"], alpha, alpha, told)
     facts = {
         "tau": tau,
         "low": float(np.clip(tau - reach, -1.0, 1.0)),
         "high": float(np.clip(tau + reach, -1.0, 1.0)),
-        "tau_plain": _tau(frame["information"], weights, np.ones(k), told),
-        "k": k,
-        "clusters": n_clusters,
-        "smallest": _smallest(top),
-        "n": len(states.alpha),
-        "entropy": float(np.nanmean(states.entropy)) if np.isfinite(states.entropy).any() else float("nan"),
-        "output_entropy": told,
+        "over_texts": reach,
+        "tau_plain": _tau(frame["information"], alpha, np.ones(len(frame)), told),
     }
-    for other in ("miller_madow", "shuffled", "neighbours"):
-        facts[f"tau_{other}"] = _tau(frame[other], weights, weights, told)
-    return frame, facts
+    others = ("miller_madow", "shuffled", "neighbours")
+    return facts | {f"tau_{other}": _tau(frame[other], alpha, alpha, told) for other in others}
 
 
 def _tau(m: Sequence[float], alpha: Sequence[float], weights: Sequence[float], told: float) -> float:

@@ -53,10 +53,11 @@ CELL = ["dataset", "encoder", "attention"]
 """What the paper calls a model setting."""
 
 
-def adversary_lambda(dataset: str) -> float:
-    """The paper's lambda for the corpus or its kin (Table 3), else its most frequent one."""
+def adversary_lambda(dataset: str) -> tuple[float, str]:
+    """The paper's lambda for the corpus or its kin (Table 3), else its most frequent one; and whose it is."""
     table = reference("mutual_information", 3).query("metric == 'lambda'").set_index("dataset")["value"]
-    return float(table.get(kin(dataset), LAMBDA))
+    twin = kin(dataset)
+    return (float(table[twin]), f"paper: {twin}") if twin in table else (LAMBDA, "the paper's most frequent")
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[Run]:
@@ -76,7 +77,7 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
                 other = _adversary(params, corpus, base)
                 runs.append(_measured(params, corpus, other, base.seed, "adversary_unfrozen"))
                 label = {"dataset": corpus, "variant": "adversary_unfrozen"}
-                runs.append(measure(measures.apart, base, other, label=label))
+                runs.append(measure(measures.apart, base, other, label=label, texts=params.texts))
     return runs
 
 
@@ -120,7 +121,7 @@ def _adversary(params: Params, corpus: str, base: Fit) -> Fit:
         seed=base.seed + 1000,
         warm_start=base,
         trainer=f"{measures.__name__}:{measures.adversary.__name__}",
-        params={"lam": adversary_lambda(corpus)},
+        params={"lam": adversary_lambda(corpus)[0]},
     )
 
 
@@ -129,10 +130,11 @@ class Results:
     """Tidy frames; `grid` says what was computed, what came from the store, what failed.
 
     taus    one row a model (dataset, encoder, attention, projection, variant, seed): tau with low and high over
-            texts, tau by other estimates, k, clusters, smallest, n, entropy, accuracy, majority (share of the
-            commonest class), output_entropy, task; `value` is tau
-    ranks   one row a model and rank: alpha, information with low, high and floor, other estimates
-    apart   one row a text and adversary: tvd, jsd, right_base, right_adversary; empty where there is none
+            texts (over_texts: half that width), tau by other estimates, k, clusters, occupied_least and
+            occupied_most (clusters over ranks), smallest, n, entropy, accuracy, majority (share of the commonest
+            class), output_entropy, task; `value` is tau
+    ranks   one row a model and rank: alpha, occupied, information with low, high and floor, other estimates
+    apart   one row a text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
     """
 
     taus: pd.DataFrame

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib import plots
+from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import NAMES
 from attnlib.studies.mutual_information_intervals import plain
 
@@ -72,7 +73,7 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
             axis.axhline(0, color="#666666", linewidth=0.8)
             axis.set_xticks(range(len(groups[dataset])), [NAMES[e] for e in groups[dataset]])
             axis.set_xlim(-0.6, len(groups[dataset]) - 0.4)
-            plots.label(axis, dataset, "", "weighted τ" if axis is axes[0][0] else "", len(own))
+            plots.label(axis, short(dataset), "", "weighted τ" if axis is axes[0][0] else "", len(own))
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))
     return figure
@@ -81,7 +82,9 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
 def special(differences: pd.DataFrame) -> plots.Chart:
     """Tables 2 and 4 as a picture: tau as trained minus tau in each setting, the paper's values hollow."""
     part = differences.assign(
-        line=[f"{d}, {NAMES[v]}" for d, v in zip(differences["dataset"], differences["variant"], strict=True)]
+        line=[
+            f"{short(d)}, {NAMES[v]}" for d, v in zip(differences["dataset"], differences["variant"], strict=True)
+        ]
     )
     return plots.intervals(
         part, "line", value="estimate", reference="paper", title="What τ loses", x="τ as trained minus τ there"
@@ -108,7 +111,7 @@ def uniformity(taus: pd.DataFrame) -> plots.Chart:
             own = part[part["dataset"] == dataset]
             _by_attention(axis, own, "entropy", "tau")
             y = "weighted τ" if axis is axes[0][0] else ""
-            plots.label(axis, dataset, "normalised entropy of attention (1: uniform)", y, len(own))
+            plots.label(axis, short(dataset), "normalised entropy of attention (1: uniform)", y, len(own))
     return figure
 
 

@@ -42,20 +42,29 @@ def by_rank(
 def adversary(
     corpus: Corpus, model: ModelConfig, train: TrainConfig, seed: int, *, warm_start: Fitted, lam: float
 ) -> Fitted:
-    """Trainer of an adversary against `warm_start`: TVD/2 - lam KL(adversary ‖ base), a fresh model from `seed`.
+    """Trainer of an adversary against `warm_start`: TVD - lam KL(adversary ‖ base), a fresh model from `seed`.
 
-    The total variation distance is halved as in the code that the paper's lambdas come from, whose binary models
-    have one output.
+    With two classes the total variation distance is halved, as in the code that the paper's lambdas come from:
+    its binary models have one output, and half of its |Δp| is taken. With more classes it is the distance proper.
     """
     if model != warm_start.model_config:
         raise ValueError("An adversary has the architecture of its base; the two configs differ.")
-    return train_adversary(warm_start, corpus, lam, train_config=train, seed=seed, half_tvd=True)
+    return train_adversary(warm_start, corpus, lam, train_config=train, seed=seed, half_tvd=_halved(corpus))
 
 
-def apart(base: Fitted, other: Fitted, corpus: Corpus) -> pd.DataFrame:
-    """How far an adversary is from its base, one row a test text: tvd of outputs, jsd of attentions, both right?"""
-    found = compare(base, other, corpus.test)
+def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
+    """How far an adversary is from its base, one row a test text, of the texts that `by_rank` looks at.
+
+    tvd of outputs, tvd_trained (halved with two classes, as in training), jsd of attentions, right_base,
+    right_adversary
+    """
+    found = compare(base, other, sampled(corpus.test, texts))
     right = {
         f"right_{s}": (found[f"prediction_{s}"] == found["label"]).astype(float) for s in ("base", "adversary")
     }
-    return found.assign(**right).drop(columns="instance").rename(columns={"id": "instance"})
+    found = found.assign(tvd_trained=found["tvd"] / (2 if _halved(corpus) else 1), **right)
+    return found.drop(columns="instance").rename(columns={"id": "instance"})
+
+
+def _halved(corpus: Corpus) -> bool:
+    return len(corpus.classes) == 2

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from attnlib.config import Attention, Config, DataConfig, ModelConfig, TrainConfig
 from attnlib.data import corpora as registered
@@ -34,7 +34,7 @@ class Params(Config):
     """The parameters of the notebook.
 
     corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`, hub:NAME
-                    or a table with a query column
+                    or a table with a query column. One of the two may be empty
     paths           corpora that you bring as files: name -> file or folder; a name of your own -> a table
     vector_files    corpus -> file of word vectors, where corpora differ
     embedding_size  width of the word vectors; corpus -> width where they differ, `other` for those not named
@@ -54,7 +54,7 @@ class Params(Config):
     strict_length_filter: bool = False
     vectors: str = "none"
     vector_files: dict[str, str] = Field(default_factory=dict)
-    embedding_size: PositiveInt | dict[str, PositiveInt] = 50
+    embedding_size: int | dict[str, int] = 50
     train_embeddings: bool = False
     encoders: tuple[Name, ...] = ("lstm", "cnn", "mlp")
     attentions: tuple[Attention, ...] = ("additive", "deep", "dot")
@@ -81,36 +81,9 @@ class Params(Config):
     @model_validator(mode="after")
     def _sense(self) -> Params:
         _check_names(self)
-        known = (*self.corpora, *self.query_corpora)
-        widths = self.embedding_size if isinstance(self.embedding_size, dict) else {OTHER: self.embedding_size}
-        for option, names in (
-            ("paths", self.paths),
-            ("vector_files", self.vector_files),
-            ("embedding_size", widths),
-        ):
-            for name in names:
-                if name not in known and not (option == "embedding_size" and name == OTHER):
-                    raise ValueError(unknown(f"corpus in {option}", name, known))
-        if OTHER not in widths and (missing := [name for name in known if name not in widths]):
-            raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
-        for option in ("corpora", "encoders", "attentions", "seeds", "counts", "query_encoders"):
-            if not getattr(self, option) and (option != "query_encoders" or self.query_corpora):
-                raise ValueError(f"{option} must name at least one.")
-        for option in ("corpora", "query_corpora", "encoders", "query_encoders", "attentions", "seeds", "counts"):
-            values = getattr(self, option)
-            if len(set(values)) < len(values):
-                raise ValueError(f"{option} must name each once; got {list(values)}.")
-        if min(self.counts) < 2:
-            raise ValueError(f"counts are numbers of clusters, 2 at least; got {list(self.counts)}.")
-        for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
-            if not set(getattr(self, option)) <= set(self.seeds):
-                raise ValueError(f"{option} are among the seeds {self.seeds}; got {getattr(self, option)}.")
-        if (self.ablation_seeds or self.adversary_seeds) and not set(MAIN) <= {*self.encoders, *self.attentions}:
-            raise ValueError(
-                "Ablations and adversaries are of lstm with additive attention; keep both in the grid."
-            )
-        if missing := [e for e in {*self.encoders, *self.query_encoders} if e not in self.hidden_sizes]:
-            raise ValueError(f"hidden_sizes says nothing about {', '.join(sorted(missing))}.")
+        _check_files(self)
+        _check_lists(self)
+        _check_ablated(self)
         for corpus in (*self.corpora, *self.query_corpora):
             models(self, corpus)  # refuses what no model can be
         return self
@@ -186,6 +159,60 @@ def _check_names(params: Params) -> None:
             queries = [*QUERIES, *(known for known, spec in registered.items() if spec.task == "query")]
             hint = "Or name a table with a query, hub:NAME, or a file in paths."
             raise ValueError(unknown("corpus with a query", name, set(queries), hint=hint))
+
+
+def _check_files(params: Params) -> None:
+    """Refuse paths, vectors, widths and options of corpora that are not there, or that cannot use them."""
+    known = (*params.corpora, *params.query_corpora)
+    widths = params.embedding_size if isinstance(params.embedding_size, dict) else {OTHER: params.embedding_size}
+    told = {"paths": params.paths, "vector_files": params.vector_files, "embedding_size": widths}
+    for option, names in told.items():
+        for name in names:
+            if name not in known and not (option == "embedding_size" and name == OTHER):
+                raise ValueError(unknown(f"corpus in {option}", name, known))
+    if any(width < 1 for width in widths.values()):
+        raise ValueError(f"embedding_size: a width is 1 at least; got {params.embedding_size}.")
+    if OTHER not in widths and (missing := [name for name in known if name not in widths]):
+        raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
+    if "stories" in params.vector_files:
+        raise ValueError("vector_files: the generated stories learn their word vectors; leave them out.")
+    reader, fixed = QUERIES["stories"]
+    own = [option for option in registered[reader].options if option not in fixed]
+    for option in params.query_options:
+        if option not in own:
+            raise ValueError(unknown("option of the generated stories in query_options", option, own))
+
+
+def _check_lists(params: Params) -> None:
+    """Refuse lists that are empty, name a thing twice or do not fit another."""
+    if not params.corpora and not params.query_corpora:
+        raise ValueError("corpora must name at least one, or query_corpora must.")
+    for option in ("encoders", "attentions", "seeds", "counts", "query_encoders"):
+        if not getattr(params, option) and (option != "query_encoders" or params.query_corpora):
+            raise ValueError(f"{option} must name at least one.")
+    for option in ("corpora", "query_corpora", "encoders", "query_encoders", "attentions", "seeds", "counts"):
+        values = getattr(params, option)
+        if len(set(values)) < len(values):
+            raise ValueError(f"{option} must name each once; got {list(values)}.")
+    if min(params.counts) < 2:
+        raise ValueError(f"counts are numbers of clusters, 2 at least; got {list(params.counts)}.")
+    for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
+        if not set(getattr(params, option)) <= set(params.seeds):
+            raise ValueError(f"{option} are among the seeds {params.seeds}; got {getattr(params, option)}.")
+    if missing := [e for e in {*params.encoders, *params.query_encoders} if e not in params.hidden_sizes]:
+        raise ValueError(f"hidden_sizes says nothing about {', '.join(sorted(missing))}.")
+
+
+def _check_ablated(params: Params) -> None:
+    """Refuse seeds of ablations and adversaries where neither list of corpora has a model for them."""
+    lists = ((params.corpora, params.encoders), (params.query_corpora, params.query_encoders))
+    encoders = {encoder for names, own in lists if names for encoder in own}
+    main = MAIN[0] in encoders and MAIN[1] in params.attentions
+    if (params.ablation_seeds or params.adversary_seeds) and not main:
+        raise ValueError(
+            "Ablations and adversaries are of lstm with additive attention; keep both in the grid, or give no "
+            "ablation_seeds and adversary_seeds."
+        )
 
 
 def models(params: Params, corpus: str) -> list[Fit]:

@@ -12,8 +12,16 @@ from attnlib.data.types import Corpus
 from attnlib.reference import reference
 from attnlib.studies.common import RESAMPLES, interval_text, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.mutual_information import CELL, NAMES
-from attnlib.studies.mutual_information_intervals import averaged, of_main, paired, plain, seed_differences, shared
+from attnlib.studies.mutual_information import CELL, NAMES, adversary_lambda
+from attnlib.studies.mutual_information_intervals import (
+    averaged,
+    of_main,
+    paired,
+    plain,
+    seed_differences,
+    shared,
+    without_idle,
+)
 
 SPECIAL = ("fix_attention", "fix_representation", "adversary_unfrozen")
 ESTIMATES = {
@@ -79,11 +87,15 @@ def _accuracy(models: pd.DataFrame) -> str:
 
 
 def choices_table(taus: pd.DataFrame) -> pd.DataFrame:
-    """k and N of every model of the grid, as ranges over seeds, and whether the smallest cluster holds two."""
+    """k and N of every model of the grid, as ranges over seeds, and whether the smallest cluster holds two.
+
+    Occupied clusters: the range over seeds and ranks, N at most.
+    """
     rows = []
     for key, part in plain(taus).groupby(CELL, sort=False):
         row = dict(zip(CELL, key, strict=True))
         row |= {name: _range(part[column]) for name, column in (("k", "k"), ("N", "clusters"))}
+        row["occupied clusters"] = _range(pd.concat([part["occupied_least"], part["occupied_most"]]))
         row |= {"smallest cluster": _range(part["smallest"]), "texts": int(part["n"].max()), "models": len(part)}
         rows.append(row)
     return named(pd.DataFrame(rows))
@@ -95,17 +107,22 @@ def _range(values: pd.Series) -> str:
 
 
 def tau_table(taus: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2 in numbers: mean tau by cell with its 95 % interval over seeds; the width over texts beside it."""
+    """Figure 2 in numbers: mean tau by cell with its 95 % interval over seeds; the width over texts beside it.
+
+    Over the models that learned something; a cell without one keeps its row.
+    """
     part = plain(taus)
-    table = averaged(part, CELL)
-    means = part.groupby(CELL, sort=False)
+    learned = without_idle(part)
+    table = part.groupby(CELL, sort=False)[["entropy", "accuracy"]].mean()
+    table["all"] = part.groupby(CELL, sort=False).size()
+    table["± over texts"] = learned.groupby(CELL, sort=False)["over_texts"].mean()
+    means = averaged(learned, CELL) if len(learned) else pd.DataFrame(columns=[*CELL, "value", "low", "high", "n"])
+    table = table.reset_index().merge(means, on=CELL, how="left").fillna({"n": 0})
     table["tau"] = interval_text(table)
-    over = [(g["high"] - g["low"]).mean() / 2 for _, g in means]
-    table["± over texts"] = over
-    table["entropy of α"] = means["entropy"].mean().to_numpy()
-    table["accuracy"] = means["accuracy"].mean().to_numpy()
-    table = table.rename(columns={"n": "models"})
-    return named(table[[*CELL, "tau", "± over texts", "entropy of α", "accuracy", "models"]])
+    table["models"] = table["n"].astype(int)
+    table["learned nothing"] = table["all"] - table["models"]
+    table = table.rename(columns={"entropy": "entropy of α"})
+    return named(table[[*CELL, "tau", "± over texts", "entropy of α", "accuracy", "models", "learned nothing"]])
 
 
 def average_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -114,6 +131,8 @@ def average_table(taus: pd.DataFrame) -> pd.DataFrame:
     Each part is over the corpora that have all its rows (`shared`): else a row would be high or low for its texts.
     """
     part = plain(taus)
+    if not len(part):
+        return pd.DataFrame()
     frames = []
     for keys in (["attention"], ["encoder", "attention"]):
         kept = shared(part, keys)
@@ -201,35 +220,37 @@ def delta_table(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.D
 
 
 MEASURED = {
-    "accuracy of base": ("right_base", 1, None),
-    "accuracy": ("right_adversary", 1, "accuracy"),
-    "TVD / 2": ("tvd", 2, "tvd"),
-    "TVD": ("tvd", 1, None),
-    "JSD": ("jsd", 1, "jsd"),
+    "accuracy of base": ("right_base", None),
+    "accuracy": ("right_adversary", "accuracy"),
+    "TVD as trained": ("tvd_trained", "tvd"),
+    "TVD": ("tvd", None),
+    "JSD": ("jsd", "jsd"),
 }
-"""Rows of Table 3: our column, what it is divided by, and the paper's name. TVD is half the sum of |Δp| over the
-classes, |Δp| where there are two. The code that the paper's lambdas come from has one output and halves its |Δp|;
-the paper's own code is not released, so its TVD stands beside the half, which is also what was trained."""
+"""Rows of Table 3: our column, and the paper's name. TVD is half the sum of |Δp| over the classes, |Δp| where there
+are two. The code that the paper's lambdas come from has one output for two classes and halves its |Δp|; the paper's
+own code is not released, so its TVD stands beside that half. With more classes nothing is halved."""
 
 
-def adversary_table(apart: pd.DataFrame, lambdas: Mapping[str, float]) -> pd.DataFrame:
+def adversary_table(apart: pd.DataFrame) -> pd.DataFrame:
     """Table 3, one row a corpus and quantity, with its interval over seeds and texts, beside the paper's."""
     paper = printed(3).set_index(["dataset", "metric"])["value"]
     rows = []
-    for name, (column, divisor, metric) in MEASURED.items():
-        found = summarise(apart.assign(value=apart[column] / divisor), ["dataset"])
+    for name, (column, metric) in MEASURED.items():
+        found = summarise(apart.assign(value=apart[column]), ["dataset"])
         found["quantity"] = name
         found["paper"] = [paper.get((kin(d), metric), np.nan) for d in found["dataset"]]
         rows.append(found)
     table = pd.concat(rows, ignore_index=True)
     order = list(dict.fromkeys(apart["dataset"]))
     table = table.sort_values("dataset", key=lambda names: names.map(order.index), kind="stable", ignore_index=True)
-    table["λ"] = [lambdas[d] for d in table["dataset"]]
+    lambdas = {dataset: adversary_lambda(dataset) for dataset in order}
+    table["λ"] = [f"{lambdas[d][0]:g}" for d in table["dataset"]]
+    table["λ from"] = [lambdas[d][1] for d in table["dataset"]]
     table["ours"] = interval_text(table, 3)
     table["difference"] = table["value"] - table["paper"]
     table["texts"] = table["dataset"].map(apart.groupby("dataset")["instance"].nunique())
     table = table.rename(columns={"seeds": "models"})
-    return table[["dataset", "λ", "quantity", "ours", "paper", "difference", "texts", "models"]]
+    return table[["dataset", "λ", "λ from", "quantity", "ours", "paper", "difference", "texts", "models"]]
 
 
 def gumbel_pairs(taus: pd.DataFrame) -> pd.DataFrame:

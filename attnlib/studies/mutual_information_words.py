@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pandas as pd
 
 from attnlib.claims import Claim
 from attnlib.narrate import percent, plural
-from attnlib.stats import bootstrap
 from attnlib.studies.common import summarise
-from attnlib.studies.mutual_information import MAIN, NAMES, Params, Results, grid
+from attnlib.studies.corpora import short
+from attnlib.studies.mutual_information import LAMBDA, MAIN, NAMES, Params, Results, adversary_lambda, grid
 from attnlib.studies.mutual_information_claims import CLOSE, LOST, MOVED, silent_adversaries
 from attnlib.studies.mutual_information_intervals import (
     averaged,
@@ -18,35 +20,57 @@ from attnlib.studies.mutual_information_intervals import (
     paired,
     plain,
     seed_gap,
+    share,
     shared,
     uniformity,
-    without_bounds,
 )
 from attnlib.studies.mutual_information_tables import ESTIMATES, SAME, deltas, gumbel_pairs, paper_total
+
+MODEL = ("dataset", "encoder", "attention", "projection", "variant")
 
 
 def setting(params: Params) -> str:
     """Corpora, models and seeds in one line, for the ledger."""
-    encoders = ", ".join(NAMES[e] for e in params.encoders)
     attentions = ", ".join(NAMES[a] for a in params.attentions)
     tested = "all" if params.texts is None else f"{params.texts:,}"
-    text = f"{', '.join(params.corpora)} with {encoders}"
-    if params.query_corpora:
-        text += f"; {', '.join(params.query_corpora)} with {', '.join(NAMES[e] for e in params.query_encoders)}"
-    return f"{text}; {attentions}; {plural(len(params.seeds), 'seed')}, {tested} test texts"
+    lists = [
+        f"{', '.join(map(short, names))} with {', '.join(NAMES[e] for e in encoders)}"
+        for names, encoders in _lists(params)
+    ]
+    return f"{'; '.join(lists)}; {attentions}; {plural(len(params.seeds), 'seed')}, {tested} test texts"
+
+
+def _lists(params: Params) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The two lists of corpora with their encoders, without an empty one."""
+    both = ((params.corpora, params.encoders), (params.query_corpora, params.query_encoders))
+    return [(names, encoders) for names, encoders in both if names]
 
 
 def about_grid(params: Params, results: Results) -> list[str]:
     """What was asked for and computed, what is missing, and which models learned nothing."""
-    kinds = f"{plural(len(params.encoders), 'encoder')} × {plural(len(params.attentions), 'attention')}"
-    said = [f"{kinds} for {', '.join(params.corpora)}."]
-    if params.query_corpora:
-        kinds = f"{plural(len(params.query_encoders), 'encoder')} × {plural(len(params.attentions), 'attention')}"
-        said.append(f"{kinds} for {', '.join(params.query_corpora)}, with a query.")
-    said = [" ".join(said) + f" {results.grid.summary}"]
-    for _, row in results.grid.failures.iterrows():
-        said.append(f"**Missing:** {row['run']}: {row['error']}: {row['message']}")
+    said = []
+    for names, encoders in _lists(params):
+        kinds = f"{plural(len(encoders), 'encoder')} × {plural(len(params.attentions), 'attention')}"
+        query = ", with a query" if names == params.query_corpora else ""
+        said.append(f"{kinds} for {', '.join(map(short, names))}{query}.")
+    said = [" ".join([*said, results.grid.summary]), *about_ablated(params)]
+    failures = results.grid.failures
+    for told, own in failures.groupby(["error", "message"], sort=False) if len(failures) else ():
+        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
+        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
     return [*said, *about_idle(results.taus)]
+
+
+def about_ablated(params: Params) -> list[str]:
+    """The corpora whose list has no model to ablate, or to train adversaries against, though seeds ask for it."""
+    name = f"{NAMES[MAIN[0]]} with {NAMES[MAIN[1]].lower()} attention"
+    said = []
+    for names, encoders in _lists(params):
+        if params.ablation_seeds and MAIN[0] not in encoders:
+            said.append(f"**No ablations for {', '.join(map(short, names))}:** {name} is not among their models.")
+    if params.adversary_seeds and (not params.corpora or MAIN[0] not in params.encoders):
+        said.append(f"**No adversaries:** they are of {name}, for texts to classify, and this run has none.")
+    return said
 
 
 def about_idle(taus: pd.DataFrame, named: int = 6) -> list[str]:
@@ -54,17 +78,26 @@ def about_idle(taus: pd.DataFrame, named: int = 6) -> list[str]:
     flat = taus[idle(taus)]
     if not len(flat):
         return []
-    columns = ("dataset", "encoder", "attention", "projection", "variant")
-    names = [
-        " ".join(NAMES.get(row[c], row[c]) for c in columns) + f" (seed {row['seed']})"
-        for _, row in flat.head(named).iterrows()
-    ]
-    more = f"; and {len(flat) - named} more" if len(flat) > named else ""
     return [
         f"**{len(flat)} of {plural(len(taus), 'model')} learned nothing** (no more accurate than always saying the "
-        f"commonest class, or one output for all texts): {'; '.join(names)}{more}. Tables and figures show them; "
-        "the ledger leaves them out, and their pairs."
+        f"commonest class, or one output for all texts): {_names(flat, MODEL, named)}. Figures show them; means, "
+        "differences, counts and the ledger leave them out, and their pairs."
     ]
+
+
+def _names(models: pd.DataFrame, columns: Sequence[str], named: int) -> str:
+    """The first of the models by name, and how many more there are."""
+    names = [
+        " ".join(NAMES.get(row[c], short(row[c])) for c in columns) + f" (seed {row['seed']})"
+        for _, row in models.head(named).iterrows()
+    ]
+    return "; ".join(names) + (f"; and {len(models) - named} more" if len(models) > named else "")
+
+
+def left_out(taus: pd.DataFrame) -> str:
+    """For captions: how many models learned nothing and are not part of a table."""
+    n = int(idle(taus).sum())
+    return f" Without {plural(n, 'model')} of {len(taus):,} that learned nothing." if n else ""
 
 
 def _span(counts: pd.Series) -> str:
@@ -72,19 +105,27 @@ def _span(counts: pd.Series) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def about_choices(taus: pd.DataFrame) -> list[str]:
-    """k and N in words, and what the paper's condition meets."""
+def about_choices(taus: pd.DataFrame, named: int = 6) -> list[str]:
+    """k and N in words, what the paper's condition meets, and where fewer clusters than N are occupied."""
     part = plain(taus)
     lone = int((part["smallest"] < 2).sum())
     ks, ns = part["k"], part["clusters"]
     said = [
-        f"**k** is {_span(ks)} ranks and **N** {_span(ns)} clusters, over {plural(len(part), 'model')}; N is one "
-        "for all ranks of a model."
+        f"**k** is {_span(ks)} ranks and **N** {_span(ns)} clusters at most, over {plural(len(part), 'model')}; N "
+        "is one for all ranks of a model."
     ]
     if lone:
         said.append(
             f"In {lone} of them even the smallest N on offer leaves a cluster with one state at the first rank: "
             "the paper's condition cannot be met with so few test texts, and that N is used all the same."
+        )
+    uneven = part[part["occupied_least"] < part["occupied_most"]]
+    if len(uneven):
+        said.append(
+            f"In **{len(uneven)} of {plural(len(part), 'model')}** the number of occupied clusters changes with "
+            f"the rank, by {_span(uneven['occupied_most'] - uneven['occupied_least'])}, and the bias with it: "
+            f"{_names(uneven, MODEL[:3], named)}. For them the row “minus shuffled” of the estimates is the one to "
+            "read."
         )
     return said
 
@@ -109,6 +150,8 @@ def about_curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> 
 def about_taus(taus: pd.DataFrame) -> list[str]:
     """Attentions against each other, and the best cell on the corpora that have all of them."""
     part = plain(taus)
+    if not len(part):
+        return ["No model learned anything, so there is no τ to compare."]
     alike = shared(part, ["attention"])
     means = alike.groupby("attention", sort=False)["tau"].mean()
     said = ["Mean weighted τ: " + ", ".join(f"{NAMES[a]} **{value:.2f}**" for a, value in means.items()) + "."]
@@ -119,10 +162,14 @@ def about_taus(taus: pd.DataFrame) -> list[str]:
     full = shared(part, ["encoder", "attention"])
     if not len(full):
         return [*said, "No corpus has every encoder with every attention: cells are compared by corpus alone."]
-    top = averaged(full, ["encoder", "attention"]).sort_values("value", ascending=False).iloc[0]
+    cells = averaged(full, ["encoder", "attention"])
+    if len(cells) < 2:
+        return said
+    top = cells.sort_values("value", ascending=False).iloc[0]
+    names = ", ".join(map(short, dict.fromkeys(full["dataset"])))
     said.append(
-        f"On {', '.join(dict.fromkeys(full['dataset']))}, measured with every encoder and attention, the highest "
-        f"mean has {NAMES[top['encoder']]} with {NAMES[top['attention']]} attention: **{top['value']:.2f}**"
+        f"On {names}, measured with every encoder and attention, the highest mean has "
+        f"{NAMES[top['encoder']]} with {NAMES[top['attention']]} attention: **{top['value']:.2f}**"
         f"{_between(top['low'], top['high'])} over {plural(int(top['n']), 'model')}."
     )
     return said
@@ -140,7 +187,7 @@ def _difference(row: pd.Series) -> str:
     where = "above zero" if row["low"] > 0 else "below zero" if row["high"] < 0 else "which covers zero"
     return (
         f"**{row['estimate']:+.2f}** (95% interval {row['low']:+.2f} to {row['high']:+.2f}, {where}; "
-        f"n = {row['n']} pairs of models)."
+        f"n = {plural(int(row['n']), 'pair')} of models)."
     )
 
 
@@ -169,9 +216,10 @@ def about_deltas(taus: pd.DataFrame, variants: list[str]) -> list[str]:
     """What τ loses in a special setting, corpus by corpus."""
     said: list[str] = []
     for _, row in deltas(taus, variants).iterrows():
-        said.append(f"{row['dataset']}, {NAMES[row['variant']]}: τ loses {_difference(row)}")
+        loses = "τ loses " if row["n"] else ""
+        said.append(f"{short(row['dataset'])}, {NAMES[row['variant']]}: {loses}{_difference(row)}")
     kind = "adversaries" if "adversary_unfrozen" in variants else "ablations"
-    return said or [f"No {kind} were part of this run."]
+    return said or [f"This run has no {kind} to compare."]
 
 
 def about_adversaries(apart: pd.DataFrame) -> list[str]:
@@ -179,32 +227,43 @@ def about_adversaries(apart: pd.DataFrame) -> list[str]:
     if not len(apart):
         return []
     silent = silent_adversaries(apart)
-    jsd, tvd = (summarise(apart.assign(value=v), ["dataset"]) for v in (apart["jsd"], apart["tvd"] / 2))
+    jsd, tvd = (summarise(apart.assign(value=apart[c]), ["dataset"]) for c in ("jsd", "tvd_trained"))
     said = []
     for (dataset, part), far, near in zip(
         apart.groupby("dataset", sort=False), jsd.itertuples(), tvd.itertuples(), strict=True
     ):
+        right = [percent(part[f"right_{side}"].mean()) for side in ("base", "adversary")]
         said.append(
-            f"{dataset}: the adversaries' attention is **{far.value:.2f}** nats{_between(far.low, far.high)} (JSD, "
-            f"at most 0.69) from their bases', their outputs differ by {near.value:.3f} (TVD / 2), and accuracy "
-            f"goes from {percent(part['right_base'].mean())} to {percent(part['right_adversary'].mean())}; n = "
-            f"{part['instance'].nunique():,} texts × {plural(part['seed'].nunique(), 'model')}."
+            f"{short(dataset)}: the adversaries' attention is **{far.value:.2f}** nats"
+            f"{_between(far.low, far.high)} (JSD, at most 0.69) from their bases', their outputs differ by "
+            f"{near.value:.3f} (TVD as trained), and accuracy goes from {right[0]} to {right[1]}; "
+            f"n = {part['instance'].nunique():,} texts × {plural(part['seed'].nunique(), 'model')}."
         )
         if silent[dataset]:
             said.append(
-                f"These are no adversaries in the paper's sense (JSD {MOVED} at least, TVD / 2 at most {CLOSE}, a "
-                f"loss of accuracy below {LOST}): what τ does on {dataset} decides nothing about the claim."
+                f"These are no adversaries in the paper's sense (JSD {MOVED} at least, TVD as trained at most "
+                f"{CLOSE}, a loss of accuracy below {LOST}): what τ does on {short(dataset)} decides nothing about "
+                "the claim."
             )
-    return said
+    return said + about_lambdas(apart["dataset"].unique())
+
+
+def about_lambdas(datasets: Iterable[str]) -> list[str]:
+    """The corpora for which the paper has no λ, and whose is used."""
+    known = {name: adversary_lambda(name) for name in datasets}
+    lone = [short(name) for name, (_, whose) in known.items() if not whose.startswith("paper: ")]
+    return (
+        [f"The paper has no λ for {', '.join(lone)}: its most frequent one, {LAMBDA:g}, is used."] if lone else []
+    )
 
 
 def about_gumbel(taus: pd.DataFrame) -> list[str]:
     """N of M in words, and whether Gumbel-softmax is less uniform at all."""
     pairs = gumbel_pairs(taus)
     if not len(pairs):
-        return ["No Gumbel models were part of this run."]
-    found = without_bounds(bootstrap(pairs["kept"].astype(float).to_numpy()))
-    between = "" if np.isnan(found.low) else f" (95% interval {percent(found.low)} to {percent(found.high)})"
+        return ["This run has no Gumbel models to compare."]
+    found = share(pairs["kept"])
+    between = f" (exact 95% interval {percent(found.low)} to {percent(found.high)})"
     sharper = int((pairs["entropy_gumbel"] < pairs["entropy_softmax"]).sum())
     return [
         f"τ rises or stays (falls by less than {SAME}) in **{int(pairs['kept'].sum())} of {len(pairs)}** settings "
@@ -242,8 +301,8 @@ def about_stability(taus: pd.DataFrame) -> list[str]:
                 f"average and by {largest:.2f} at most{paper}; n = {plural(mean.n, 'pair')} of seeds."
             )
     if not said:
-        return ["One seed: nothing to compare."]
-    texts = ((part["high"] - part["low"]) / 2).median()
+        return ["No two seeds of one setting to compare."]
+    texts = part["over_texts"].median()
     return [*said, f"Another sample of texts would move a typical τ by ±{texts:.2f}."]
 
 

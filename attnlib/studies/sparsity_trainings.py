@@ -27,16 +27,16 @@ RULE = (
 def contrast_trainings(frame: pd.DataFrame, column: str, a: str, b: str, by: Sequence[str]) -> pd.DataFrame:
     """`contrast` of two trainings, with `seeds`, `silent` and `note`; paired by seed and text.
 
-    Intervals are widened by `stats.expansion` from NEEDED seeds on. With fewer they are those over texts and seeds,
+    Intervals are `stats.widened` from NEEDED seeds on. With fewer they are those over texts and seeds,
     `silent` is true and `note` says why. There is no p: it would count texts where trainings are what is few.
     """
     table = contrast(frame, column, a, b, by).drop(columns=["p", "p_holm"])
     table = table.merge(_paired_seeds(frame, column, a, b, by), on=list(by), how="left")
     table["seeds"] = table["seeds"].fillna(0).astype(int)
     few = table["seeds"] < NEEDED
-    wider = pd.Series(stats.expansion(table["seeds"].clip(lower=NEEDED)), table.index).where(~few, 1.0)
-    for side in ("low", "high"):
-        table[side] = table["estimate"] + wider * (table[side] - table["estimate"])
+    bounds = stats.widened(table["estimate"], table["low"], table["high"], table["seeds"])
+    for side, bound in zip(("low", "high"), bounds, strict=True):
+        table[side] = table[side].where(few, bound)
     table["silent"] = few
     table["note"] = [f"{plural(n, 'seed')}, {NEEDED} needed" if n < NEEDED else "" for n in table["seeds"]]
     return table

@@ -76,6 +76,21 @@ def test_clusters_of_few_distinct_vectors_are_those_vectors() -> None:
     assert clusters(vectors, 10).tolist() == clusters(vectors, 10, seed=5).tolist()
 
 
+@pytest.mark.parametrize(("distinct", "k"), [(6, 50), (80, 50)])
+def test_equal_vectors_share_a_label(distinct: int, k: int) -> None:
+    rng = np.random.default_rng(1)
+    states = rng.standard_normal((distinct, 8)).astype(np.float32)
+    truth = rng.integers(0, distinct, 1000)
+    labels = clusters(states[truth], k)
+    occupied = len(np.unique(labels))
+    assert occupied == 6 if distinct == 6 else 30 < occupied <= k
+    assert all(len(np.unique(labels[truth == state])) == 1 for state in range(distinct))
+    for y in (truth % 2, rng.integers(0, 3, 1000)):
+        assert mutual_information(labels, y) <= mutual_information(truth, y) + 1e-12
+    zeros = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
+    assert clusters(zeros, 3).tolist() == [0, 0, 1], "minus zero is zero"
+
+
 def test_bad_input() -> None:
     with pytest.raises(DataError, match="one length"):
         mutual_information([1, 2], [1])

@@ -42,6 +42,21 @@ def test_the_floor_is_what_shuffled_outputs_give_and_noise_lies_on_it() -> None:
     assert ranks["shuffled"].to_numpy() == pytest.approx(0.0, abs=0.04)
 
 
+def test_repeated_states_occupy_fewer_clusters() -> None:
+    states = _states([1, 0.5, 0])
+    states.hidden[:, 1] = np.eye(4, dtype=np.float32)[np.arange(240) % 3]
+    ranks, facts = ri.rank_information(states, [8], resamples=5)
+    assert ranks["occupied"].tolist() == [8, 3, 8]
+    assert (facts["clusters"], facts["occupied_least"], facts["occupied_most"]) == (8, 3, 8)
+
+
+def test_the_width_over_texts_is_not_cut_at_one() -> None:
+    _, facts = ri.rank_information(_states([1, 0.12, 0.11, 0.1], n=60), [8], resamples=40)
+    assert facts["over_texts"] > 0.05
+    assert facts["tau"] + facts["over_texts"] > 1.0 == facts["high"]
+    assert facts["over_texts"] == pytest.approx(facts["tau"] - facts["low"])
+
+
 def test_tau_is_shiehs_with_mean_weights() -> None:
     ranks, facts = ri.rank_information(_states([1, 0, 1]), [6], resamples=10)
     a = ranks["alpha"]
@@ -90,7 +105,9 @@ def test_a_constant_output_has_no_tau() -> None:
     assert facts["output_entropy"] == pytest.approx(np.log(3), abs=0.02)
     _, flat = ri.rank_information(states._replace(logits=np.ones((240, 3))), [6], resamples=5)
     assert flat["output_entropy"] == 0
-    assert all(np.isnan(flat[name]) for name in flat if name.startswith("tau") or name in ("low", "high"))
+    assert all(
+        np.isnan(flat[name]) for name in flat if name.startswith("tau") or name in ("low", "high", "over_texts")
+    )
 
 
 def test_neighbours_see_every_class_of_sorted_texts(monkeypatch) -> None:

@@ -20,6 +20,7 @@ def tau_row(encoder, attention, seed, tau, *, dataset="sst", projection="softmax
     return {
         "dataset": dataset, "encoder": encoder, "attention": attention, "projection": projection,
         "variant": variant, "seed": seed, "tau": tau, "value": tau, "low": tau - 0.1, "high": tau + 0.1,
+        "over_texts": 0.15, "occupied_least": 50, "occupied_most": 50,
         "tau_plain": tau, "tau_miller_madow": tau, "tau_shuffled": tau, "tau_neighbours": tau - 0.1,
         "k": 5, "clusters": 50, "smallest": 1 + seed, "n": 300, "accuracy": 0.8,
         "majority": 0.5, "output_entropy": 1.0,
@@ -60,7 +61,7 @@ def tau_frame(
 def apart_frame(dataset="sst", seeds=3, texts=10, jsd=0.4, base=1.0, adversary=1.0, tvd=0.1):
     """Texts of adversaries: far from their bases and as accurate, unless told otherwise."""
     rows = [
-        {"dataset": dataset, "seed": seed, "instance": str(i), "tvd": tvd, "jsd": jsd,
+        {"dataset": dataset, "seed": seed, "instance": str(i), "tvd": tvd, "tvd_trained": tvd / 2, "jsd": jsd,
          "right_base": float(i < texts * base), "right_adversary": float(i < texts * adversary)}
         for seed in range(seeds) for i in range(texts)
     ]  # fmt: skip
