@@ -50,6 +50,12 @@ class Claim:
             raise ConfigError(unknown("verdict", self.verdict, VERDICTS))
 
 
+def tally(claims: Sequence[Claim]) -> str:
+    """How many claims got which verdict, in a sentence."""
+    counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
+    return f"Of {len(claims)} claims: {counts}."
+
+
 def judge(low: float, high: float, direction: Direction, border: float = 0.0) -> Verdict:
     """Verdict on an effect whose interval is low..high.
 

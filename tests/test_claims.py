@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from attnlib.claims import Claim, judge, together
+from attnlib.claims import VERDICTS, Claim, judge, tally, together
 from attnlib.errors import ConfigError
 
 CLAIM = dict(paper="tasc", claim="c", where="Table 4", test="t", setting="planted", n=3, verdict="undetermined")
@@ -48,6 +48,12 @@ def test_one_failure_refutes_and_one_doubt_suspends() -> None:
     assert together(["reproduced", "undetermined", "not reproduced"]) == "not reproduced"
     assert together(["reproduced", "undetermined"]) == "undetermined"
     assert together([]) == "undetermined"
+
+
+def test_verdicts_are_counted_in_a_sentence() -> None:
+    numbers = {"effect": 0.1, "low": 0.0, "high": 0.2}
+    ledger = [Claim(id=str(i), **{**CLAIM, "verdict": v}, **numbers) for i, v in enumerate(VERDICTS[:2] * 2)]
+    assert tally(ledger) == "Of 4 claims: **2** reproduced, **2** not reproduced, **0** undetermined."
 
 
 def test_unknown_verdict_is_refused() -> None:

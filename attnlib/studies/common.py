@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,11 +19,15 @@ from attnlib.claims import Claim, Direction, judge
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
 from attnlib.errors import DataError
+from attnlib.narrate import plural
 from attnlib.reference import beside
+
+if TYPE_CHECKING:
+    from attnlib.grid import GridResult
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "interval_text", "relative", "sampled", "summarise", "weights",
+    "beside_paper", "claim", "contrast", "interval_text", "missing", "relative", "sampled", "summarise", "weights",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -98,6 +103,15 @@ def contrast(
     table = pd.DataFrame(rows)
     table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
     return table
+
+
+def missing(grid: GridResult) -> list[str]:
+    """What failed, a sentence a cause: the first run, how many more, and why."""
+    said = []
+    for told, own in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
+        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
+        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
+    return said
 
 
 @lru_cache(maxsize=1)

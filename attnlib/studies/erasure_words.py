@@ -8,7 +8,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.narrate import percent, plural, points, share
 from attnlib.reference import reference
-from attnlib.studies.common import contrast, summarise
+from attnlib.studies.common import contrast, missing, summarise
 from attnlib.studies.erasure import BEYOND, RANKINGS, TOPS, Params, Results, common_set, compared, several
 from attnlib.studies.erasure_tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
 
@@ -17,8 +17,7 @@ ALONE = "No text has more than one item, so there is nothing to compare."
 
 def about_grid(found: Results, params: Params) -> list[str]:
     """What was computed, what is missing, and what the texts look like to the last attention layer."""
-    told = [found.grid.summary]
-    told += [f"Missing: {row.run}: {row.error}: {row.message}" for row in found.grid.failures.itertuples()]
+    told = [found.grid.summary, *missing(found.grid)]
     lengths = found.fractions[found.fractions["importance"] == "alpha"]
     for (dataset, encoder), part in lengths.groupby(MODEL, sort=False):
         if encoder.endswith(params.encoders[0]):

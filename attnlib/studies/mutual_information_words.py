@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from attnlib.claims import Claim
 from attnlib.narrate import percent, plural
-from attnlib.studies.common import summarise
+from attnlib.studies.common import missing, summarise
 from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import LAMBDA, MAIN, NAMES, Params, Results, adversary_lambda, grid
 from attnlib.studies.mutual_information_claims import CLOSE, LOST, MOVED, silent_adversaries
@@ -54,11 +53,7 @@ def about_grid(params: Params, results: Results) -> list[str]:
         query = ", with a query" if names == params.query_corpora else ""
         said.append(f"{kinds} for {', '.join(map(short, names))}{query}.")
     said = [" ".join([*said, results.grid.summary]), *about_ablated(params)]
-    failures = results.grid.failures
-    for told, own in failures.groupby(["error", "message"], sort=False) if len(failures) else ():
-        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
-        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
-    return [*said, *about_idle(results.taus)]
+    return [*said, *missing(results.grid), *about_idle(results.taus)]
 
 
 def about_ablated(params: Params) -> list[str]:
@@ -315,13 +310,6 @@ def about_start(params: Params) -> list[str]:
         "normal": "from the normal distribution N(0, 1), which is not what the code the paper builds on does",
     }
     return [f"Without a query, the vector q of dot attention starts here {how[params.dot_init]}."]
-
-
-def about_claims(claims: list[Claim]) -> list[str]:
-    """The count of verdicts."""
-    kinds = ("reproduced", "not reproduced", "undetermined")
-    counts = {kind: sum(claim.verdict == kind for claim in claims) for kind in kinds}
-    return [f"Of {len(claims)} claims: " + ", ".join(f"**{n}** {kind}" for kind, n in counts.items()) + "."]
 
 
 def checks(params: Params, results: Results) -> dict[str, bool]:

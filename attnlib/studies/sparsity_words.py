@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from attnlib.claims import Claim
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
-from attnlib.studies.common import contrast, interval_text, summarise
+from attnlib.studies.common import contrast, interval_text, missing, summarise
 from attnlib.studies.sparsity import ENCODERS, Results
 from attnlib.studies.sparsity_claims import MARGIN
 from attnlib.studies.sparsity_params import PAIR
@@ -41,10 +40,7 @@ FOLLOWED = {
 
 def about_grid(results: Results) -> list[str]:
     """What was computed, and what is missing."""
-    said = [results.grid.summary]
-    for _, row in results.grid.failures.iterrows():
-        said.append(f"**Missing:** {row['run']}: {row['error']}: {row['message']}")
-    return said
+    return [results.grid.summary, *missing(results.grid)]
 
 
 def about_kin(datasets: Iterable[str]) -> list[str]:
@@ -264,13 +260,6 @@ def _duel_words(row: pd.Series) -> str:
 def _points(row: pd.Series, value: str, low: str, high: str) -> str:
     """`-1.2 points, 95% interval -2.0 to -0.4`."""
     return f"{100 * row[value]:+.1f} points, 95% interval {100 * row[low]:+.1f} to {100 * row[high]:+.1f}"
-
-
-def about_claims(claims: list[Claim]) -> list[str]:
-    """The count of verdicts."""
-    kinds = ("reproduced", "not reproduced", "undetermined")
-    counts = {kind: sum(claim.verdict == kind for claim in claims) for kind in kinds}
-    return [f"Of {len(claims)} claims: " + ", ".join(f"**{n}** {kind}" for kind, n in counts.items()) + "."]
 
 
 def _trend_words(found: pd.DataFrame, what: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.narrate import percent, plural
+from attnlib.studies.common import missing
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc_cells import CELL
 from attnlib.studies.tasc_tables import BASELINES, NAMES, changes, idle
@@ -43,12 +44,7 @@ def grid_sentences(params: Params, results: Results) -> list[str]:
     said = [
         f"**{plural(len(models), 'model')}** of the grid are measured, and {extra} more for the pooling ablation."
     ]
-    if len(results.grid.failures):
-        first = results.grid.failures.iloc[0]
-        said.append(
-            f"**{plural(len(results.grid.failures), 'run')} failed** and is missing below; the first: "
-            f"{first['run']} ({first['error']}: {first['message']})."
-        )
+    said += missing(results.grid)
     flat = idle(results.labels)
     if len(flat):
         first = flat.iloc[0]

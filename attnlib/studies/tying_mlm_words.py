@@ -12,6 +12,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.narrate import percent, plural
 from attnlib.reference import reference
+from attnlib.studies.common import missing
 from attnlib.studies.corpora import kin
 from attnlib.studies.tying_mlm import MI_PAPER, Params, Results, models
 from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
@@ -47,8 +48,7 @@ def about_runs(results: Results) -> list[str]:
         f"{plural(len(kept), 'classifier')}: the epoch kept is {kept['epoch'].mean():.1f} on average; in "
         f"{percent(at_end)} of the trainings it is the last one run, where more epochs might still have helped.",
     ]
-    told += [f"Missing: {row.run}: {row.error}: {row.message}" for row in results.grid.failures.itertuples()]
-    return told
+    return [*told, *missing(results.grid)]
 
 
 def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:

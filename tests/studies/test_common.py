@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from attnlib.errors import DataError
-from attnlib.studies.common import beside_paper, claim, contrast, interval_text, relative, summarise, weights
+from attnlib.studies.common import (
+    beside_paper,
+    claim,
+    contrast,
+    interval_text,
+    missing,
+    relative,
+    summarise,
+    weights,
+)
 
 
 @pytest.fixture
@@ -58,6 +69,16 @@ def test_a_mean_by_weights_is_the_summary_draw_for_draw() -> None:
     found = summarise(pd.DataFrame(rows), ["cell"], resamples=200).iloc[0]
     assert means[0] == pytest.approx(found["value"])
     assert np.quantile(means[1:], [0.025, 0.975]) == pytest.approx([found["low"], found["high"]])
+
+
+def test_equal_failures_are_told_once() -> None:
+    rows = [{"run": f"run {i}", "error": "DataError", "message": "no vectors"} for i in range(5)]
+    rows.append({"run": "run 9", "error": "DataError", "message": "no texts"})
+    assert missing(SimpleNamespace(failures=pd.DataFrame(rows))) == [
+        "**Missing:** run 0 and 4 more runs: DataError: no vectors",
+        "**Missing:** run 9: DataError: no texts",
+    ]
+    assert missing(SimpleNamespace(failures=pd.DataFrame())) == []
 
 
 def test_what_lacks_a_partner_is_counted(frame: pd.DataFrame) -> None:

@@ -80,17 +80,6 @@ def test_a_list_without_the_model_of_ablations_says_so() -> None:
     assert not words.about_ablated(study.Params(query_encoders=["mlp"], ablation_seeds=[]))
 
 
-def test_equal_failures_are_told_once() -> None:
-    rows = [{"run": f"run {i}", "error": "DataError", "message": "no vectors"} for i in range(5)]
-    rows.append({"run": "run 9", "error": "DataError", "message": "no texts"})
-    grid = SimpleNamespace(summary="9 runs.", failures=pd.DataFrame(rows))
-    said = words.about_grid(study.Params(), study.Results(tau_frame(), None, None, grid))
-    assert said[1:] == [
-        "**Missing:** run 0 and 4 more runs: DataError: no vectors",
-        "**Missing:** run 9: DataError: no texts",
-    ]
-
-
 def test_one_cell_is_not_the_highest() -> None:
     one = pd.DataFrame([tau_row("lstm", "additive", seed, 0.5) for seed in range(3)])
     assert words.about_taus(one) == ["Mean weighted τ: Additive **0.50**."]
