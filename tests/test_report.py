@@ -169,15 +169,14 @@ def test_claims_are_written_as_plain_json_and_shown(
     assert page.find("i") is None
     assert rows(page)[1] == [
         "✓ reproduced",
-        "<i>more</i> is more",
+        "<i>more</i> is more Measured on: planted",
         "P & Q, Table 2",
-        "planted",
         "0.250",
         "0.100 to 0.400",
         "12,000",
     ]
     assert rows(page)[2][0] == "? undetermined"
-    assert rows(page)[2][4:6] == ["–", "–"]
+    assert rows(page)[2][3:5] == ["–", "–"]
 
 
 def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[BeautifulSoup], tmp_path: Path) -> None:
@@ -185,7 +184,7 @@ def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[Beautiful
 
     output.claims([Claim("a", "P", "c", "T1", "how <b>", "s", 0.1, 0.0, 0.2, 3, "reproduced", n_of="pairs")])
     assert json.loads((tmp_path / "claims.json").read_text())[0]["test"] == "how <b>"
-    assert rows(shown[0])[1][1] == "c Decided by: how <b>", "a reader sees the rule"
+    assert rows(shown[0])[1][1] == "c Decided by: how <b> Measured on: s", "a reader sees the rule"
     assert rows(shown[0])[1][-1] == "3 pairs", "and what n counts"
 
 
