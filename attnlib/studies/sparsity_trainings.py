@@ -18,8 +18,7 @@ NEEDED = 3
 """Seeds of a cell from which a difference between trainings may be decided."""
 RULE = (
     f"; both sides are trainings of their own, so a cell decides nothing with fewer than {NEEDED} seeds, and its "
-    "interval over texts and seeds is widened about the estimate by sqrt(u / (u - 1)) t / 1.96, with u seeds and t "
-    "the 97.5% point of Student's t with u - 1 degrees of freedom (Hesterberg 2015)"
+    "interval is widened for few seeds (Hesterberg 2015)"
 )
 """What every rule on a difference between trainings adds."""
 

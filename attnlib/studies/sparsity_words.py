@@ -10,6 +10,7 @@ import pandas as pd
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, missing, summarise
+from attnlib.studies.corpora import kin
 from attnlib.studies.sparsity import ENCODERS, Results
 from attnlib.studies.sparsity_claims import MARGIN
 from attnlib.studies.sparsity_params import PAIR
@@ -46,6 +47,12 @@ def about_grid(results: Results) -> list[str]:
 def about_kin(datasets: Iterable[str]) -> list[str]:
     """Where a corpus stands beside one of the paper's and is not the same."""
     return [DIFFERS[name] for name in dict.fromkeys(datasets) if name in DIFFERS]
+
+
+def not_the_same(datasets: Iterable[str]) -> str:
+    """For captions with a paper's column: whose values it has, where that is not the same corpus; else nothing."""
+    pairs = [f"{name} and the paper's {kin(name)}" for name in dict.fromkeys(datasets) if name in DIFFERS]
+    return f" Not the same texts: {', '.join(pairs)} (see the first table)." if pairs else ""
 
 
 def about_time(times: pd.DataFrame, right: pd.DataFrame) -> list[str]:

@@ -244,7 +244,9 @@ def test_figures_draw() -> None:
     assert "the most informative rank is 1" in words.about_curves(ranks, "sst", "lstm", 0)[0]
 
 
-@pytest.mark.parametrize(("profile", "runs", "models"), [("smoke", 33, 32), ("cpu", 102, 97), ("paper", 2340, 2270)])
+@pytest.mark.parametrize(
+    ("profile", "runs", "models"), [("smoke", 33, 32), ("cpu", 102, 97), ("paper", 2340, 2270)]
+)
 def test_grids_of_the_profiles(profile: str, runs: int, models: int) -> None:
     (plan,) = notebooks.plan(["04_mutual_information"], profile, [])
     found = study.grid(plan.values)

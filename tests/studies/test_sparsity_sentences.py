@@ -123,3 +123,12 @@ def test_appendix_has_the_length_of_every_state(fitted, corpus) -> None:
         (example,) = [e for e in corpus.test if e.id == name]
         trace = fitted.trace([example])
         np.testing.assert_allclose(part["norm"], trace.hidden[0].norm(dim=-1).numpy(), rtol=1e-6)
+
+
+def test_captions_say_whose_values_stand_beside_ours() -> None:
+    said = words.not_the_same(["rotten_tomatoes", "sst", "20news"])
+    assert said == (
+        " Not the same texts: rotten_tomatoes and the paper's sst, 20news and the paper's 20news "
+        "(see the first table)."
+    )
+    assert words.not_the_same(["sst"]) == ""
