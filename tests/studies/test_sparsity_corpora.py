@@ -11,6 +11,7 @@ import pytest
 
 import attnlib as al
 from attnlib import narrate, paths, report
+from attnlib.claims import tally
 from attnlib.errors import DataError
 from attnlib.studies import sparsity as study
 from attnlib.studies import sparsity_figures as figures
@@ -164,7 +165,7 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     small = [replace(tiny, name=name) for name in CORPORA]
     space = {
         "al": al, "narrate": narrate, "study": study, "figures": figures, "tables": tables, "words": words,
-        "judged": claims, "params": params, "found": both, "trended": trends(both), "loaded": small,
+        "judged": claims, "tally": tally, "params": params, "found": both, "trended": trends(both), "loaded": small,
         "output": Recorder(tmp_path, batch=True),
     }  # fmt: skip
     ran = 0
@@ -183,8 +184,15 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
             "agreement-support", "entropy-support",
         } <= own  # fmt: skip
     assert (tmp_path / "claims.json").exists()
-    beside = {"corpora", "accuracy", "hidden", "agreement", "lambda"}
-    for name in beside | {name for name in space["output"].captions if name.startswith("adversaries")}:
-        assert "split by date" in space["output"].captions[name], name
+    captions = space["output"].captions
+    assert "split by date" in captions["corpora"]
+    for name in {
+        "accuracy",
+        "hidden",
+        "agreement",
+        "lambda",
+        *(n for n in captions if n.startswith("adversaries")),
+    }:
+        assert "20news and the paper's 20news (see the first table)" in captions[name], name
     grow = {"accuracy", "support", "agreement", "ties", "adversaries-accuracy"}
     assert grow <= space["output"].whole, "the paper's grid has more rows than a report shows unasked"
