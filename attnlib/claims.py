@@ -1,9 +1,9 @@
 """The ledger: what a paper said, what we found, with an interval and a verdict.
 
-A verdict is decided by a rule fixed before the numbers are seen: where the whole interval of the effect lies on
-the claimed side the claim is *reproduced*; where it lies wholly on the other side it is *not reproduced*; where
-the interval covers the border, or there is nothing to measure, it is *undetermined*. A bare number decides
-nothing.
+A verdict is decided by a written rule, and a rule that changes after numbers were seen is named as such: where the
+whole interval of the effect lies on the claimed side the claim is *reproduced*; where it lies wholly on the other
+side it is *not reproduced*; where the interval covers the border, or there is nothing to measure, it is
+*undetermined*. A bare number decides nothing.
 """
 
 from __future__ import annotations
