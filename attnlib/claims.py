@@ -2,8 +2,9 @@
 
 A verdict is decided by a written rule, and a rule that changes after numbers were seen is named as such: where the
 whole interval of the effect lies on the claimed side the claim is *reproduced*; where it lies wholly on the other
-side it is *not reproduced*; where the interval covers the border, or there is nothing to measure, it is
-*undetermined*. A bare number decides nothing.
+side it is *not reproduced*; where the interval covers the border it is *undetermined*. A bare number decides nothing.
+A claim whose models are not part of a run, learned nothing, or cannot bear the question is *not tested*, and the
+ledger says why.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
 
 from attnlib.errors import ConfigError, unknown
 
-Verdict = Literal["reproduced", "not reproduced", "undetermined"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undetermined")
+Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Direction = Literal["greater", "less", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("greater", "less", "within")
 
@@ -30,6 +31,7 @@ class Claim:
     claim    what the paper says, in our words;  where: section, table or figure
     test     how it is decided, in words;  setting: corpora, models, seeds
     effect   the estimate, with its interval low..high over n measurements;  n_of: what n counts
+    note     what a reader must know of this verdict, such as why the claim was not tested
     """
 
     id: str
@@ -44,10 +46,17 @@ class Claim:
     n: int
     verdict: Verdict
     n_of: str = "texts"
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ConfigError(unknown("verdict", self.verdict, VERDICTS))
+
+
+def not_tested(why: str, **said: object) -> Claim:
+    """A claim that this run cannot judge, and why: `why` is a sentence for the reader of the ledger."""
+    nothing = {"effect": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    return Claim(**{**said, **nothing, "verdict": "not tested", "note": why})
 
 
 def tally(claims: Sequence[Claim]) -> str:
@@ -87,8 +96,13 @@ def judge(low: float, high: float, direction: Direction, border: float = 0.0) ->
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it."""
-    found = set(verdicts)
+    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it.
+
+    Cases that were not tested say nothing; with no others the claim is not tested.
+    """
+    found = set(verdicts) - {"not tested"}
+    if not found:
+        return "not tested"
     if "not reproduced" in found:
         return "not reproduced"
     return "reproduced" if found == {"reproduced"} else "undetermined"

@@ -25,7 +25,7 @@ DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
 """Tags of cells that a report leaves out: parameters stand in its header, errors in a box of their own."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
-VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?"}
+VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """A sign beside each colour, for those who do not see the colour."""
 
 

@@ -193,19 +193,19 @@ def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
 
 
 def _claims_html(rows: list[dict[str, Any]]) -> str:
-    colours = {"reproduced": "--good,#006b4f", "not reproduced": "--bad,#a63c00", "undetermined": "--open,#5a6675"}
+    colours = {"reproduced": "--good,#006b4f", "not reproduced": "--bad,#a63c00"}
     lines = []
     for row in rows:
         verdict = row["verdict"]
         badge = (
-            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours[verdict]});'
+            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours.get(verdict, '--open,#5a6675')});'
             f'white-space:nowrap"><span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
         )
         source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
         interval = "–" if row["low"] is None else f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
         lines.append(
             f'<tr><td>{badge}</td><td class="long" style="text-align:left">{escape(str(row["claim"]))}'
-            f"{_small('Decided by: ', row.get('test'))}{_small('Measured on: ', row['setting'])}</td>"
+            f"{_small('', row.get('note'))}{_small('Decided by: ', row.get('test'))}{_small('Measured on: ', row['setting'])}</td>"
             f"<td>{escape(source)}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"
             f'<td style="text-align:right">{_cell(row["n"], 0)}{_small("", row.get("n_of"))}</td></tr>'
         )

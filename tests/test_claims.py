@@ -6,9 +6,10 @@ import math
 
 import pytest
 
-from attnlib.claims import VERDICTS, Claim, judge, tally, together
+from attnlib.claims import VERDICTS, Claim, judge, not_tested, tally, together
 from attnlib.errors import ConfigError
 
+SAID = ("paper", "claim", "where", "test", "setting")
 CLAIM = dict(paper="tasc", claim="c", where="Table 4", test="t", setting="planted", n=3, verdict="undetermined")
 
 
@@ -47,15 +48,22 @@ def test_one_failure_refutes_and_one_doubt_suspends() -> None:
     assert together(["reproduced", "reproduced"]) == "reproduced"
     assert together(["reproduced", "undetermined", "not reproduced"]) == "not reproduced"
     assert together(["reproduced", "undetermined"]) == "undetermined"
-    assert together([]) == "undetermined"
+    assert together(["reproduced", "not tested"]) == "reproduced"
+    assert together(["not tested"]) == together([]) == "not tested"
 
 
 def test_verdicts_are_counted_in_a_sentence() -> None:
     numbers = {"effect": 0.1, "low": 0.0, "high": 0.2}
     ledger = [Claim(id=str(i), **{**CLAIM, "verdict": v}, **numbers) for i, v in enumerate(VERDICTS[:2] * 2)]
-    assert tally(ledger) == "Of 4 claims: **2** reproduced, **2** not reproduced, **0** undetermined."
+    assert tally(ledger) == "Of 4 claims: **2** reproduced, **2** not reproduced, **0** undetermined, **0** not tested."
 
 
 def test_unknown_verdict_is_refused() -> None:
     with pytest.raises(ConfigError, match="Unknown verdict 'reproducd'"):
         Claim(id="a", effect=0.0, low=0.0, high=0.0, **{**CLAIM, "verdict": "reproducd"})
+
+
+def test_a_claim_that_was_not_tested_has_no_number_and_says_why():
+    claim = not_tested("No model of this run learned anything.", id="1", n_of="models", **{k: CLAIM[k] for k in SAID})
+    assert (claim.verdict, claim.n, math.isnan(claim.effect)) == ("not tested", 0, True)
+    assert claim.note == "No model of this run learned anything."
