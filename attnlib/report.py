@@ -194,11 +194,12 @@ def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
 
 def _claims_html(rows: list[dict[str, Any]]) -> str:
     colours = {"reproduced": "--good,#006b4f", "not reproduced": "--bad,#a63c00"}
+    open_ = "--open,#5a6675"
     lines = []
     for row in rows:
         verdict = row["verdict"]
         badge = (
-            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours.get(verdict, '--open,#5a6675')});'
+            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours.get(verdict, open_)});'
             f'white-space:nowrap"><span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
         )
         source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
