@@ -2,9 +2,8 @@
 
 A verdict is decided by a written rule, and a rule that changes after numbers were seen is named as such: where the
 whole interval of the effect lies on the claimed side the claim is *reproduced*; where it lies wholly on the other
-side it is *not reproduced*; where the interval covers the border it is *undetermined*. A bare number decides nothing.
-A claim whose models are not part of a run, learned nothing, or cannot bear the question is *not tested*, and the
-ledger says why.
+side it is *not reproduced*; where the interval covers the border it is *undetermined*. A bare number decides
+nothing. A claim whose models are not part of a run, or learned nothing, is *not tested*, and the ledger says why.
 """
 
 from __future__ import annotations

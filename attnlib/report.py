@@ -206,7 +206,8 @@ def _claims_html(rows: list[dict[str, Any]]) -> str:
         interval = "–" if row["low"] is None else f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
         lines.append(
             f'<tr><td>{badge}</td><td class="long" style="text-align:left">{escape(str(row["claim"]))}'
-            f"{_small('', row.get('note'))}{_small('Decided by: ', row.get('test'))}{_small('Measured on: ', row['setting'])}</td>"
+            f"{_small('', row.get('note'))}{_small('Decided by: ', row.get('test'))}"
+            f"{_small('Measured on: ', row['setting'])}</td>"
             f"<td>{escape(source)}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"
             f'<td style="text-align:right">{_cell(row["n"], 0)}{_small("", row.get("n_of"))}</td></tr>'
         )
