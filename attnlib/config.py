@@ -63,7 +63,8 @@ class Config(BaseModel):
     def _explain(cls, error: ValidationError) -> str:
         lines = []
         for problem in error.errors():
-            name = ".".join(str(part) for part in problem["loc"])
+            first, *inner = problem["loc"] or ("",)
+            name = f"{first}{''.join(f'[{part}]' for part in inner)}"
             came = problem["input"]
             if problem["type"] == "extra_forbidden":
                 lines.append(unknown(f"option of {cls.__name__}", name, cls.model_fields))
@@ -73,9 +74,11 @@ class Config(BaseModel):
                 meant = f" Did you mean {guess!r}?" if guess else ""
                 lines.append(f"{cls.__name__}: {name} must be {allowed}; got {came!r}.{meant}")
             elif problem["type"] == "value_error":
-                lines.append(f"{cls.__name__}: {problem['ctx']['error']}")
+                where = f"{name}: " if name else ""
+                lines.append(f"{cls.__name__}: {where}{problem['ctx']['error']}")
             else:
-                lines.append(f"{cls.__name__}: {name}: {problem['msg']}; got {came!r}.")
+                wrong = f"{name}: {problem['msg']}".replace(": Input should", " must")
+                lines.append(f"{cls.__name__}: {wrong}; got {came!r}.")
         return "\n".join(lines)
 
     def replace(self, **changes: Any) -> Self:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Kind = Literal["generated", "packaged", "raw", "hub"]
-SHARED = ("preprocessing", "drop_missing")
+SHARED = ("preprocessing", "drop_missing", "name")
 """Options that every reader has, beside those of DataConfig."""
 
 
@@ -96,9 +96,9 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
              mapping as `DataConfig.of` takes it. Left out for separate files:
              `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`; without dev or test, they are cut from train
     options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
-             the reader (`vocabulary=500` for planted, `text="review"` for a file), and two that every reader
-             has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own) and
-             `drop_missing` (leave out rows without a label)
+             the reader (`vocabulary=500` for planted, `text="review"` for a file), and three that every reader
+             has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own),
+             `drop_missing` (leave out rows without a label) and `name` (what tables call it)
     """
     config = data_config({} if corpus is None else corpus, changes=options)
     spec, first = _resolve(config.corpus)
@@ -169,6 +169,23 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Preprocessing):
         return value.model_dump()
     return str(value) if isinstance(value, Path) else value
+
+
+def check_source(config: DataConfig) -> None:
+    """Raise DataError where the files of a corpus are not there, and ConfigError for a step it cannot do.
+
+    No text is read.
+    """
+    spec, first = _resolve(config.corpus)
+    if not isinstance(steps := config.options.get("preprocessing", {}), Mapping):
+        raise ConfigError(f"preprocessing must be a mapping of its options; got {steps!r}.")
+    Preprocessing().replace(**steps)
+    files = [*(first if spec.name not in corpora else ()), *map(config.options.get, ("path", "dev", "test"))]
+    for file in files:
+        if file is not None:
+            find_source(file, "", config.corpus)
+    if spec.kind == "raw" and not any(files) and paths.development_data() is None:
+        find_source(None, "", config.corpus)
 
 
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:

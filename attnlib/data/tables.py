@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from attnlib.data.split_words import read_splits
 from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
 from attnlib.errors import DataError
 
-__all__ = ["SPEC", "SUFFIXES", "is_table", "table"]
+__all__ = ["SPEC", "SUFFIXES", "corpus_name", "is_table", "table"]
 
 NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
 """What programs write for a missing label."""
@@ -77,7 +78,7 @@ def table(
     _check_label_column(files["train"], columns["label"], [row.label for row in rows])
     named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
     return RawCorpus(
-        name=_name(files),
+        name=corpus_name(files),
         rows=rows,
         preprocessing=Preprocessing(),
         source=", ".join(file.name for file in files.values()),
@@ -132,7 +133,7 @@ def _splits(content: Table, column: str | None, file: Path, part: str | None) ->
     return splits, note if part is None else None
 
 
-def _name(files: dict[str, Path]) -> str:
+def corpus_name(files: Mapping[str, Path]) -> str:
     """The name of the file; where that is a word for a split (reviews/train.csv), of the folder."""
     name = file_stem(files["train"])
     if len(files) == 1:
