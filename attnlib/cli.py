@@ -20,7 +20,10 @@ RUN_EXAMPLES = """
 \b
 Examples:
   attnlib run 00_quickstart
-  attnlib run 00_quickstart --profile cpu -p corpus imdb -p seeds "[0, 1, 2]"
+  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3
+  attnlib run 00_quickstart -p corpus reviews.csv
+  attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: body, label: stars}"
+  attnlib run 01_tasc -p corpora "[rotten_tomatoes, {train: a.csv, test: b.csv}]"
   attnlib run all --profile cpu --jobs 2
   attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
   attnlib run all --profile paper --dry-run
@@ -29,6 +32,7 @@ LIST_EXAMPLES = """
 \b
 Examples:
   attnlib list notebooks
+  attnlib list params 01_tasc
   attnlib list corpora
   attnlib list importances
 """
@@ -100,6 +104,9 @@ def run(
     if executor == "serial" and jobs not in (None, 1):
         raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
     plans = plan(list(notebooks), profile, list(params))
+    absent = [text for one in plans for text in one.absent]
+    if absent and not dry_run:
+        raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
     if out.exists() and not out.is_dir():
         raise ConfigError(f"--out {out} is a file; name a folder.")
     if dry_run:
@@ -167,13 +174,17 @@ def _describe(plan: Any, out: Path, jobs: int) -> None:
 
     Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
     """
+    from attnlib.notebooks import study_module
+
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
     click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
     for name, value in plan.values.items():
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
         click.echo(f"  {name} = {value!r}{was}")
-    study = _study(plan)
+    for text in plan.absent:
+        click.echo(f"  to bring: {text.removeprefix(f'{plan.notebook.name}: ')}")
+    study = study_module(plan.notebook.name)
     if hasattr(study, "grid"):
         from attnlib.forecast import dry_run
 
@@ -181,28 +192,23 @@ def _describe(plan: Any, out: Path, jobs: int) -> None:
         click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, sizes=sizes)), "  "))
 
 
-def _study(plan: Any) -> Any:
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    name = f"attnlib.studies.{plan.notebook.name.partition('_')[2]}"
-    if not name.rpartition(".")[2].isidentifier() or find_spec(name) is None:
-        return None
-    return import_module(name)
-
-
 @main.command("list", epilog=LIST_EXAMPLES)
 @click.argument("kind", metavar="KIND")
-def list_(kind: str) -> None:
+@click.argument("notebook", required=False)
+def list_(kind: str, notebook: str | None) -> None:
     """Print the names that can be used.
 
-    KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks or profiles.
+    KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks, profiles, or
+    params with the name of a NOTEBOOK.
     """
-    from attnlib.listing import LISTS
+    from attnlib.listing import LISTS, params
 
-    if kind not in LISTS:
-        raise UnknownName(unknown("list", kind, LISTS))
-    rows = LISTS[kind]()
+    if kind not in (*LISTS, "params"):
+        raise UnknownName(unknown("list", kind, (*LISTS, "params")))
+    if (notebook is not None) != (kind == "params"):
+        wrong = "`attnlib list params` needs a notebook" if kind == "params" else f"{kind!r} takes no second name"
+        raise ConfigError(f"{wrong}; write `attnlib list params NOTEBOOK`.")
+    rows = LISTS[kind]() if notebook is None else params(notebook)
     if not rows:
         click.echo(f"There are no {kind}.")
     width = max((len(name) for name, _ in rows), default=0)

@@ -74,6 +74,20 @@ def notebooks() -> Rows:
     return rows
 
 
+def params(name: str) -> Rows:
+    """Every parameter of a notebook: type, default, comment, and what each profile sets instead."""
+    from attnlib.notebooks import plan, profiles, read
+
+    notebook = read(name)
+    planned = {profile: plan([name], profile, [])[0] for profile in profiles(notebook.name)}
+    rows = []
+    for p in notebook.parameters.values():
+        told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in planned.items() if p.name in one.changed]
+        lines = [f"{p.annotation} = {p.default!r}", *([p.comment] if p.comment else []), *told]
+        rows.append((p.name, "\n".join(lines)))
+    return rows
+
+
 def profiles() -> Rows:
     """Every size of a run, and the notebooks that have it."""
     from attnlib.notebooks import PROFILES, names, profiles

@@ -6,13 +6,17 @@ Light on purpose: a wrong parameter is refused before anything heavy is imported
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from attnlib import paths
 from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
-from attnlib.parameters import Parameter, check_texts, check_values, parse_cell
+from attnlib.parameters import Parameter, check_texts, check_values, load_yaml, located, parse_cell
 
 PROFILES = {
     "smoke": "the notebook's own defaults; about a minute",
@@ -40,6 +44,8 @@ class Plan:
     profile: str
     changed: dict[str, Any] = field(default_factory=dict)
     """What differs from the notebook's own defaults: papermill injects this."""
+    absent: tuple[str, ...] = ()
+    """Files that its profile leaves to the user and that are not there: a dry run lists them, a run is refused."""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -100,7 +106,10 @@ def profiles(name: str) -> dict[str, Path | None]:
 
 
 def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]]) -> list[Plan]:
-    """Check every notebook, its parameter file and the `-p` values; all problems come in one error."""
+    """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
+
+    Types are those of the parameters cell; ranges, names and files those of the study's `Params`.
+    """
     wanted = list(dict.fromkeys(names() if chosen == ["all"] else chosen))
     if not wanted:
         raise ConfigError(f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder.")
@@ -125,28 +134,47 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]]) -> Plan:
     given: dict[str, Any] = {}
     if file is not None:
         given = check_values(_yaml(file), notebook.parameters, f"{file.parent.name}/{file.name}")
-    given |= check_texts(texts, notebook.parameters, notebook.name)
+    told = check_texts(texts, notebook.parameters, notebook.name)
+    given |= told
     defaults = {p.name: p.default for p in notebook.parameters.values()}
-    return Plan(notebook, profile, {name: value for name, value in given.items() if value != defaults[name]})
+    changed = {name: value for name, value in given.items() if value != defaults[name]}
+    return Plan(notebook, profile, changed, _absent(notebook.name, defaults | given, told))
+
+
+def _absent(name: str, values: dict[str, Any], told: Iterable[str]) -> tuple[str, ...]:
+    """Refuse what the study refuses, and missing files that `-p` names; returns the other missing files."""
+    study = study_module(name, "_params")
+    if study is None:
+        return ()
+    try:
+        wrong = [(option, f"{option}: {text}") for option, text in study.Params.of(values).absent()]
+    except ConfigError as error:
+        raise ConfigError(located(error, name)) from None
+    if now := [text for option, text in wrong if option in told]:
+        raise ConfigError("\n".join(f"{name}: {text}" for text in now))
+    return tuple(f"{name}: {text}" for _, text in wrong)
+
+
+def study_module(name: str, ending: str = "") -> ModuleType | None:
+    """The module of the study behind a notebook such as `01_tasc`, or None for one without."""
+    module = f"{name.partition('_')[2]}{ending}"
+    if not module.isidentifier() or find_spec(f"attnlib.studies.{module}") is None:
+        return None
+    return import_module(f"attnlib.studies.{module}")
 
 
 def _yaml(file: Path) -> dict[Any, Any]:
-    import yaml
-
     where = f"{file.parent.name}/{file.name}"
     try:
-        node = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+        values = load_yaml(file.read_text(encoding="utf-8"))
+    except ConfigError as error:
+        raise ConfigError(f"{where} {error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{where} is not YAML: {error}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
-    keys = [key.value for key, _ in node.value]  # PyYAML itself lets the last of two win in silence
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise ConfigError(f"{where} sets {', '.join(twice)} twice.")
     return values
 
 

@@ -1,6 +1,6 @@
 """The parameters cell of a notebook: read with `ast`, never run, and checked before a kernel starts.
 
-The cell is tagged `parameters` and holds literals alone, one a line: `name: type = literal  # comment`.
+The cell is tagged `parameters` and holds literals alone, one per line: `name: type = literal  # comment`.
 Papermill would only warn of an unknown name and never looks at types (papermill#818).
 """
 
@@ -16,6 +16,9 @@ from typing import Any
 from attnlib.errors import ConfigError, nearest, unknown
 
 SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
+MOST_NODES = 100_000
+"""Of a YAML text with its aliases written out."""
 KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
 
 
@@ -67,16 +70,16 @@ class Parameter:
 
     def parse(self, text: str) -> Any:
         """The value that `-p NAME TEXT` means: YAML, except that a text stays the text it is."""
-        import yaml
-
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
+            value = load_yaml(text)
+        except ConfigError as error:
+            if self.annotation != "str" and text.lstrip().startswith(("[", "{", "&", "*")):
+                raise ConfigError(f"Parameter {self.name!r}: {text!r} {error}") from None
             value = text
         try:
             return self.check(value)
         except ConfigError:
-            if isinstance(value, str):
+            if isinstance(value, str | list | dict):
                 raise
         try:  # `no`, `2020` or `2020-01-01` are no texts in YAML, but may be one here
             return self.check(text)
@@ -92,7 +95,7 @@ class Parameter:
 
 
 def convert(value: Any, kind: ast.expr) -> Any:
-    """`value` in the type that the annotation `kind` names, or Mismatch."""
+    """`value` in the type that the annotation `kind` names, or Mismatch. A single entry needs no list."""
     match kind:
         case ast.Constant(value=None):
             return _require(value, value is None)
@@ -104,7 +107,7 @@ def convert(value: Any, kind: ast.expr) -> Any:
             wanted = {**SCALARS, "list": list, "dict": dict}[name]
             return _require(value, isinstance(value, wanted) and _plain(value))
         case ast.Subscript(value=ast.Name(id="list"), slice=item):
-            return [convert(v, item) for v in _require(value, isinstance(value, list))]
+            return [convert(v, item) for v in (value if isinstance(value, list) else [value])]
         case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, item])):
             _require(value, isinstance(value, dict))
             return {convert(k, key): convert(v, item) for k, v in value.items()}
@@ -159,12 +162,16 @@ def parse_cell(source: str, where: str) -> dict[str, Parameter]:
 
 def check_values(values: dict[Any, Any], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
     """`values` in their declared types; every problem in one error."""
-    fitted, problems = {}, []
+    fitted: dict[str, Any] = {}
+    problems = []
     for name, value in values.items():
         try:
-            fitted[name] = lookup(name, parameters, where).check(value)
+            parameter = lookup(name, parameters, where)
+            if parameter.name in fitted:
+                raise ConfigError(f"{name!r} and {parameter.name!r} are the same parameter; set one of them.")
+            fitted[parameter.name] = parameter.check(value)
         except ConfigError as error:
-            problems.append(_located(error, where))
+            problems.append(located(error, where))
     if problems:
         raise ConfigError("\n".join(problems))
     return fitted
@@ -175,16 +182,18 @@ def check_texts(texts: list[tuple[str, str]], parameters: dict[str, Parameter], 
     fitted, problems = {}, []
     for name, text in texts:
         try:
-            fitted[name] = lookup(name, parameters, where).parse(text)
+            parameter = lookup(name, parameters, where)
+            fitted[parameter.name] = parameter.parse(text)
         except ConfigError as error:
-            problems.append(_located(error, where))
+            problems.append(located(error, where))
     if problems:
         raise ConfigError("\n".join(problems))
     return fitted
 
 
 def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parameter:
-    """The parameter of that name, or an error with the nearest one."""
+    """The parameter of that name, or an error with the nearest one. `corpus` and `corpora` are one name."""
+    name = next((n for n in (name, ALIASES.get(name)) if n in parameters), name)
     if name not in parameters:
         if not parameters:
             raise ConfigError(f"{where}: there is no parameter {name!r}; this notebook has none.")
@@ -192,9 +201,48 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
     return parameters[str(name)]
 
 
-def _located(error: ConfigError, where: str) -> str:
-    text = str(error)
-    return text if text.startswith(where) else f"{where}: {text}"
+def load_yaml(text: str) -> Any:
+    """The value of a YAML text; refused are keys that come twice, and anchors inside themselves.
+
+    PyYAML itself lets the last of two equal keys win in silence.
+    """
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            _check_nodes(node)
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ConfigError("is nested too deeply; write the value out.") from None
+    except ValueError as error:  # a date such as 2020-13-40, an int of too many digits
+        raise ConfigError(f"is not YAML: {error}") from None
+
+
+def _check_nodes(root: Any) -> None:
+    """Refuse keys that come twice, and aliases that contain themselves or multiply beyond reason."""
+    left = MOST_NODES
+    waiting = [(root, ())]
+    while waiting:
+        node, above = waiting.pop()
+        left -= 1
+        if id(node) in above or left < 0:
+            raise ConfigError("holds an anchor that contains itself, or too many of them; write the value out.")
+        if isinstance(node.value, str):
+            continue
+        pairs = [pair for pair in node.value if isinstance(pair, tuple)]
+        keys = [str(key.value) for key, _ in pairs]
+        if twice := sorted({key for key in keys if keys.count(key) > 1}):
+            raise ConfigError(f"sets {', '.join(twice)} twice.")
+        inner = [part for pair in pairs for part in pair] or node.value
+        waiting += [(part, (*above, id(node))) for part in inner]
+
+
+def located(error: ConfigError, where: str) -> str:
+    """The message with the notebook or file in front of every line."""
+    return "\n".join(line if line.startswith(where) else f"{where}: {line}" for line in str(error).splitlines())
 
 
 def _require(value: Any, condition: bool) -> Any:
@@ -206,10 +254,11 @@ def _require(value: Any, condition: bool) -> Any:
 def _number(value: Any) -> float:
     if isinstance(value, str):  # YAML 1.1 reads 1e-3, which has no dot, as a text
         try:
-            return float(value)
+            value = float(value)
         except ValueError:
             raise Mismatch from None
-    return float(_require(value, isinstance(value, int | float) and not isinstance(value, bool)))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(_require(value, number and abs(value) < float("inf")))
 
 
 def _plain(value: Any) -> bool:

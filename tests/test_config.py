@@ -26,9 +26,9 @@ CONFIGS = (
     [
         (lambda: ModelConfig(encodr="lstm"), "Unknown option of ModelConfig 'encodr'. Did you mean 'encoder'?"),
         (lambda: ModelConfig(encoder="lstn"), "encoder must be 'none', 'mlp', .* got 'lstn'. Did you mean 'lstm'?"),
-        (lambda: TrainConfig(epochs=-1), "epochs: .*greater than or equal to 0; got -1"),
-        (lambda: TrainConfig(epochs="many"), "epochs: .*integer.*; got 'many'"),
-        (lambda: TrainConfig(clip_norm=0), "clip_norm: .*greater than 0; got 0"),
+        (lambda: TrainConfig(epochs=-1), "epochs must .*greater than or equal to 0; got -1"),
+        (lambda: TrainConfig(epochs="many"), "epochs must .*integer.*; got 'many'"),
+        (lambda: TrainConfig(clip_norm=0), "clip_norm must .*greater than 0; got 0"),
         (lambda: TrainConfig(freeze=("encodr",)), "Unknown part in freeze 'encodr'. Did you mean 'encoder'?"),
         (
             lambda: TrainConfig(learning_rates={"atention": 1}),

@@ -78,7 +78,7 @@ def test_a_value_that_fits_is_held_in_its_declared_type(annotation: str, value: 
         ("str", 1),
         ("str", None),
         ("bool", 1),
-        ("list[int]", 1),
+        ("list[int]", "a"),
         ("list[int]", [1, "a"]),
         ("dict[str, int]", {"a": "b"}),
         ("Literal['a']", "b"),

@@ -1,12 +1,19 @@
-"""Names of corpora: ours, the papers', and which may be asked for. Measures import it, so it stands alone."""
+"""Data sets of a study: their names in tables, where their texts come from, and the papers' names for them.
+
+Measures import this module, so it stands alone: what reads texts is imported where it is needed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from attnlib.errors import unknown
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+    from attnlib.config import DataConfig
 
 KIN = {
     "aclimdb": "imdb", "imdb": "imdb", "rotten_tomatoes": "sst", "sst2": "sst", "sst": "sst", "snli": "snli",
@@ -15,6 +22,78 @@ KIN = {
 }  # fmt: skip
 """Our name of a corpus, or that on the hub, to the papers', or to their nearest: rotten_tomatoes is the parent of
 SST, not the same; bAbI is its task 1 where none is told."""
+
+
+class Dataset(str):
+    """The name of a data set in tables and legends, which knows where its texts come from.
+
+    spec  as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `DataConfig.of` takes it, perhaps
+          with a `name`
+
+    >>> Dataset({"corpus": "sst", "path": "data/sst"}), Dataset("data/reviews.csv")
+    ('sst', 'reviews')
+    """
+
+    spec: str | dict[str, Any]
+
+    def __new__(cls, spec: str | Path | Mapping[str, Any]) -> Dataset:
+        if isinstance(spec, Dataset):
+            return spec
+        if not isinstance(spec, str | Path | Mapping):
+            raise ValueError(
+                f"A corpus is a name, a path, hub:NAME or a mapping of loader options; got {spec!r} "
+                f"({type(spec).__name__})."
+            )
+        made = super().__new__(cls, _name(spec))
+        made.spec = dict(spec) if isinstance(spec, Mapping) else str(spec)
+        return made
+
+    @property
+    def corpus(self) -> str:
+        """What is read: a registered name, a file or `hub:NAME`."""
+        return _source(self.spec)
+
+    def config(self, readers: Mapping[str, Mapping[str, Any]] | None = None, **defaults: Any) -> DataConfig:
+        """How the texts are read; `readers`: what the study's own names for corpora stand for."""
+        from attnlib.config import DataConfig
+
+        spec: Any = self.spec
+        if self.corpus in (readers or {}):
+            given = spec if isinstance(spec, Mapping) else {}
+            spec = {**given, **readers[self.corpus]}
+        return DataConfig.of(spec, **defaults)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.spec,)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        shown = core_schema.plain_serializer_function_ser_schema(lambda dataset: dataset.spec)
+        return core_schema.no_info_plain_validator_function(cls, serialization=shown)
+
+
+def _name(spec: str | Path | Mapping[str, Any]) -> str:
+    if isinstance(spec, Mapping):
+        if "name" in spec:
+            if not isinstance(spec["name"], str) or not spec["name"].strip():
+                raise ValueError(f"The name of a data set is a text; got {spec['name']!r}.")
+            return spec["name"]
+        if {"corpus", "path"}.isdisjoint(spec) and "train" in spec:
+            from attnlib.data.tables import corpus_name
+
+            return corpus_name({part: Path(str(spec[part])) for part in ("train", "dev", "test") if spec.get(part)})
+    return short(_source(spec))
+
+
+def _source(spec: str | Path | Mapping[str, Any]) -> str:
+    if not isinstance(spec, Mapping):
+        return str(spec)
+    for key in ("corpus", "path", "train"):
+        if spec.get(key) is not None:
+            return str(spec[key])
+    raise ValueError(f"A corpus needs a corpus, a path, or files for train and test; got {dict(spec)!r}.")
 
 
 def kin(name: str) -> str:
@@ -34,18 +113,11 @@ def kin(name: str) -> str:
 
 def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
-    return name if name.startswith("hub:") or not brought(name) else Path(name).stem
+    if name.startswith("hub:") or not brought(name):
+        return name
+    return Path(Path(name).name.removesuffix(".gz")).stem or name
 
 
 def brought(name: str) -> bool:
     """Whether the name is that of a file or of a corpus on the hub, not of a registered one."""
     return name.startswith("hub:") or "." in name or "/" in name
-
-
-def check_corpora(names: Iterable[str]) -> None:
-    """Refuse names that are no registered corpus, no file and not on the hub (ValueError, for parameters)."""
-    from attnlib.data import corpora as known
-
-    for name in names:
-        if name not in known and not brought(name):
-            raise ValueError(unknown("corpus", name, known))

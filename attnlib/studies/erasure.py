@@ -1,6 +1,6 @@
 """Is attention interpretable? (Serrano & Smith 2019): parameters, grid, measures.
 
-    params = Params(corpora={"bbc": ["han", "flan"]}, vectors="glove")
+    params = Params(corpora=["bbc"], vectors="glove")
     found = results(params)         # tidy frames, from the store where it has them
     found.right, found.single, found.fractions, found.data
 
@@ -13,30 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
 
-from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
 from attnlib.data.sentences import sentence_starts
 from attnlib.erasure import fraction_to_flip, single_removals
-from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
 from attnlib.spec import Fit, Measure, measure
-from attnlib.studies.corpora import check_corpora
+from attnlib.studies.erasure_params import ENCODERS, SETTINGS, Params  # noqa: F401  part of the study
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.fitted import Fitted
 
 PAPER = "Serrano & Smith 2019"
-Architecture = Literal["han", "flan"]
-Context = Literal["rnn", "conv", "noenc"]
-ENCODERS = {"rnn": "gru", "conv": "cnn", "noenc": "none"}
-"""The paper's words for the reach of an encoder, and the kit's."""
 RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
 """Section 5.2, in the order of the paper's legends."""
 TOPS = RANKINGS[1:]
@@ -44,28 +38,6 @@ TOPS = RANKINGS[1:]
 SAMPLING = {"any other": (), "authors": ("serrano_r",)}
 """How r is drawn: as the paper writes, or as its code does."""
 
-
-class Setting(Config):
-    """Appendix A.1: dropout before each encoder and on the logits, learning rate, most epochs (rnn and conv)."""
-
-    words: float
-    sentences: float
-    han_logits: float
-    flan_logits: float
-    rate: float
-    epochs: int
-
-
-SETTINGS = {
-    "yahoo": Setting(words=0.4445, sentences=0.2202, han_logits=0.3749, flan_logits=0.4457, rate=4e-4, epochs=15),
-    "imdb10": Setting(words=0.4445, sentences=0.2202, han_logits=0.2457, flan_logits=0.3457, rate=4e-4, epochs=15),
-    "amazon": Setting(words=0.6, sentences=0.2, han_logits=0.4, flan_logits=0.4, rate=2e-4, epochs=60),
-    "yelp": Setting(words=0.7, sentences=0.1, han_logits=0.7, flan_logits=0.7, rate=1e-4, epochs=60),
-}
-"""The paper's four data sets, by the names of its tables."""
-NOENC = {"epochs": 60, "patience": 10}
-CONV_DROPOUT = 0.3
-"""Inside the authors' convolutions; the paper does not mention it."""
 
 PROJECTIONS = {
     "softmax": {},
@@ -79,102 +51,6 @@ REGULARISERS = {"base": {}} | {name: {"regulariser": name} for name in ("tying",
 """Beyond the paper: the same tests for the models of the other papers. `base`: as wide as its word vectors."""
 BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULARISERS}
 SPARSE = ("sparsemax", "sparsegen", "entmax")
-
-
-class Params(Config):
-    """The parameters of the notebook.
-
-    corpora    data set -> its architectures, such as {"bbc": ["han", "flan"]}
-    sources    data set -> corpus, file or hub:NAME to read it from, where that differs from its name
-    options    data set -> options of its reader
-    limit, max_length   texts a split, words a text (longer ones are cut)
-    texts      test texts that are erased from (accuracy always sees them all); None: all
-    settings   `kit`: one training for all; `paper`: dropouts, rates, epochs and patience of Appendix A.1
-    beyond     data set of the models of the other papers (a bidirectional LSTM with FLAN); None: leave them out
-    beyond_seeds, beyond_hidden, beyond_epochs   of those models
-    """
-
-    corpora: dict[str, tuple[Architecture, ...]] = Field(default_factory=lambda: {"planted": ("han", "flan")})
-    sources: dict[str, str] = Field(default_factory=dict)
-    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
-    max_length: int | None = Field(None, ge=1)
-    texts: int | None = Field(None, ge=1)
-    encoders: tuple[Context, ...] = ("rnn", "conv", "noenc")
-    seeds: tuple[int, ...] = (0, 1)
-    vectors: str = "none"
-    embedding_size: int = Field(50, ge=1)
-    hidden_size: int = Field(100, ge=2)
-    settings: Literal["kit", "paper"] = "kit"
-    epochs: int = Field(5, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    batch_size: int = Field(32, ge=1)
-    beyond: str | None = None
-    beyond_seeds: tuple[int, ...] = (0,)
-    beyond_hidden: int = Field(128, ge=2)
-    beyond_epochs: int = Field(5, ge=1)
-
-    @model_validator(mode="after")
-    def _sense(self) -> Params:
-        named = (*self.corpora, *([self.beyond] if self.beyond else []))
-        check_corpora(self.sources.get(name, name) for name in named)
-        sets = {"corpora": tuple(self.corpora), "encoders": self.encoders, "seeds": self.seeds}
-        sets |= {"beyond_seeds": self.beyond_seeds} if self.beyond else {}
-        sets |= {f"corpora[{name!r}]": values for name, values in self.corpora.items()}
-        for option, values in sets.items():
-            if not values or len(set(values)) < len(values):
-                raise ValueError(f"{option} must name at least one, and each once; got {list(values)}.")
-        for option in ("sources", "options"):
-            for name in getattr(self, option):
-                if name not in (*self.corpora, self.beyond):
-                    raise ValueError(unknown(f"data set in {option}", name, self.corpora))
-        if self.settings == "paper":
-            for name in self.corpora:
-                if name not in SETTINGS:
-                    raise ValueError(unknown("data set with settings of the paper", name, SETTINGS))
-        for name in self.corpora:
-            for cell in [(a, c) for a in self.corpora[name] for c in self.encoders]:
-                self.model(name, *cell)  # refuses what no model can be
-        return self
-
-    def data(self, dataset: str) -> DataConfig:
-        """Where a data set comes from, and how it is read. The models of the other papers read whole texts."""
-        longest = self.max_length if dataset in self.corpora and dataset != self.beyond else None
-        return DataConfig(
-            corpus=self.sources.get(dataset, dataset),
-            options=self.options.get(dataset, {}),
-            limit=self.limit,
-            max_length=longest,
-        )
-
-    def model(self, dataset: str, architecture: str, context: str) -> ModelConfig:
-        """One of the six architectures; attention is as wide inside as what it reads (section 3)."""
-        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
-        width = self.embedding_size if context == "noenc" else self.hidden_size
-        more: dict[str, Any] = {"kernel_sizes": (3, 5)} if context == "conv" else {}
-        if self.settings == "paper":
-            own, han = SETTINGS[dataset], architecture == "han"
-            more |= {"embedding_dropout": own.words, "logit_dropout": own.han_logits if han else own.flan_logits}
-            more |= {"sentence_dropout": own.sentences} if han else {}
-            more |= {"dropout": CONV_DROPOUT} if context == "conv" else {}
-        return ModelConfig(
-            encoder=ENCODERS[context],
-            hierarchical=architecture == "han",
-            vectors=self.vectors,
-            attention_size=width,
-            **sizes,
-            **more,
-        )
-
-    def training(self, dataset: str, context: str) -> TrainConfig:
-        """Adam, clipped at 10; the epoch with the best dev accuracy; word vectors are trained, as in the paper."""
-        shared = {"batch_size": self.batch_size, "clip_norm": 10.0, "monitor": "accuracy"}
-        if self.settings == "kit":
-            options = {"epochs": self.epochs, "patience": 2, "learning_rate": self.learning_rate}
-            return TrainConfig(**shared, **options, embedding_update="lazy")
-        own = SETTINGS[dataset]
-        options = {"epochs": own.epochs, "patience": 5} | (NOENC if context == "noenc" else {})
-        return TrainConfig(**shared, **options, learning_rate=own.rate, schedule="plateau", weight_decay=0.0)
 
 
 def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> Fit:
@@ -206,7 +82,7 @@ def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
     """Every run: each data set described, each model of the paper erased from, and those beyond it."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [measure(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
-    for dataset, architectures in params.corpora.items():
+    for dataset, architectures in params.trained.items():
         for architecture in architectures:
             for context in params.encoders:
                 for seed in params.seeds:

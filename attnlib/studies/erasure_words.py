@@ -28,8 +28,8 @@ def about_grid(found: Results, params: Params) -> list[str]:
                 f"{part['length'].median():.0f} {unit}s in the median text; {percent(alone)} of the texts have a "
                 f"single {unit} and are left out of every comparison, as in the paper."
             )
-    if any("han" in a for a in params.corpora.values()) and any("han" not in a for a in params.corpora.values()):
-        flat = [name for name, a in params.corpora.items() if "han" not in a]
+    if any("han" in a for a in params.trained.values()) and any("han" not in a for a in params.trained.values()):
+        flat = [name for name, a in params.trained.items() if "han" not in a]
         length = found.data[found.data["metric"] == "avg_sentences"].set_index("dataset")["value"]
         rows = "; ".join(f"{name} has {length[name]:.1f} sentences a text" for name in flat if name in length)
         told.append(f"HAN, which attends to sentences, is not trained on {', '.join(flat)} ({rows} on average).")
@@ -38,7 +38,7 @@ def about_grid(found: Results, params: Params) -> list[str]:
 
 def about_data(params: Params) -> list[str]:
     """Which data sets bear a name of the paper and are read from another corpus."""
-    rows = [(name, params.sources.get(name, name)) for name in params.corpora]
+    rows = [(name, params.sources[name]) for name in params.corpora]
     other = "; ".join(
         f"**{name}** is {corpus}, {STAND_INS[corpus]}" for name, corpus in rows if corpus in STAND_INS
     )
@@ -210,7 +210,7 @@ def about_beyond(found: Results, group: str) -> list[str]:
 def checks(found: Results, params: Params) -> dict[str, bool]:
     """What must hold whatever the corpus: name of the check -> whether it does."""
     single, fractions = found.single, found.fractions
-    models = sum(len(a) for a in params.corpora.values()) * len(params.encoders) * len(params.seeds)
+    models = sum(len(a) for a in params.trained.values()) * len(params.encoders) * len(params.seeds)
     texts = found.right.groupby("dataset")["instance"].nunique()
     erased = fractions.groupby("dataset")["instance"].nunique()
     own = compared(single)
@@ -223,7 +223,7 @@ def checks(found: Results, params: Params) -> dict[str, bool]:
     return {
         "no run is missing": not len(found.grid.failures),
         "every model answered every test text": len(found.right) == int(
-            sum(texts[d] * len(a) for d, a in params.corpora.items()) * len(params.encoders) * len(params.seeds)
+            sum(texts[d] * len(a) for d, a in params.trained.items()) * len(params.encoders) * len(params.seeds)
         ),
         "every model met every ranking": len(fractions.groupby([*MODEL, "seed", "importance"])) == 4 * models,
         "no more texts were erased from than asked for": bool((erased <= (params.texts or np.inf)).all()),

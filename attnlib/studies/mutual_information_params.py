@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import Attention, Config, DataConfig, ModelConfig, TrainConfig
+from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
 from attnlib.data import corpora as registered
 from attnlib.errors import unknown
 from attnlib.spec import Fit
-from attnlib.studies.corpora import brought, check_corpora
+from attnlib.studies.corpora import Dataset, brought
+from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
 
-QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "stories": ("planted", {"task": "qa"}),
-    "babi_1": ("babi", {"task": 1}),
-    "babi_2": ("babi", {"task": 2}),
-    "babi_3": ("babi", {"task": 3}),
-    "snli": ("snli", {}),
+QUERIES: dict[str, dict[str, Any]] = {
+    "stories": {"corpus": "planted", "task": "qa"},
+    "babi_1": {"corpus": "babi", "task": 1},
+    "babi_2": {"corpus": "babi", "task": 2},
+    "babi_3": {"corpus": "babi", "task": 3},
+    "snli": {"corpus": "snli"},
 }
-"""Corpora with a query, under the paper's names: reader and options. `stories` are generated, like bAbI 1."""
+"""Corpora with a query, under the paper's names: how they are read. `stories` are generated, like bAbI 1."""
 MAIN = ("lstm", "additive")
 """Encoder and attention of the ablations and adversaries."""
 OTHER = "other"
@@ -30,15 +30,13 @@ OTHER = "other"
 Name = Literal["lstm", "cnn", "mlp"]
 
 
-class Params(Config):
+class Params(StudyParams):
     """The parameters of the notebook.
 
     corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`, hub:NAME
                     or a table with a query column. One of the two may be empty
-    paths           corpora that you bring as files: name -> file or folder; a name of your own -> a table
     vector_files    corpus -> file of word vectors, where corpora differ
     embedding_size  width of the word vectors; corpus -> width where they differ, `other` for those not named
-    query_options   options of the generated stories, such as n_test; the others take none
     query_*         how models with a query train, which need another rate and more epochs
     kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
     dot_init        how the query vector of dot attention starts: kaiming (torch's own, as in the code the paper
@@ -47,36 +45,32 @@ class Params(Config):
     gumbel_seeds, ablation_seeds, adversary_seeds  with which of the seeds; none: no such models
     """
 
-    corpora: tuple[str, ...] = ("planted",)
-    query_corpora: tuple[str, ...] = ("stories",)
-    paths: dict[str, str] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
+    corpora: Datasets = (Dataset("planted"),)
+    query_corpora: Datasets = (Dataset("stories"),)
     strict_length_filter: bool = False
-    vectors: str = "none"
-    vector_files: dict[str, str] = Field(default_factory=dict)
-    embedding_size: int | dict[str, int] = 50
+    vector_files: ByDataset[str] = Field(default_factory=dict)
+    embedding_size: int | ByDataset[int] = 50
     train_embeddings: bool = False
-    encoders: tuple[Name, ...] = ("lstm", "cnn", "mlp")
-    attentions: tuple[Attention, ...] = ("additive", "deep", "dot")
-    hidden_sizes: dict[Name, int] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
-    kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
-    deep_size: int = Field(128, ge=1)
+    encoders: Some[Name] = ("lstm", "cnn", "mlp")
+    attentions: Some[Attention] = ("additive", "deep", "dot")
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
+    kernel_sizes: Some[Size] = (1, 3, 5, 7)
+    deep_size: Size = 128
     dot_init: Literal["kaiming", "normal"] = "kaiming"
-    seeds: tuple[int, ...] = (0, 1, 2)
-    epochs: int = Field(5, ge=1)
-    patience: int = Field(2, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    query_options: dict[str, Any] = Field(default_factory=dict)
-    query_encoders: tuple[Name, ...] = ("lstm",)
-    query_epochs: int = Field(12, ge=1)
-    query_learning_rate: float = Field(5e-3, gt=0)
-    counts: tuple[int, ...] = (50, 75, 100, 150, 200)
+    seeds: Some[Seed] = (0, 1, 2)
+    epochs: Size = 5
+    patience: Size = 2
+    learning_rate: Positive = 1e-3
+    query_encoders: Once[Name] = ("lstm",)
+    query_epochs: Size = 12
+    query_learning_rate: Positive = 5e-3
+    counts: Some[Annotated[int, Field(ge=2)]] = (50, 75, 100, 150, 200)
     texts: int | None = Field(None, ge=10)
     resamples: int = Field(200, ge=2)
-    gumbel_seeds: tuple[int, ...] = (0, 1, 2)
-    ablation_seeds: tuple[int, ...] = (0, 1, 2)
-    adversary_seeds: tuple[int, ...] = (0, 1, 2)
-    adversary_epochs: int = Field(4, ge=1)
+    gumbel_seeds: Once[Seed] = (0, 1, 2)
+    ablation_seeds: Once[Seed] = (0, 1, 2)
+    adversary_seeds: Once[Seed] = (0, 1, 2)
+    adversary_epochs: Size = 4
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -88,10 +82,10 @@ class Params(Config):
             models(self, corpus)  # refuses what no model can be
         return self
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Params:
-        """The parameters among the names of a notebook (`globals()`), which must set every one."""
-        return cls(**{name: values[name] for name in cls.model_fields})
+    @property
+    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
+        """Those to classify, and those with a query."""
+        return {"corpora": self.corpora, "query_corpora": self.query_corpora}
 
     def task(self, corpus: str) -> str:
         """classification, qa or nli: the rows of Table 5. A corpus with a query is nli if a word of its name is."""
@@ -101,16 +95,14 @@ class Params(Config):
 
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from, and how it is read."""
-        reader, options = QUERIES.get(corpus, (corpus, {})) if corpus in self.query_corpora else (corpus, {})
-        options = dict(options) | (self.query_options if corpus == "stories" else {})
-        if corpus in self.paths:
-            if reader in registered:
-                options["path"] = self.paths[corpus]
-            else:  # a name of the user's own for a table
-                reader = self.paths[corpus]
         strict = self.strict_length_filter and corpus in self.corpora
         limit = None if corpus == "stories" else self.limit
-        return DataConfig(corpus=reader, options=options, limit=limit, strict_length_filter=strict)
+        dataset = self.dataset(corpus)
+        readers = QUERIES if corpus in self.query_corpora else None
+        if readers and not brought(dataset.corpus) and dataset.corpus not in (*QUERIES, *registered):
+            known = {*QUERIES, *(name for name, spec in registered.items() if spec.task == "query")}
+            raise ValueError(unknown("corpus with a query", dataset.corpus, known, hint="Or a table, or hub:NAME."))
+        return dataset.config(readers, limit=limit, strict_length_filter=strict)
 
     def training(self, corpus: str) -> TrainConfig:
         """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""
@@ -144,58 +136,40 @@ class Params(Config):
 
 
 def _check_names(params: Params) -> None:
-    """Refuse names that nothing can read, or that stand in the wrong list."""
+    """Refuse data sets that stand in the wrong list, or in both."""
+    if not params.corpora and not params.query_corpora:
+        raise ValueError("corpora must name at least one, or query_corpora must.")
     if both := set(params.corpora) & set(params.query_corpora):
         raise ValueError(f"corpora and query_corpora both name {', '.join(sorted(both))}; leave it in one.")
-    check_corpora(name for name in params.corpora if name not in params.paths)
     for name in params.corpora:
-        if name in QUERIES or (name in registered and registered[name].task == "query"):
+        if name.corpus in QUERIES or (name.corpus in registered and registered[name.corpus].task == "query"):
             raise ValueError(f"corpora: the texts of {name!r} come with a query; put it in query_corpora.")
-    own = [name for name in params.query_corpora if name not in QUERIES and name not in params.paths]
-    for name in own:
-        if name in registered and registered[name].task != "query":
+    for name in params.query_corpora:
+        known = name.corpus in registered and name.corpus not in QUERIES
+        if known and registered[name.corpus].task != "query" and params.data(name).options.get("task") != "qa":
             raise ValueError(f"query_corpora: the texts of {name!r} have no query; put it in corpora.")
-        if name not in registered and not brought(name):
-            queries = [*QUERIES, *(known for known, spec in registered.items() if spec.task == "query")]
-            hint = "Or name a table with a query, hub:NAME, or a file in paths."
-            raise ValueError(unknown("corpus with a query", name, set(queries), hint=hint))
 
 
 def _check_files(params: Params) -> None:
-    """Refuse paths, vectors, widths and options of corpora that are not there, or that cannot use them."""
+    """Refuse vectors and widths of corpora that are not there, or that cannot use them."""
     known = (*params.corpora, *params.query_corpora)
     widths = params.embedding_size if isinstance(params.embedding_size, dict) else {OTHER: params.embedding_size}
-    told = {"paths": params.paths, "vector_files": params.vector_files, "embedding_size": widths}
-    for option, names in told.items():
-        for name in names:
-            if name not in known and not (option == "embedding_size" and name == OTHER):
-                raise ValueError(unknown(f"corpus in {option}", name, known))
+    params._check_keys("vector_files", known=known)
+    for name in widths:
+        if name not in (*known, OTHER):
+            raise ValueError(unknown("corpus in embedding_size", name, (*known, OTHER)))
     if any(width < 1 for width in widths.values()):
         raise ValueError(f"embedding_size: a width is 1 at least; got {params.embedding_size}.")
     if OTHER not in widths and (missing := [name for name in known if name not in widths]):
         raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
     if "stories" in params.vector_files:
         raise ValueError("vector_files: the generated stories learn their word vectors; leave them out.")
-    reader, fixed = QUERIES["stories"]
-    own = [option for option in registered[reader].options if option not in fixed]
-    for option in params.query_options:
-        if option not in own:
-            raise ValueError(unknown("option of the generated stories in query_options", option, own))
 
 
 def _check_lists(params: Params) -> None:
-    """Refuse lists that are empty, name a thing twice or do not fit another."""
-    if not params.corpora and not params.query_corpora:
-        raise ValueError("corpora must name at least one, or query_corpora must.")
-    for option in ("encoders", "attentions", "seeds", "counts", "query_encoders"):
-        if not getattr(params, option) and (option != "query_encoders" or params.query_corpora):
-            raise ValueError(f"{option} must name at least one.")
-    for option in ("corpora", "query_corpora", "encoders", "query_encoders", "attentions", "seeds", "counts"):
-        values = getattr(params, option)
-        if len(set(values)) < len(values):
-            raise ValueError(f"{option} must name each once; got {list(values)}.")
-    if min(params.counts) < 2:
-        raise ValueError(f"counts are numbers of clusters, 2 at least; got {list(params.counts)}.")
+    """Refuse lists that do not fit another."""
+    if params.query_corpora and not params.query_encoders:
+        raise ValueError("query_encoders must name at least one where there are query_corpora.")
     for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
         if not set(getattr(params, option)) <= set(params.seeds):
             raise ValueError(f"{option} are among the seeds {params.seeds}; got {getattr(params, option)}.")

@@ -19,6 +19,7 @@ from attnlib.erasure import erasure_curves, fraction_to_flip, top_token_flips
 from attnlib.errors import DataError
 from attnlib.heatmap import read
 from attnlib.importance import importance
+from attnlib.studies.quickstart_params import Params  # noqa: F401  the notebook's
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example

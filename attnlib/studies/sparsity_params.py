@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
-from attnlib.errors import unknown
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.spec import Fit
-from attnlib.studies.corpora import check_corpora
+from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
 """Each encoder's attention in the paper."""
@@ -19,15 +17,13 @@ PAIR = ("softmax", "sparsemax")
 
 ALPHAS = (1.01, 1.99)
 """Nearer to its ends entmax is softmax or sparsemax but for rounding."""
-INFINITE = float("inf")
 
 Name = Literal["lstm", "transformer"]
 
 
-class Params(Config):
+class Params(StudyParams):
     """The parameters of the notebook.
 
-    paths          corpora that you bring as files: name -> file or folder
     hidden_sizes   width of h by encoder (both directions of the BiLSTM together)
     learning_rates, batch_sizes  by encoder;  attention_rate: how much faster attention learns (paper: 1 or 10)
     boundaries, strict_length_filter  read the texts as Jain & Wallace's code does
@@ -39,59 +35,31 @@ class Params(Config):
                    for how long, with which seeds (none: none)
     """
 
-    corpora: tuple[str, ...] = ("planted",)
-    paths: dict[str, str] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
     strict_length_filter: bool = False
     boundaries: bool = False
-    vectors: str = "none"
-    embedding_size: int = Field(50, ge=1)
+    embedding_size: Size = 50
     train_embeddings: bool = True
-    encoders: tuple[Name, ...] = ("lstm", "transformer")
-    hidden_sizes: dict[Name, int] = Field(default_factory=lambda: {"lstm": 128, "transformer": 128})
-    learning_rates: dict[Name, float] = Field(default_factory=lambda: {"lstm": 1e-3, "transformer": 1e-3})
-    attention_rate: float = Field(1.0, gt=0)
-    batch_sizes: dict[Name, int] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
-    epochs: int = Field(5, ge=1)
-    patience: int = Field(2, ge=1)
-    seeds: tuple[int, ...] = (0, 1)
-    pair_seeds: tuple[int, ...] = ()
-    lambdas: tuple[float, ...] = (-10.0, -1.0, 0.0, 0.5, 0.9)
-    entmax_alphas: tuple[float, ...] = (1.5,)
-    texts: int | None = Field(None, ge=1)
-    hidden_texts: int | None = Field(None, ge=1)
+    encoders: Some[Name] = ("lstm", "transformer")
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "transformer": 128})
+    learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 1e-3, "transformer": 1e-3})
+    attention_rate: Positive = 1.0
+    batch_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
+    epochs: Size = 5
+    patience: Size = 2
+    seeds: Some[Seed] = (0, 1)
+    pair_seeds: Once[Seed] = ()
+    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-10.0, -1.0, 0.0, 0.5, 0.9)
+    entmax_alphas: Once[Annotated[float, Field(ge=ALPHAS[0], le=ALPHAS[1])]] = (1.5,)
+    texts: Size | None = None
+    hidden_texts: Size | None = None
     facet_texts: int | None = Field(4, ge=0)
-    adversary_projections: tuple[Literal["softmax", "sparsemax"], ...] = ("softmax", "sparsemax")
-    adversary_lambdas: tuple[float, ...] = (0.0, 0.1)
-    adversary_seeds: tuple[int, ...] = (0,)
-    adversary_epochs: int = Field(4, ge=1)
+    adversary_projections: Once[Literal["softmax", "sparsemax"]] = ("softmax", "sparsemax")
+    adversary_lambdas: Once[NotNegative] = (0.0, 0.1)
+    adversary_seeds: Once[Seed] = (0,)
+    adversary_epochs: Size = 4
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        check_corpora(self.corpora)
-        for name in self.paths:
-            if name not in self.corpora:
-                raise ValueError(unknown("corpus in paths", name, self.corpora))
-        self._named()
-        self._ranges()
-        if 0.0 not in self.lambdas or len(self.lambdas) < 3:
-            raise ValueError(
-                f"lambdas must hold 0 (sparsemax) and two others at least, for a trend; got {list(self.lambdas)}."
-            )
-        for corpus in self.corpora:
-            models(self, corpus)  # refuses what no model can be
-        return self
-
-    def _named(self) -> None:
-        """Refuse lists that name nothing, or a thing twice, or what is not there."""
-        for option in ("corpora", "encoders", "seeds", "lambdas"):
-            if not getattr(self, option):
-                raise ValueError(f"{option} must name at least one.")
-        once = ("corpora", "encoders", "seeds", "lambdas", "entmax_alphas")
-        for option in (*once, "adversary_projections", "adversary_lambdas", "adversary_seeds"):
-            values = getattr(self, option)
-            if len(set(values)) < len(values):
-                raise ValueError(f"{option} must name each once; got {list(values)}.")
         every = self.compared_seeds
         if len(set(every)) < len(every):
             raise ValueError(
@@ -104,26 +72,15 @@ class Params(Config):
         for option in ("hidden_sizes", "learning_rates", "batch_sizes"):
             if missing := [e for e in self.encoders if e not in getattr(self, option)]:
                 raise ValueError(f"{option} says nothing about {', '.join(missing)}.")
-
-    def _ranges(self) -> None:
-        """Refuse numbers outside of their range."""
-        low, high = ALPHAS
-        rules = {
-            "lambdas": ("finite and below 1", self.lambdas, lambda x: isfinite(x) and x < 1),
-            "entmax_alphas": (
-                f"between {low} and {high}: softmax (1) and sparsemax (2) are there anyway",
-                self.entmax_alphas,
-                lambda x: low <= x <= high,
-            ),
-            "adversary_lambdas": ("finite and not negative", self.adversary_lambdas, lambda x: 0 <= x < INFINITE),
-            "attention_rate": ("finite and above 0", [self.attention_rate], lambda x: 0 < x < INFINITE),
-            "learning_rates": ("finite and above 0", self.learning_rates.values(), lambda x: 0 < x < INFINITE),
-        }
-        for option, (allowed, values, fits) in rules.items():
-            if bad := [x for x in values if not fits(x)]:
-                raise ValueError(f"{option} must be {allowed}; got {', '.join(f'{x:g}' for x in bad)}.")
         if self.adversary_lambdas and not any(self.adversary_lambdas):
             raise ValueError("adversary_lambdas must hold one above 0; 0 alone is a control of nothing.")
+        if 0.0 not in self.lambdas or len(self.lambdas) < 3:
+            raise ValueError(
+                f"lambdas must hold 0 (sparsemax) and two others at least, for a trend; got {list(self.lambdas)}."
+            )
+        for corpus in self.corpora:
+            models(self, corpus)  # refuses what no model can be
+        return self
 
     @property
     def compared_seeds(self) -> tuple[int, ...]:
@@ -132,9 +89,7 @@ class Params(Config):
 
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from, and how it is read."""
-        options = {"path": self.paths[corpus]} if corpus in self.paths else {}
-        strict = self.strict_length_filter
-        return DataConfig(corpus=corpus, options=options, limit=self.limit, strict_length_filter=strict)
+        return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
 
     def training(self, encoder: str) -> TrainConfig:
         """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""

@@ -13,21 +13,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
 
-from attnlib import quirks as quirk_names
-from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Scaling, TrainConfig
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
-from attnlib.erasure import FLIP_QUIRKS, fraction_to_flip
-from attnlib.errors import unknown
+from attnlib.erasure import fraction_to_flip
 from attnlib.grid import GridResult, run_grid
 from attnlib.importance import importance
 from attnlib.spec import Corpora, Fit, Measure, measure
-from attnlib.studies.corpora import check_corpora
+from attnlib.studies.tasc_params import Params
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -46,109 +43,6 @@ SIZES = {
 }  # fmt: skip
 """Training texts and mean words of the paper's corpora (Table 1), for estimates of cost."""
 FRACTION, TOP1 = "flip_fraction", "flip_percent_top1"
-
-
-class Params(Config):
-    """The parameters of the notebook.
-
-    authors   train and read as the released code does: no early stopping, weight decay 1e-4 on everything, no
-              clipping, start and end tokens, a full stop that attention never sees, and its epochs for ADR
-    paths     corpora that you bring as files: name -> file or folder
-    vector_files  corpus -> file of word vectors, where corpora differ
-    texts     test texts that the erasure tests look at (F1 always sees them all); None: all
-    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
-              BERT. `bert_learning_rate` is that of the encoder; what stands on it learns ten times as fast
-    shown_cells  corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder with
-              the first corpus and attention) and of the models whose u Figure 4 reads (`words`; `first_cell`)
-    pooling_cell  encoder and attention of the pooling ablation, on the first corpus
-    """
-
-    corpora: tuple[str, ...] = ("planted",)
-    paths: dict[str, str] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
-    vectors: str = "none"
-    vector_files: dict[str, str] = Field(default_factory=dict)
-    embedding_size: int = Field(50, ge=1)
-    hidden_size: int = Field(128, ge=2)
-    encoders: tuple[Encoder, ...] = ("lstm", "mlp")
-    attentions: tuple[Literal["additive", "dot"], ...] = ("additive", "dot")
-    variants: tuple[Scaling, ...] = ("none", "lin", "feat", "conv")
-    seeds: tuple[int, ...] = (0, 1)
-    epochs: int = Field(5, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    authors: bool = False
-    texts: int | None = Field(None, ge=1)
-    operator: Literal["pad", "delete", "mask", "unk"] = "pad"
-    ig_steps: int = Field(50, ge=2)
-    quirks: tuple[str, ...] = ()
-    pretrained: str = "minilm"
-    bert_variants: tuple[Scaling, ...] = ()
-    bert_attentions: tuple[Literal["additive", "dot"], ...] = ("additive",)
-    bert_seeds: tuple[int, ...] = (0,)
-    bert_frozen: bool = False
-    bert_learning_rate: float = Field(1e-5, gt=0)
-    bert_epochs: int = Field(3, ge=1)
-    bert_limit: int | None = Field(None, ge=1)
-    bert_texts: int | None = Field(None, ge=1)
-    bert_baselines: bool = True
-    shown_cells: dict[Literal["boxes", "words"], tuple[tuple[str, Encoder, Literal["additive", "dot"]], ...]] = (
-        Field(default_factory=dict)
-    )
-    pooling_cell: tuple[Encoder, Literal["additive", "dot"]] = ("mlp", "additive")
-
-    @model_validator(mode="after")
-    def _sense(self) -> Params:
-        check_corpora(self.corpora)
-        for option in ("corpora", "encoders", "attentions", "variants", "seeds"):
-            values = getattr(self, option)
-            if not values or len(set(values)) < len(values):
-                raise ValueError(f"{option} must name at least one, and each once; got {list(values)}.")
-        if "bert" in self.encoders:
-            raise ValueError("encoder 'bert' has parameters of its own: leave it out here and set bert_variants.")
-        for option, variants in (("variants", self.variants), ("bert_variants", self.bert_variants)):
-            if variants and not {"none", "lin"} <= set(variants):
-                raise ValueError(f"{option} must hold 'none' and 'lin': every claim compares them; got {variants}.")
-        for option in ("seeds", "attentions"):
-            alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
-            if self.bert_variants and alone:
-                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
-        self._check_cells()
-        for option in ("paths", "vector_files"):
-            for name in getattr(self, option):
-                if name not in self.corpora:
-                    raise ValueError(unknown(f"corpus in {option}", name, self.corpora))
-        quirk_names.checked(self.quirks, FLIP_QUIRKS)
-        self.data(self.corpora[0])
-        _model(self, self.corpora[0], self.encoders[0], self.attentions[0], "lin")
-        return self
-
-    def _check_cells(self) -> None:
-        known = {(c, e, a) for c in self.corpora for e in self.encoders for a in self.attentions}
-        bert = {(c, "bert", a) for c in self.corpora for a in self.bert_attentions if self.bert_variants}
-        named = {
-            "shown_cells: boxes": (self.shown_cells.get("boxes", ()), known | bert),
-            "shown_cells: words": (self.shown_cells.get("words", ()), known),  # BERT's u is one of word pieces
-            "pooling_cell": ([(self.corpora[0], *self.pooling_cell)], known),
-        }
-        for option, (wanted, allowed) in named.items():
-            for cell in wanted:
-                if cell not in allowed:
-                    raise ValueError(f"{option} names the cell {', '.join(cell)}, which is not in the grid.")
-            if len(set(wanted)) < len(wanted):
-                raise ValueError(f"{option} must name each cell once; got {list(wanted)}.")
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Params:
-        """The parameters among the names of a notebook (`globals()`), which must set every one."""
-        return cls(**{name: values[name] for name in cls.model_fields})
-
-    def data(self, corpus: str, limit: int | None = None) -> DataConfig:
-        """Where a corpus comes from, and how it is read."""
-        options: dict[str, Any] = {"path": self.paths[corpus]} if corpus in self.paths else {}
-        if self.authors and corpus == "sst":
-            options["preprocessing"] = {"digits": "qqq"}
-        longest = 2200 if self.authors and corpus == "anemia" else None
-        return DataConfig(corpus=corpus, options=options, max_length=longest, limit=limit or self.limit)
 
 
 def _model(
@@ -230,7 +124,7 @@ def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
         for cell in params.shown_cells.get("words") or [first_cell(params)]:
             runs.append(measure(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
         for pool in POOLS:
-            runs.append(_measured(params, first, *params.pooling_cell, "lin", seed, pool=pool, part="pooling"))
+            runs.append(_measured(params, first, *params.pooled, "lin", seed, pool=pool, part="pooling"))
     return runs
 
 

@@ -12,185 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
-from pydantic import Field, model_validator
 
-from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
-from attnlib.errors import unknown
 from attnlib.grid import GridResult, run_grid
-from attnlib.measures.information import Estimator
 from attnlib.spec import Fit, Run, measure
-from attnlib.studies.corpora import check_corpora
 from attnlib.studies.tying_mlm_measures import behaviour, distances, imitate, knowledge
+from attnlib.studies.tying_mlm_params import MI_BATCH, VARIANTS, Params  # noqa: F401  part of the study
 
 PAPER = "Tutek & Šnajder 2020"
-VARIANTS = ("base", "concat", "residual", "tying", "mlm")
 REGULARISED = ("tying", "mlm")
 """The two variants that add to the loss; the paper's own proposals."""
-Variant = Literal["base", "concat", "residual", "tying", "mlm"]
-Kind = Literal["additive", "dot"]
-MI_BATCH = 4096
-"""Occurrences a step of k-means: what `knowledge` takes when it is told nothing."""
 MI_PAPER = (1000, 1000, 100, 1_000_000)
 """Words, clusters, batch and occurrences of the paper's section 3.4."""
 IMITATE = f"{imitate.__module__}:{imitate.__name__}"
-
-
-class Params(Config):
-    """The parameters of the notebook.
-
-    paths, vector_files   corpora and word vectors that you bring as files: corpus -> file or folder
-    delta, eta            weights of tying and MLM in every table but the ablation; `eta_of`: corpus -> its own eta,
-                          since the MLM loss is summed over a text and grows with its length
-    deltas, etas          weights of the ablation, with additive attention and the first `few` seeds
-    layers                depths beside one, with additive attention: of the base model with every seed, of the
-                          other `layer_variants` with the first `few`
-    initialisations       of the query of dot attention (App. C), base model
-    lambdas               adversaries of `adversary_bases`, additive attention, first seed, each trained on
-                          `adversary_texts` training texts (None: all); on `adversary_corpora` (none: `corpora`),
-                          which may name corpora that no other table has, as the paper's Figure 1 does
-    mi_*                  words, clusters, batch of k-means and occurrences at most behind the mutual information,
-                          additive attention
-    shown                 sentences whose per-token probabilities are drawn
-    """
-
-    corpora: tuple[str, ...] = ("planted",)
-    paths: dict[str, str] = Field(default_factory=dict)
-    limit: int | None = Field(None, ge=1)
-    vectors: str = "none"
-    vector_files: dict[str, str] = Field(default_factory=dict)
-    embedding_size: int = Field(50, ge=2)
-    variants: tuple[Variant, ...] = VARIANTS
-    attentions: tuple[Kind, ...] = ("additive", "dot")
-    seeds: tuple[int, ...] = (0, 1)
-    few: int = Field(1, ge=1)
-    epochs: int = Field(8, ge=1)
-    patience: int | None = Field(2, ge=1)
-    batch_size: int = Field(32, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    permutations: int = Field(10, ge=1)
-    delta: float = Field(1.0, gt=0)
-    deltas: tuple[float, ...] = (1.0, 10.0, 20.0, 30.0)
-    squared: bool = True
-    eta: float = Field(0.3, gt=0)
-    eta_of: dict[str, float] = Field(default_factory=dict)
-    etas: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 5.0)
-    layers: tuple[int, ...] = (2, 3)
-    layer_variants: tuple[Variant, ...] = ("base", "concat", "tying", "mlm")
-    initialisations: tuple[Literal["normal", "kaiming"], ...] = ("normal", "kaiming")
-    lambdas: tuple[float, ...] = (0.0, 0.01, 0.1, 1.0)
-    adversary_corpora: tuple[str, ...] = ()
-    adversary_bases: tuple[Variant, ...] = ("base", "tying", "mlm")
-    adversary_texts: int | None = Field(None, ge=1)
-    adversary_epochs: int = Field(8, ge=1)
-    mi_words: int = Field(1000, ge=2)
-    mi_clusters: int = Field(1000, ge=2)
-    mi_batch: int = Field(MI_BATCH, ge=1)
-    mi_occurrences: int | None = Field(1_000_000, ge=2)
-    mi_inputs: Literal["words", "clusters"] = "words"
-    mi_estimator: Estimator = "plugin"
-    shown: int = Field(3, ge=0)
-
-    @model_validator(mode="after")
-    def _sense(self) -> Params:
-        check_corpora(self.all_corpora)
-        for option in ("corpora", "variants", "attentions", "seeds"):
-            if not getattr(self, option):
-                raise ValueError(f"{option} must name at least one.")
-        lists = ("corpora", "variants", "attentions", "seeds", "deltas", "etas", "layers", "lambdas")
-        for option in (*lists, "adversary_corpora"):
-            values = getattr(self, option)
-            if len(set(values)) < len(values):
-                raise ValueError(f"{option} must name each once; got {list(values)}.")
-        if "base" not in self.variants:
-            raise ValueError(f"variants must hold 'base': every claim compares with it; got {list(self.variants)}.")
-        if "additive" not in self.attentions:
-            raise ValueError("attentions must hold 'additive': ablations, depth and adversaries use it.")
-        for option in ("layer_variants", "adversary_bases"):
-            for name in getattr(self, option):
-                if name not in self.variants:
-                    raise ValueError(unknown(f"variant in {option}", name, self.variants))
-        for option in ("paths", "vector_files", "eta_of"):
-            for name in getattr(self, option):
-                if name not in self.all_corpora:
-                    raise ValueError(unknown(f"corpus in {option}", name, self.all_corpora))
-        if any(value <= 0 for value in (*self.deltas, *self.etas, *self.eta_of.values())):
-            raise ValueError("deltas and etas weigh a loss and must be positive; the base model is the zero.")
-        if any(value < 0 for value in self.lambdas) or any(not 2 <= depth <= 12 for depth in self.layers):
-            raise ValueError(
-                f"lambdas must not be negative, layers lie in 2 … 12; got {self.lambdas}, {self.layers}."
-            )
-        for corpus in self.all_corpora:
-            self.model(corpus, "mlm", "additive")
-        return self
-
-    @property
-    def attacked(self) -> tuple[str, ...]:
-        """The corpora of the adversaries."""
-        return self.adversary_corpora or self.corpora
-
-    @property
-    def all_corpora(self) -> tuple[str, ...]:
-        """The corpora of the tables, then those that only adversaries meet."""
-        return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
-
-    def data(self, corpus: str) -> DataConfig:
-        """Where a corpus comes from."""
-        options = {"path": self.paths[corpus]} if corpus in self.paths else {}
-        return DataConfig(corpus=corpus, options=options, limit=self.limit)
-
-    def strength(self, corpus: str, variant: str) -> float:
-        """Weight of the variant's loss outside the ablation; zero where it adds none."""
-        return {"tying": self.delta, "mlm": self.eta_of.get(corpus, self.eta)}.get(variant, 0.0)
-
-    def model(
-        self,
-        corpus: str,
-        variant: str,
-        attention: str,
-        *,
-        layers: int = 1,
-        strength: float | None = None,
-        init: str = "normal",
-    ) -> ModelConfig:
-        """A BiLSTM as wide as its embeddings; options that do not concern the variant stay at their defaults."""
-        strength = self.strength(corpus, variant) if strength is None else strength
-        own: dict[str, Any] = {"regulariser": "none" if variant == "base" else variant}
-        if variant == "tying":
-            own |= {"tying_delta": strength, "tying_squared": self.squared}
-        if variant == "mlm":
-            own |= {"mlm_eta": strength}
-        if attention == "dot":
-            own |= {"dot_init": init}
-        return ModelConfig(
-            attention=attention,
-            vectors=self.vector_files.get(corpus, self.vectors),
-            embedding_size=self.embedding_size,
-            hidden_size=self.embedding_size,
-            layers=layers,
-            **own,
-        )
-
-    @property
-    def training(self) -> TrainConfig:
-        """Table 4 of the paper; the epoch with the lowest dev loss is kept."""
-        return TrainConfig(
-            epochs=self.epochs,
-            patience=self.patience,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            monitor="loss",
-            amsgrad=True,
-            train_embeddings=False,
-        )
-
-    @property
-    def adversary_training(self) -> TrainConfig:
-        """The epoch with the lowest training loss is kept, as Wiegreffe & Pinter do."""
-        patience = min(10, self.adversary_epochs)
-        return self.training.replace(monitor="train_loss", epochs=self.adversary_epochs, patience=patience)
 
 
 def fit(

@@ -97,7 +97,9 @@ def test_the_gradients_share_is_told_of_the_texts_that_flip_and_of_all():
 
 
 def test_a_corpus_without_han_is_described_by_its_own_length():
-    params = Params(corpora={"bbc": ["han", "flan"], "rotten_tomatoes": ["flan"]}, encoders=["rnn"])
+    params = Params(
+        corpora=["bbc", "rotten_tomatoes"], architectures={"rotten_tomatoes": ["flan"]}, encoders=["rnn"]
+    )
     data = pd.DataFrame({"dataset": ["bbc", "rotten_tomatoes"], "metric": "avg_sentences", "value": [5.0, 3.4]})
     grid = SimpleNamespace(summary="2 runs", failures=pd.DataFrame())
     found = SimpleNamespace(grid=grid, data=data, fractions=flips(ONCE))
@@ -107,7 +109,7 @@ def test_a_corpus_without_han_is_described_by_its_own_length():
 
 def test_a_stand_in_is_named():
     sources = {"imdb10": "aclimdb", "yelp": "hub:yelp_review_full"}
-    params = Params(corpora={"imdb10": ["flan"], "yelp": ["flan"]}, sources=sources)
+    params = Params(corpora=[{"name": name, "corpus": corpus} for name, corpus in sources.items()])
     (told,) = words.about_data(params)
     assert "**imdb10** is aclimdb, eight stars" in told
     assert "yelp" not in told

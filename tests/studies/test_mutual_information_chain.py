@@ -24,7 +24,6 @@ QUICK = {
     "seeds": [0, 1],
     "epochs": 2,
     "learning_rate": 0.02,  # some learn, some do not
-    "query_options": {"n_train": 40, "n_dev": 20, "n_test": 30},
     "query_epochs": 6,
     "query_learning_rate": 0.05,  # else every output is the same, and there is no tau
     "counts": [3, 4],
@@ -44,8 +43,10 @@ def chain(tmp_path_factory):
     classified = str(_reviews(folder / "reviews.csv"))
     told = QUICK | {
         "corpora": ["planted", classified],
-        "query_corpora": ["stories", "babi_1"],
-        "paths": {"babi_1": str(_babi(folder / "babi"))},
+        "query_corpora": [
+            {"corpus": "stories", "n_train": 40, "n_dev": 20, "n_test": 30},
+            {"corpus": "babi_1", "path": str(_babi(folder / "babi"))},
+        ],
     }
     notebook = nbformat.read(paths.notebooks() / "04_mutual_information.ipynb", as_version=4)
     names: dict = {"__name__": "chain"}

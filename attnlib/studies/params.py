@@ -1,0 +1,128 @@
+"""What the parameters of every study share: data sets, seeds, numbers with a range, files that must be there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+
+from attnlib.config import Config, DataConfig
+from attnlib.errors import DataError, unknown
+from attnlib.studies.corpora import Dataset
+
+T = TypeVar("T")
+PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|Fit): ")
+"""Parameters have the names that users know; the classes behind them do not."""
+
+
+def _once(values: tuple[T, ...]) -> tuple[T, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"must name each once; got {list(values)}.")
+    return values
+
+
+def _some(values: tuple[T, ...]) -> tuple[T, ...]:
+    if not values:
+        raise ValueError("must name at least one; got an empty list.")
+    return values
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | Path | Mapping) else value
+
+
+def _by_name(value: Any) -> Any:
+    return {str(Dataset(key)): v for key, v in value.items()} if isinstance(value, Mapping) else value
+
+
+Once = Annotated[tuple[T, ...], AfterValidator(_once)]
+"""A list that names nothing twice; it may be empty."""
+Some = Annotated[tuple[T, ...], AfterValidator(_some), AfterValidator(_once)]
+"""The same with at least one entry."""
+ByDataset = Annotated[dict[str, T], BeforeValidator(_by_name)]
+"""Values by the name of a data set, which may also be given as its file."""
+Datasets = Annotated[tuple[Dataset, ...], BeforeValidator(_listed), AfterValidator(_once)]
+"""Entries are a name, a path, `hub:NAME` or a mapping of loader options; a single one needs no list."""
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Size = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class StudyParams(Config):
+    """The parameters that every study has.
+
+    corpora  data sets; `corpus` is understood too
+    limit    at most so many texts per split; None: all
+    vectors  word vectors: none, glove, or a path
+    """
+
+    corpora: Annotated[Datasets, AfterValidator(_some)] = (Dataset("planted"),)
+    limit: Size | None = None
+    vectors: str = "none"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_corpus(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "corpus" in values and "corpora" not in values:
+            values = {("corpora" if name == "corpus" else name): value for name, value in values.items()}
+        return values
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for option, datasets in self.datasets.items():
+            for dataset in datasets:
+                try:
+                    self.data(dataset)
+                except (KeyError, ValueError) as error:
+                    raise ValueError(f"{option}: {error}") from None
+        return self
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The parameters among the names of a notebook (`globals()`)."""
+        return cls(**{name: values[name] for name in cls.model_fields if name in values})
+
+    @property
+    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
+        """Parameters that name data sets, with what they name."""
+        return {"corpora": self.corpora}
+
+    def dataset(self, name: str) -> Dataset:
+        """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
+        return next((d for datasets in self.datasets.values() for d in datasets if d == name), Dataset(name))
+
+    def data(self, corpus: str) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        return self.dataset(corpus).config(limit=self.limit)
+
+    def absent(self) -> Iterator[tuple[str, str]]:
+        """Files that the parameters name and that are not there: parameter, what is wrong. Nothing is read."""
+        from attnlib.data.corpora import check_source
+        from attnlib.data.vectors import check_vectors
+
+        checked = [(o, check_source, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
+        checked.append(("vectors", check_vectors, self.vectors))
+        own = getattr(self, "vector_files", {})
+        checked += [("vector_files", check_vectors, file) for file in own.values()]
+        for option, check, value in checked:
+            try:
+                check(value)
+            except DataError as error:
+                yield option, str(error)
+
+    def _check_keys(self, *options: str, known: Sequence[str]) -> None:
+        """Refuse values for data sets that are not there."""
+        for option in options:
+            for name in getattr(self, option):
+                if name not in known:
+                    raise ValueError(unknown(f"corpus in {option}", name, known))
+
+    @classmethod
+    def _explain(cls, error: ValidationError) -> str:
+        text = PREFIX.sub("", super()._explain(error))
+        return "\n".join(dict.fromkeys(text.splitlines()))
