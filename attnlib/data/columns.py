@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from attnlib.data.split_words import is_split
 from attnlib.data.table_files import Table
 from attnlib.errors import DataError, unknown
 
@@ -22,11 +23,6 @@ QUERY = "query question hypothesis sentence2".split()
 RATIONALE = "rationale rationales evidence highlights".split()
 SPLIT = "split fold partition subset set".split()
 ID = "id text_id review_id document_id doc_id uid guid".split()
-SPLIT_VALUES = {
-    **dict.fromkeys(("train", "training", "trn"), "train"),
-    **dict.fromkeys(("dev", "val", "valid", "validation", "development", "eval"), "dev"),
-    **dict.fromkeys(("test", "testing", "tst"), "test"),
-}
 MANY = 50
 """A column of more values than this is not taken for a label unless it is named as one."""
 
@@ -37,23 +33,37 @@ def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | 
     asked  role -> column name, `auto` to detect, None for none. Detection: a column called exactly like a role
            (`text`, `label`), then one called like a usual name for it (`review`, `stars`), then one whose name
            ends with or contains such a name (`review_text`); of several, the only one that looks like it (many
-           words; few values). Then, for text and label, the only column of the table that looks like it.
+           words; few values). Then, for text and label, the only column of the table that looks like it. A
+           split is found first: by its name, whatever it holds, else by what it holds (train, test, …). It is
+           never taken for a label unless it is named as one.
     """
     found = {role: name for role, name in asked.items() if name != AUTO}
     for role, name in found.items():
         if name is not None and name not in table.columns:
             raise DataError(f"{role}: {unknown('column', name, table.columns)}")
     free = [c for c in table.columns if c not in found.values()]
+    splits = _splits(table, free)
+    if asked["split"] == AUTO:
+        found["split"] = next(iter(splits), None)
+    free = [c for c in free if c not in splits]
     for role, names in (("text", TEXT), ("label", LABEL)):
         if asked[role] == AUTO:
             found[role] = _named(table, role, names, free) or _looks_like(table, role, free)
             free.remove(found[role])
-    for role, names in (("split", SPLIT), ("query", QUERY), ("rationale", RATIONALE), ("id", ID)):
+    for role, names in (("query", QUERY), ("rationale", RATIONALE), ("id", ID)):
         if asked[role] == AUTO:
             found[role] = next((c for n in names for c in free if _plain(c) == n and _fits(table, role, c)), None)
             if found[role] is not None:
                 free.remove(found[role])
     return {role: found[role] for role in asked}
+
+
+def _splits(table: Table, free: Sequence[str]) -> list[str]:
+    """Columns that say train or test, the likeliest first: named so and filled so, filled so, named so."""
+    named = [c for n in SPLIT for c in free if _plain(c) == n or (n == "split" and _plain(c).endswith("_split"))]
+    named = [c for c in dict.fromkeys(named) if any(cell is not None for cell in table.columns[c])]
+    filled = [c for c in free if is_split(table.columns[c])]
+    return list(dict.fromkeys([*(c for c in named if c in filled), *filled, *named]))
 
 
 def _plain(name: str) -> str:
@@ -84,8 +94,6 @@ def _fits(table: Table, role: str, column: str) -> bool:
         return any(isinstance(c, str) and not _number(c) for c in cells) or _token_lists(cells)
     if role == "label":
         return not any(isinstance(c, list | dict) for c in cells) and _words(cells) < 4
-    if role == "split":
-        return all(str(c).strip().lower() in SPLIT_VALUES for c in cells)
     if role == "id":
         return len(set(map(str, cells))) == len(cells) or _plain(column) == "id"
     return bool(cells)

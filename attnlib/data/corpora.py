@@ -12,7 +12,7 @@ functions, so that `attnlib list corpora` answers at once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.table_files import SUFFIXES, is_table
 from attnlib.data.types import Corpus
 from attnlib.errors import ConfigError, DataError, nearest
 from attnlib.registry import Registry
@@ -88,26 +89,86 @@ def register_corpus(
     return add
 
 
-def load_corpus(corpus: str | Path | DataConfig, /, **options: Any) -> Corpus:
+def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = None, /, **options: Any) -> Corpus:
     """The corpus of that name, file or configuration.
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, or a DataConfig
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
+             mapping as `DataConfig.of` takes it. Left out for separate files:
+             `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`; without dev or test, they are cut from train
     options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
              the reader (`vocabulary=500` for planted, `text="review"` for a file), and two that every reader
              has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own) and
              `drop_missing` (leave out rows without a label)
     """
-    config = _config(corpus, options)
+    config = data_config({} if corpus is None else corpus, changes=options)
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
-    _check_options(spec, own, first)
     if "seed" in spec.options:
         own.setdefault("seed", config.seed)
     raw = _changed(spec.loader(*first, **own), changes)
     # what the register says of a corpus holds unless its reader knows better
     raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation)
     return assemble(raw, config)
+
+
+def data_config(
+    spec: str | Path | Mapping[str, Any] | DataConfig,
+    defaults: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> DataConfig:
+    """What `DataConfig.of` and `load_corpus` make of their arguments: defaults, then the spec, then changes.
+
+    Every option is checked against the reader's; no file is opened.
+    """
+    if isinstance(spec, DataConfig):
+        values = {**spec.model_dump(exclude={"options"}), "options": spec.options}
+    elif isinstance(spec, Mapping):
+        values = dict(spec)
+    else:
+        values = {"corpus": spec}
+    fields: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    for part in (defaults or {}, values, changes or {}):
+        own = dict(part)
+        fields |= {name: own.pop(name) for name in list(own) if name in DataConfig.model_fields}
+        given = fields.pop("options", None) or {}
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"options must be a mapping of the reader's options; got {given!r}.")
+        options |= {**given, **own}
+    fields["corpus"] = _named(fields, options)
+    config = DataConfig(**fields, options={str(name): _plain_value(value) for name, value in options.items()})
+    resolved, first = _resolve(config.corpus)
+    _check_options(resolved, [name for name in config.options if name not in SHARED], first)
+    return config
+
+
+def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
+    """The corpus, by whichever of its keys it is named; `options` loses that key."""
+    corpus = fields.get("corpus")
+    if "train" in options:
+        if corpus is not None:
+            raise ConfigError(
+                f"Give either corpus ({str(corpus)!r}) or train ({str(options['train'])!r}), not both."
+            )
+        corpus = options.pop("train")
+        if not isinstance(corpus, str | Path) or not is_table(Path(corpus)):
+            raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {corpus!r}.")
+    elif corpus is None and "path" in options:
+        corpus = options.pop("path")
+    if not isinstance(corpus, str | Path) or not str(corpus).strip():
+        raise ConfigError(
+            "No corpus is named. Give a name or a path, a mapping with 'corpus' or 'path', or separate files: "
+            f"train='a.csv', test='b.csv'. Got {corpus!r} and the keys {sorted(map(str, [*fields, *options]))}."
+        )
+    return str(corpus)
+
+
+def _plain_value(value: Any) -> Any:
+    """Configs hold plain values."""
+    if isinstance(value, Preprocessing):
+        return value.model_dump()
+    return str(value) if isinstance(value, Path) else value
 
 
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
@@ -126,16 +187,6 @@ def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
     )
 
 
-def _config(corpus: str | Path | DataConfig, options: dict[str, Any]) -> DataConfig:
-    shared = {name: options.pop(name) for name in list(options) if name in DataConfig.model_fields}
-    own = {**shared.pop("options", {}), **options}
-    if isinstance(own.get("preprocessing"), Preprocessing):
-        own["preprocessing"] = own["preprocessing"].model_dump()  # configs hold plain values
-    if isinstance(corpus, DataConfig):
-        return corpus.replace(**shared, options={**corpus.options, **own})
-    return DataConfig(corpus=str(corpus), options=own, **shared)
-
-
 def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     """The spec that reads `name`, and what its reader takes first."""
     from attnlib.data import tables
@@ -145,19 +196,19 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     if name in corpora:
         return corpora[name], ()
     path = Path(name).expanduser()
-    if tables.is_table(path):
+    if is_table(path):
         return tables.SPEC, (str(path),)
     if path.is_dir() or path.is_file():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(tables.SUFFIXES)}). If it holds a corpus in its "
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}). If it holds a corpus in its "
             f"publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
             f"{', '.join(taking)}."
         )
     return corpora[name], ()
 
 
-def _check_options(spec: CorpusSpec, own: Mapping[str, Any], first: tuple[str, ...]) -> None:
+def _check_options(spec: CorpusSpec, own: Iterable[str], first: tuple[str, ...]) -> None:
     parameters = inspect.signature(spec.loader).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.data.columns import AUTO, SPLIT_VALUES, find_columns
+from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.formats_pairs import question_row
+from attnlib.data.split_words import meant
 from attnlib.data.table_files import Table
 from attnlib.errors import ConfigError, DataError, unknown
 from attnlib.progress import progress
@@ -86,9 +87,9 @@ def hub(
     rows                at most so many rows of each split, drawn with a fixed seed before anything is read
                         (amazon_polarity has 3.6 million)
 
-    The split `validation` becomes dev; splits of other names are left out and noted. Rows without a label (-1)
-    are dropped and counted. Where the labels of test are withheld (sst2), validation becomes test and dev is
-    cut from train.
+    The split `validation` becomes dev (see `attnlib.data.split_words`); splits of other names are left out and
+    noted. Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2),
+    validation becomes test and dev is cut from train.
     """
     if rows is not None and rows < 1:
         raise ConfigError(f"hub: rows must be 1 at least; got {rows}.")
@@ -188,9 +189,10 @@ def _named_splits(name: str, splits: dict[str | None, Dataset], notes: list[str]
         return splits
     found: dict[str | None, Dataset] = {}
     left_out = []
+    named = meant(key for key, part in splits.items() if len(part))
     for key, part in splits.items():
-        split = SPLIT_VALUES.get(str(key).lower())
-        if split is None or split in found or not len(part):
+        split = named.get(key)
+        if split is None or split in found:
             left_out.append(str(key))
         else:
             found[split] = part

@@ -4,26 +4,31 @@
 | --- | --- | --- |
 | text      | yes    | the text; in jsonl and parquet also a list of tokens |
 | label     | yes    | class names or numbers |
-| split     | no     | train, dev (or val, valid, validation), test; without it 80/10/10 is drawn, fixed and stratified |
+| split     | no     | train, dev (or validation, val, eval …), test (or holdout …): `attnlib.data.split_words` lists the words, and any other is an error; without the column 80/10/10 is drawn, fixed and stratified |
 | query     | no     | a question or a hypothesis |
 | rationale | no     | what a human marked: character spans `[[0, 4], [9, 14]]`, one 0 or 1 for every white-space separated word `[0, 1, 0]`, or the marked passages themselves `["so good", "a gem"]` (every occurrence is marked) |
 | id        | no     | unique |
 
 Other names (`review`, `Sentiment`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
+Separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`. What is not given is cut from train and noted:
+15% for dev or test alone, 10% each where there is neither.
 """  # noqa: E501  a table row is one line
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attnlib.data.columns import AUTO, SPLIT_VALUES, find_columns
+from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import CorpusSpec
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.table_files import SUFFIXES, Table, is_table, read_table
-from attnlib.errors import DataError, unknown
+from attnlib.data.split_words import read_splits
+from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
+from attnlib.errors import DataError
 
 __all__ = ["SPEC", "SUFFIXES", "is_table", "table"]
 
@@ -34,6 +39,8 @@ NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
 def table(
     path: str,
     *,
+    dev: str | None = None,
+    test: str | None = None,
     text: str = AUTO,
     label: str = AUTO,
     split: str | None = AUTO,
@@ -43,23 +50,38 @@ def table(
     delimiter: str | None = None,
     encoding: str | None = None,
 ) -> RawCorpus:
-    """Rows of a file. Columns: a name, `auto` to detect, None (for the optional four) to do without.
+    """Rows of a file, or of up to three. Columns: a name, `auto` to detect, None (for the optional four) for none.
 
+    dev, test             files of their own; `path` then holds the training texts. Their columns have the same
+                          names, and their texts are used for nothing else
     delimiter, encoding   for text files; sniffed, and UTF-8 (or what a byte order mark says), by default
     """
-    file = Path(path).expanduser()
-    content = read_table(file, delimiter=delimiter, encoding=encoding)
     asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
-    columns = find_columns(content, asked)
-    labels = [_label(value) for value in content.columns[columns["label"]]]
-    _check_label_column(file, columns["label"], labels)
+    asked = {role: None if name is None else str(name) for role, name in asked.items()}
+    given = {"train": path, "dev": dev, "test": test}
+    files = {part: Path(name).expanduser() for part, name in given.items() if name is not None}
+    _check_files(files)
+    contents = {part: read_table(file, delimiter=delimiter, encoding=encoding) for part, file in files.items()}
+    columns = find_columns(contents["train"], asked)
+    rows, notes = [], []
+    for part, content in contents.items():
+        own = columns if part == "train" else _same_columns(content, columns, files[part], files["train"])
+        labels = [_label(value) for value in content.columns[own["label"]]]
+        splits, note = _splits(content, own["split"], files[part], part if len(files) > 1 else None)
+        found = [_row(content, own, i, labels[i], splits[i]) for i in range(len(content))]
+        if len(files) > 1:  # the same numbers in every file are no clash
+            found = [row if row.id is None else replace(row, id=f"{part}/{row.id}") for row in found]
+        rows += found
+        notes += [note] if note else []
+        notes += content.notes
+    _check_label_column(files["train"], columns["label"], [row.label for row in rows])
     named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
     return RawCorpus(
-        name=file.name.removesuffix(".gz").rsplit(".", 1)[0],
-        rows=[_row(content, columns, i, labels[i]) for i in range(len(content))],
+        name=_name(files),
+        rows=rows,
         preprocessing=Preprocessing(),
-        source=file.name,
-        notes=(f"columns: {named}", *content.notes),
+        source=", ".join(file.name for file in files.values()),
+        notes=(f"columns: {named}", *notes),
     )
 
 
@@ -73,7 +95,53 @@ SPEC = CorpusSpec(
 )
 
 
-def _row(content: Table, columns: dict[str, str | None], i: int, label: Any) -> RawExample:
+def _check_files(files: dict[str, Path]) -> None:
+    """Every part from a file of its own: the same one twice would test on what was learned."""
+    seen: dict[Path, str] = {}
+    for part, file in files.items():
+        if not is_table(file):
+            raise DataError(
+                f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
+            )
+        if (first := seen.setdefault(file.resolve(), part)) != part:
+            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part texts of its own.")
+
+
+def _same_columns(content: Table, columns: dict[str, str | None], file: Path, train: Path) -> dict[str, str | None]:
+    for role in ("text", "label", "query"):
+        name = columns.get(role)
+        if name is not None and name not in content.columns:
+            raise DataError(
+                f"{file.name} has no column {name!r}, which holds the {role} in {train.name}; it has "
+                f"{', '.join(content.columns)}. Use the same names in all files."
+                + (" Texts without labels can test nothing: leave the file out." if role == "label" else "")
+            )
+    return {role: name if name in content.columns else None for role, name in columns.items()}
+
+
+def _splits(content: Table, column: str | None, file: Path, part: str | None) -> tuple[list[Any], str | None]:
+    """Split of every row and a note. `part`: what the file is given as; a column may then not contradict it."""
+    if column is None:
+        return [part] * len(content), None
+    splits, note = read_splits(content.columns[column], f"column {column!r} in {file.name}")
+    if part is not None and (other := [s for s in splits if s != part]):
+        raise DataError(
+            f"{file.name} is given as {part}, but its column {column!r} puts {len(other):,} of {len(splits):,} "
+            f"rows in {other[0]}. Say split=None to use every row as {part}, or load that file alone by its column."
+        )
+    return splits, note if part is None else None
+
+
+def _name(files: dict[str, Path]) -> str:
+    """The name of the file; where that is a word for a split (reviews/train.csv), of the folder."""
+    name = file_stem(files["train"])
+    if len(files) == 1:
+        return name
+    cut = re.sub(r"[\W_]*(train|training|trn)$", "", name, flags=re.IGNORECASE)
+    return cut or files["train"].resolve().parent.name or name
+
+
+def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any) -> RawExample:
     def cell(role: str) -> Any:
         name = columns.get(role)
         return None if name is None else content.columns[name][i]
@@ -92,20 +160,11 @@ def _row(content: Table, columns: dict[str, str | None], i: int, label: Any) -> 
         text=text,
         label=label,
         tokens=tokens,
-        split=_split(cell("split"), columns.get("split"), where),
+        split=split,
         query=tuple(map(str, query)) if isinstance(query, list) else query if query is None else str(query),
         rationale=marks,
         id=None if given is None else str(given),
     )
-
-
-def _split(value: Any, column: str | None, where: str) -> Any:
-    if column is None:
-        return None
-    found = SPLIT_VALUES.get(str(value).strip().lower())
-    if found is None:
-        raise DataError(f"{where}: {unknown(f'split in column {column!r}', value, SPLIT_VALUES)}")
-    return found
 
 
 def _label(value: Any) -> Any:

@@ -265,12 +265,6 @@ def test_unknown_encoding(tmp_path):
         load_corpus(path, encoding="utf-88")
 
 
-def test_split_values_that_are_none(tmp_path):
-    path = table(tmp_path / "a.csv", ["text", "label", "part"], [[t, y, "trial"] for t, y in PAIRS])
-    with pytest.raises(DataError, match=r"Unknown split in column 'part' 'trial'"):
-        load_corpus(path, split="part")
-
-
 def test_markup_in_a_review_stays_text(tmp_path):
     path = table(
         tmp_path / "a.csv", ["text", "label"], [[f"<script>alert({i})</script> ok", i % 2] for i in range(20)]
