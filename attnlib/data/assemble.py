@@ -37,7 +37,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         raise DataError(f"{raw.name}: there is no text.")
     classes = checks.class_names(rows, raw.classes)
     rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
-    notes += found
+    notes += found + checks.note_html(rows, raw.preprocessing)
     indices = {c: i for i, c in enumerate(classes)}
     labels = [
         checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows

@@ -12,6 +12,7 @@
 Other names (`review`, `Sentiment`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
 Separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`. What is not given is cut from train and noted:
 15% for dev or test alone, 10% each where there is neither.
+HTML in the texts is removed and counted in the notes; `preprocessing={"html": "keep"}` keeps it.
 """  # noqa: E501  a table row is one line
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import CorpusSpec
-from attnlib.data.preprocess import Preprocessing
+from attnlib.data.preprocess import BROUGHT
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.split_words import read_splits
 from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
@@ -79,7 +80,7 @@ def table(
     return RawCorpus(
         name=_name(files),
         rows=rows,
-        preprocessing=Preprocessing(),
+        preprocessing=BROUGHT,
         source=", ".join(file.name for file in files.values()),
         notes=(f"columns: {named}", *notes),
     )
