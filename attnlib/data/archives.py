@@ -61,10 +61,12 @@ def read_members(
     *,
     member_limit: int = MEMBER_LIMIT,
     total_limit: int = TOTAL_LIMIT,
+    hint: str = "",
 ) -> Iterator[tuple[str, bytes]]:
     """Name and content of every wanted file of a folder, zip, wheel or tar (plain, gz, bz2, xz).
 
-    Files of a folder come sorted by name, members of an archive in the archive's order.
+    Files of a folder come sorted by name, members of an archive in the archive's order. `hint` is what to do
+    where a limit is exceeded.
     """
     path = Path(path)
     total = 0
@@ -73,10 +75,10 @@ def read_members(
             if wanted is not None and not wanted(name):
                 continue
             with _readable(path, name), opened() as stream:
-                data = _limited(stream, member_limit, path, name)
+                data = limited(stream, member_limit, path, name, hint=hint)
             total += len(data)
             if total > total_limit:
-                raise DataError(f"{path}: gives more than {total_limit:,} bytes; refused as a decompression bomb.")
+                raise DataError(_bomb(path, total_limit, hint))
             yield name, data
 
 
@@ -96,7 +98,7 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        count = 0
+        count = written = 0
         with _members(path) as members:
             for name, opened in members:
                 if not name.startswith(prefix):
@@ -104,7 +106,9 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
                 target = work / name[len(prefix) :]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with _readable(path, name), opened() as stream, target.open("wb") as out:
-                    _copy(stream, out, MEMBER_LIMIT, path, name)
+                    written += _copy(stream, out, MEMBER_LIMIT, path, name)
+                if written > TOTAL_LIMIT:
+                    raise DataError(_bomb(path, TOTAL_LIMIT, ""))
                 count += 1
         if not count:
             raise DataError(f"{path}: holds no file below {prefix!r}.")
@@ -137,7 +141,9 @@ def _members(path: Path) -> Iterator[Iterator[Member]]:
     if path.is_dir():
         yield _folder_members(path)
     elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with _readable(path, "the list of members"):
+            archive = zipfile.ZipFile(path)
+        with archive:
             yield _zip_members(archive, path)
     else:
         try:
@@ -199,22 +205,35 @@ def _once(name: str, seen: set[str], path: Path) -> str:
 def _readable(path: Path, name: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError) as error:
+    except (
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        NotImplementedError,
+    ) as error:
         raise DataError(
             f"{path}: broken or cut off while reading {name!r} ({error}). Get the file again."
         ) from None
 
 
-def _limited(stream: IO[bytes], limit: int, path: Path, name: str) -> bytes:
+def limited(stream: IO[bytes], limit: int, path: Path, name: str, *, hint: str = "") -> bytes:
+    """All bytes of a stream; more than `limit` is refused as soon as they come."""
     data = io.BytesIO()
-    _copy(stream, data, limit, path, name)
+    _copy(stream, data, limit, path, name, hint)
     return data.getvalue()
 
 
-def _copy(stream: IO[bytes], out: IO[bytes], limit: int, path: Path, name: str) -> None:
+def _copy(stream: IO[bytes], out: IO[bytes], limit: int, path: Path, name: str, hint: str = "") -> int:
     written = 0
     while chunk := stream.read(CHUNK):
         written += len(chunk)
         if written > limit:
-            raise DataError(f"{path}: {name!r} holds more than {limit:,} bytes; refused as a decompression bomb.")
+            raise DataError(_bomb(path if name == path.name else f"{path}: {name!r}", limit, hint))
         out.write(chunk)
+    return written
+
+
+def _bomb(what: object, limit: int, hint: str) -> str:
+    return f"{what} unpacks to more than {limit:,} bytes; refused as a decompression bomb. {hint}".strip()

@@ -10,6 +10,7 @@ import numpy as np
 from attnlib.config import DataConfig
 from attnlib.data import checks
 from attnlib.data.preprocess import Preprocessing
+from attnlib.data.rationales import check_span
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.splits import with_splits
 from attnlib.data.types import SPLITS, Corpus, Example
@@ -37,7 +38,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         raise DataError(f"{raw.name}: there is no text.")
     classes = checks.class_names(rows, raw.classes)
     rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
-    notes += found
+    notes += found + checks.note_html(rows, raw.preprocessing)
     indices = {c: i for i, c in enumerate(classes)}
     labels = [
         checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
@@ -141,7 +142,7 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
     if row.tokens is not None:
         words, marks, sentences = _from_tokens(row, preprocessing)
     elif row.rationale is not None:
-        spans = [_span(s, row) for s in row.rationale]
+        spans = [check_span(s, row.text, f"Text {row.id!r}") for s in row.rationale]
         (words, marks), sentences = preprocessing.marked(row.text, spans), None
     else:
         words, marks, sentences = preprocessing.tokens(row.text), None, None
@@ -154,17 +155,6 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
         if not query:
             raise DataError(f"Text {row.id!r} has an empty query. Fill it in, or leave the row out.")
     return Example(words, label, query, marks, row.id or "", sentences)
-
-
-def _span(span: object, row: RawExample) -> tuple[int, int]:
-    try:
-        start, end = span
-        return int(start), int(end)
-    except (TypeError, ValueError):
-        raise DataError(
-            f"Text {row.id!r}: a rationale over a text is a list of character spans (start, end); got {span!r}. "
-            "One bool a token needs the text as tokens."
-        ) from None
 
 
 def _from_tokens(

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from attnlib.data.markup import without_html
+from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.types import SPLITS, Example
 from attnlib.data.vocabulary import Vocabulary
@@ -119,6 +121,17 @@ def check_leak(name: str, splits: Mapping[str, Sequence[Example]]) -> list[str]:
                 stacklevel=4,
             )
     return notes
+
+
+def note_html(rows: Sequence[RawExample], preprocessing: Preprocessing) -> list[str]:
+    """How many texts hold HTML that is removed."""
+    if preprocessing.html != "strip":
+        return []
+    n = sum(row.tokens is None and without_html(row.text) != row.text for row in rows)
+    said = (
+        f"HTML removed from {n:,} of {len(rows):,} texts: tags go, line breaks become spaces, entities characters"
+    )
+    return [f"{said}. To keep it: preprocessing={{'html': 'keep'}}"] if n else []
 
 
 def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from attnlib import paths
 from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
+from attnlib.data.packed import user_path
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.table_files import SUFFIXES, is_table
@@ -191,7 +192,7 @@ def check_source(config: DataConfig) -> None:
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
     """Where the files of a raw corpus lie: `path`, else `folder` in the development data, if there is one."""
     if path is not None:
-        found = Path(path).expanduser()
+        found = user_path(path)
         if not found.exists():
             raise DataError(f"{corpus}: {str(path)!r} does not exist.{_neighbour(found)}")
         return found
@@ -212,7 +213,7 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
         return corpora["hub"], (name.removeprefix("hub:"),)
     if name in corpora:
         return corpora[name], ()
-    path = Path(name).expanduser()
+    path = user_path(name)
     if is_table(path):
         return tables.SPEC, (str(path),)
     if path.is_dir() or path.is_file():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.formats_pairs import question_row
+from attnlib.data.preprocess import BROUGHT
 from attnlib.data.split_words import meant
 from attnlib.data.table_files import Table
 from attnlib.errors import ConfigError, DataError, unknown
@@ -111,6 +112,7 @@ def hub(
         name=name.rstrip("/").rsplit("/", 1)[-1],
         rows=_labelled(name, found, notes),
         classes=classes,
+        preprocessing=BROUGHT,
         source=f"Hugging Face hub: {known.path}" if known else f"folder {Path(name).name} (saved by datasets)",
         citation=(some.info.citation or "").strip(),
         notes=(f"columns: {used}", *notes),

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from attnlib.config import Config
+from attnlib.data.markup import without_html, without_tags
 
 DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
@@ -24,6 +25,8 @@ _REPEATED = re.compile(r"([^a-zA-Z0-9\s])(\s*\1)+")
 class Preprocessing(Config):
     """How a text becomes words. The steps run in this order; all of them are deterministic.
 
+    0. `html`: with `strip`, tags go (line breaks and blocks become spaces) and entities become their characters:
+       see `attnlib.data.markup`. With `keep` they are text, escaped where it is shown.
     1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white
        space become one space.
     2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns
@@ -35,10 +38,9 @@ class Preprocessing(Config):
        do to 20 Newsgroups, `(\\W)+` to ` \\1 ` on the words joined by spaces: signs between words vanish,
        signs within a word split it.
     6. Words longer than `max_word` characters (links, binary rubbish) are cut there.
-
-    HTML in a text stays text: it is escaped where it is shown.
     """
 
+    html: Literal["keep", "strip"] = "keep"
     normalise: bool = True
     clean: Literal["none", "sst", "mimic"] = "none"
     tokenizer: Literal["spacy", "whitespace"] = "spacy"
@@ -72,6 +74,8 @@ class Preprocessing(Config):
         The text is cut at the spans' ends and the pieces are tokenised one by one, so that no cleaning step
         can shift a mark; an end within a word is moved to the word's edge.
         """
+        if self.html == "strip":
+            text, spans = without_tags(text, spans)
         words: list[str] = []
         marks: list[bool] = []
         for piece, inside in _pieces(text, spans):
@@ -81,6 +85,8 @@ class Preprocessing(Config):
         return tuple(words), tuple(marks)
 
     def _cleaned(self, text: str) -> str:
+        if self.html == "strip":
+            text = without_html(text)
         if self.normalise:
             text = _normalised(text)
         if self.clean == "sst":
@@ -105,6 +111,8 @@ class Preprocessing(Config):
         return token[: self.max_word]
 
 
+BROUGHT = Preprocessing(html="strip")
+"""For texts that users bring, often from the web; the papers' corpora have steps of their own."""
 JAIN_WALLACE = Preprocessing(digits="qqq")
 """Their `cleaner`: AG News, SNLI, and before its own last step 20 Newsgroups."""
 

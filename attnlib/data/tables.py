@@ -12,11 +12,11 @@
 Other names (`review`, `Sentiment`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
 Separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`. What is not given is cut from train and noted:
 15% for dev or test alone, 10% each where there is neither.
+HTML in the texts is removed and counted in the notes; `preprocessing={"html": "keep"}` keeps it.
 """  # noqa: E501  a table row is one line
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,16 +25,16 @@ from typing import Any
 
 from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import CorpusSpec
-from attnlib.data.preprocess import Preprocessing
+from attnlib.data.packed import user_path
+from attnlib.data.preprocess import BROUGHT
+from attnlib.data.rationales import read_rationale
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.split_words import read_splits
 from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
+from attnlib.data.table_labels import read_labels
 from attnlib.errors import DataError
 
 __all__ = ["SPEC", "SUFFIXES", "corpus_name", "is_table", "table"]
-
-NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
-"""What programs write for a missing label."""
 
 
 def table(
@@ -60,27 +60,29 @@ def table(
     asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
     asked = {role: None if name is None else str(name) for role, name in asked.items()}
     given = {"train": path, "dev": dev, "test": test}
-    files = {part: Path(name).expanduser() for part, name in given.items() if name is not None}
+    files = {part: user_path(name) for part, name in given.items() if name is not None}
     _check_files(files)
     contents = {part: read_table(file, delimiter=delimiter, encoding=encoding) for part, file in files.items()}
     columns = find_columns(contents["train"], asked)
-    rows, notes = [], []
+    own_columns = {part: _same_columns(content, columns, files, part) for part, content in contents.items()}
+    cells = [cell for part, content in contents.items() for cell in content.columns[own_columns[part]["label"]]]
+    labels, notes = read_labels(cells, f"label column {columns['label']!r} of {files['train'].name}")
+    rows: list[RawExample] = []
     for part, content in contents.items():
-        own = columns if part == "train" else _same_columns(content, columns, files[part], files["train"])
-        labels = [_label(value) for value in content.columns[own["label"]]]
+        own = own_columns[part]
         splits, note = _splits(content, own["split"], files[part], part if len(files) > 1 else None)
-        found = [_row(content, own, i, labels[i], splits[i]) for i in range(len(content))]
+        first, name = len(rows), files[part].name
+        found = [_row(content, own, i, labels[first + i], splits[i], name) for i in range(len(content))]
         if len(files) > 1:  # the same numbers in every file are no clash
             found = [row if row.id is None else replace(row, id=f"{part}/{row.id}") for row in found]
         rows += found
         notes += [note] if note else []
         notes += content.notes
-    _check_label_column(files["train"], columns["label"], [row.label for row in rows])
     named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
     return RawCorpus(
         name=corpus_name(files),
         rows=rows,
-        preprocessing=Preprocessing(),
+        preprocessing=BROUGHT,
         source=", ".join(file.name for file in files.values()),
         notes=(f"columns: {named}", *notes),
     )
@@ -104,17 +106,20 @@ def _check_files(files: dict[str, Path]) -> None:
             raise DataError(
                 f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
             )
-        if (first := seen.setdefault(file.resolve(), part)) != part:
+        if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:
             raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part texts of its own.")
 
 
-def _same_columns(content: Table, columns: dict[str, str | None], file: Path, train: Path) -> dict[str, str | None]:
+def _same_columns(
+    content: Table, columns: dict[str, str | None], files: dict[str, Path], part: str
+) -> dict[str, str | None]:
+    """The columns of one of several files: those of train, the optional ones where it has them."""
     for role in ("text", "label", "query"):
         name = columns.get(role)
         if name is not None and name not in content.columns:
             raise DataError(
-                f"{file.name} has no column {name!r}, which holds the {role} in {train.name}; it has "
-                f"{', '.join(content.columns)}. Use the same names in all files."
+                f"{files[part].name} has no column {name!r}, which holds the {role} in {files['train'].name}; it "
+                f"has {', '.join(content.columns)}. Use the same names in all files."
                 + (" Texts without labels can test nothing: leave the file out." if role == "label" else "")
             )
     return {role: name if name in content.columns else None for role, name in columns.items()}
@@ -142,18 +147,17 @@ def corpus_name(files: Mapping[str, Path]) -> str:
     return cut or files["train"].resolve().parent.name or name
 
 
-def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any) -> RawExample:
+def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str) -> RawExample:
     def cell(role: str) -> Any:
         name = columns.get(role)
         return None if name is None else content.columns[name][i]
 
-    text, marks = cell("text"), cell("rationale")
-    tokens = tuple(map(str, text)) if isinstance(text, list) else None
-    text = "" if text is None or tokens is not None else str(text)
-    where = f"row {i} (from 0)"
+    where = f"{file}, row {i} (from 0)"
+    text, marks, query = _text(cell("text"), "text", where), cell("rationale"), _text(cell("query"), "query", where)
+    tokens = text if isinstance(text, tuple) else None
+    text = "" if text is None or tokens is not None else text
     if marks is not None:
-        tokens, marks = _rationale(marks, text, tokens, where)
-    query = cell("query")
+        tokens, marks = read_rationale(marks, text, tokens, where)
     if columns.get("query") is not None and query is None:
         raise DataError(f"{where} has no query while the column {columns['query']!r} holds them. Fill it in.")
     given = cell("id")
@@ -162,73 +166,16 @@ def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, spl
         label=label,
         tokens=tokens,
         split=split,
-        query=tuple(map(str, query)) if isinstance(query, list) else query if query is None else str(query),
+        query=query,
         rationale=marks,
         id=None if given is None else str(given),
     )
 
 
-def _label(value: Any) -> Any:
-    if isinstance(value, str):
-        value = value.strip()
-        if value.lower() in NO_VALUE:
-            return None
-        try:
-            number = float(value)
-        except ValueError:
-            return value
-        return str(int(number)) if number.is_integer() and "e" not in value.lower() else value
-    return value
-
-
-def _check_label_column(file: Path, column: str | None, labels: list[Any]) -> None:
-    present = [x for x in labels if x is not None]
-    values = len(set(map(str, present)))
-    if values > 1000 or (len(present) >= 20 and values > len(present) / 2):
-        raise DataError(
-            f"{file.name}: the label column {column!r} holds {values:,} different values in {len(present):,} "
-            "rows: that is a measurement or a text, not a class. Name another column with label=…, or put the "
-            "values in groups."
-        )
-
-
-def _rationale(marks: Any, text: str, tokens: tuple[str, ...] | None, where: str) -> tuple[Any, Any]:
-    """Tokens (where the marks are by token) and marks, in the form that RawExample takes."""
-    if isinstance(marks, str):
-        stripped = marks.strip()
-        if stripped.startswith("["):
-            try:
-                marks = json.loads(stripped)
-            except ValueError as error:
-                raise DataError(
-                    f"{where}: the rationale {stripped[:40]!r} is no valid JSON list: {error}."
-                ) from None
-        elif stripped.replace(" ", "").strip("01") == "":
-            marks = [int(m) for m in stripped.split()]
-        else:
-            marks = [stripped]
-    if all(isinstance(m, list | tuple) and len(m) == 2 for m in marks):
-        if tokens is not None and marks:
-            raise DataError(f"{where}: character spans need a text, not a list of tokens. Give one 0 or 1 a token.")
-        return tokens, [False] * len(tokens) if tokens is not None else [(int(a), int(b)) for a, b in marks]
-    if all(isinstance(m, int | float | bool) and m in (0, 1) for m in marks):
-        tokens = tuple(text.split()) if tokens is None else tokens
-        if len(marks) != len(tokens):
-            raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
-        return tokens, tuple(bool(m) for m in marks)
-    if all(isinstance(m, str) for m in marks) and tokens is None:
-        return None, [span for passage in marks for span in _occurrences(passage, text, where)]
-    raise DataError(
-        f"{where}: a rationale is a list of character spans, of 0 and 1 for every word, or of passages of the "
-        f"text; got {str(marks)[:60]!r}."
-    )
-
-
-def _occurrences(passage: str, text: str, where: str) -> list[tuple[int, int]]:
-    spans, start = [], text.find(passage) if passage else -1
-    if start < 0:
-        raise DataError(f"{where}: the rationale {passage[:40]!r} does not occur in the text.")
-    while start >= 0:
-        spans.append((start, start + len(passage)))
-        start = text.find(passage, start + len(passage))
-    return spans
+def _text(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
+    """A text, or a tuple of tokens; None for an empty cell."""
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
+        raise DataError(f"{where}: a {role} is a string or a list of tokens; got {str(value)[:60]!r}.")
+    if isinstance(value, list):
+        return tuple("" if v is None else str(v) for v in value)
+    return None if value is None or value != value else str(value)  # NaN is no text

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
+import lzma
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from attnlib.data.packed import open_packed, user_path
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.errors import ConfigError, DataError
 
 OOV = ("normal", "zero")
+LONGEST_LINE = 2**20
+"""Bytes: 300 numbers take about 3,000."""
+EXPORT = (
+    "Vectors are read from text, a line for a word and its numbers (GloVe .txt, fastText .vec; .gz is fine). "
+    "Binary files (.bin, .npy, .pt, zip) must be exported as text first."
+)
 
 
 class Found(NamedTuple):
@@ -99,7 +107,7 @@ def _glove(vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
 
 def check_vectors(name_or_path: str) -> None:
     """Raise DataError where there are no such vectors. Nothing is read."""
-    if name_or_path not in ("none", "glove") and not Path(name_or_path).expanduser().is_file():
+    if name_or_path not in ("none", "glove") and not user_path(name_or_path).is_file():
         raise DataError(
             f"There are no vectors {name_or_path!r}. Use 'none', 'glove', or the path of a GloVe or fastText text "
             "file."
@@ -108,7 +116,7 @@ def check_vectors(name_or_path: str) -> None:
 
 def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
     check_vectors(path)
-    file = Path(path).expanduser()
+    file = user_path(path)
     wanted = _wanted(vocabulary)
     found: dict[int, np.ndarray] = {}
     for number, line in _lines(file):
@@ -122,11 +130,25 @@ def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.nda
             raise DataError(f"{file.name}, line {number:,}: needs a word and {size} numbers; got {line[:60]!r}.")
         row = wanted.get(word)
         if row is not None and row not in found:
-            try:
-                found[row] = np.array(cells, dtype=np.float32)
-            except ValueError:
-                raise DataError(f"{file.name}, line {number:,}: not {size} numbers: {line[:60]!r}.") from None
+            found[row] = _numbers(cells, f"{file.name}, line {number:,}: the vector of {word[:40]!r}", size)
     return found
+
+
+def _numbers(cells: list[str], what: str, size: int) -> np.ndarray:
+    try:
+        with np.errstate(over="ignore"):
+            values = np.array(cells, dtype=np.float64).astype(np.float32)
+    except ValueError:
+        raise DataError(
+            f"{what} is not {size} numbers: {' '.join(cells)[:60]!r}. Mend or remove the line."
+        ) from None
+    if not np.isfinite(values).all():
+        odd = next(cell for cell, value in zip(cells, values, strict=True) if not np.isfinite(value))
+        raise DataError(
+            f"{what} holds {odd!r}: no model can learn from numbers that are missing, infinite or too large. Mend "
+            "or remove the line; words without a vector are started at random."
+        )
+    return values
 
 
 def _wanted(vocabulary: Vocabulary) -> dict[str, int]:
@@ -134,13 +156,30 @@ def _wanted(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    with file.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-    with gzip.open(file) if packed else file.open("rb") as stream:
-        for number, raw_line in enumerate(stream, start=1):
-            line = raw_line.decode("utf-8", errors="replace")  # broken bytes only make that word unknown
-            if line.strip():
-                yield number, line
+    number = 0
+    try:
+        with open_packed(file) as stream:
+            while raw_line := stream.readline(LONGEST_LINE):
+                number += 1
+                if number == 1:
+                    _check_text(raw_line, file)
+                if len(raw_line) == LONGEST_LINE:
+                    raise DataError(f"{file.name}, line {number:,} is longer than {LONGEST_LINE:,} bytes. {EXPORT}")
+                line = raw_line.decode("utf-8", errors="replace")  # broken bytes only make that word unknown
+                if line.strip():
+                    yield number, line
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(
+            f"{file.name} cannot be read behind line {number:,} ({error}). Get the file again."
+        ) from None
+    if not number:
+        raise DataError(f"{file.name} is empty. {EXPORT}")
+
+
+def _check_text(start: bytes, file: Path) -> None:
+    line = start[:1000].decode("utf-8", errors="replace")
+    if "\0" in line or line.count("\ufffd") > 1 or start.startswith((b"PK\x03\x04", b"\x80")):
+        raise DataError(f"{file.name} is no text file: it begins with {start[:16]!r}. {EXPORT}")
 
 
 def _is_header(line: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from attnlib.data.batching import Encoded, Vectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
+from attnlib.data.pretrained import unreadable
 from attnlib.data.types import Example
 from attnlib.errors import ConfigError
 
@@ -165,19 +166,16 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
         place = str(minilm())
     try:
         # byte-level tokenisers see words only where a space is put before each
-        tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True)
-    except (OSError, ValueError) as error:
-        kind = "folder" if Path(place).exists() else "name"
-        raise ConfigError(
-            f"No tokeniser could be read from the {kind} {pretrained!r} ({str(error).splitlines()[0]}). Give "
-            "'minilm', a folder that save_pretrained wrote, or a hub id reachable from here."
-        ) from None
+        tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)
+    except Exception as error:  # there is no list of what a damaged folder can raise
+        raise ConfigError(unreadable("tokeniser", pretrained, error)) from None
     if not tokenizer.is_fast:
         raise ConfigError(
             f"The tokeniser of {pretrained!r} has no fast version (tokenizer.json), which ties pieces to words."
         )
     try:
-        positions = getattr(AutoConfig.from_pretrained(place), "max_position_embeddings", None)
+        known = AutoConfig.from_pretrained(place, trust_remote_code=False)
+        positions = getattr(known, "max_position_embeddings", None)
     except (OSError, ValueError):
         positions = None  # a tokeniser saved on its own
     known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -47,13 +47,27 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
     """The ranking as one float array a text; a ranking for another number of texts is refused."""
     if isinstance(ranking, np.ndarray | Tensor) and ranking.ndim != 1 and len(ids) != len(ranking):
         raise DataError(f"The ranking has {len(ranking)} rows for {len(ids)} texts. Give one array a text.")
-    arrays = [np.asarray(scores, dtype=float) for scores in ranking]
+    if isinstance(ranking, Mapping) or not isinstance(ranking, Iterable):
+        raise DataError(
+            f"A ranking is the name of a method or one array of scores per text; got {str(ranking)[:60]!r}."
+        )
+    arrays = [_floats(scores, i) for i, scores in enumerate(ranking)]
     if len(arrays) != len(ids):
         said = "The ranking is empty" if not arrays else f"The ranking has {len(arrays)} arrays"
         raise DataError(
             f"{said} for {len(ids)} texts. Give one array a text, with one score a token, as `importance` returns."
         )
     return arrays
+
+
+def _floats(scores: object, text: int) -> np.ndarray:
+    try:
+        return np.asarray(scores.detach().cpu() if isinstance(scores, Tensor) else scores, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"The scores of text {text} (from 0) are no numbers: {str(scores)[:60]!r}. Give one number per token, "
+            "as `importance` returns."
+        ) from None
 
 
 def padded(arrays: Sequence[np.ndarray], units: Tensor) -> tuple[Tensor, list[str]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
+from attnlib.data.pretrained import refuse_pickles, unreadable
 from attnlib.errors import ConfigError, DataError
 from attnlib.models.masking import blank, masked_mean
 
@@ -98,16 +98,20 @@ def load_pretrained(name: str) -> nn.Module:
         from attnlib.data.packaged import minilm
 
         name = str(minilm())
+    refuse_pickles(name)
     try:
         # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
         with _without_bar():
-            network = AutoModel.from_pretrained(name, attn_implementation="eager")
-    except (OSError, ValueError) as error:
-        kind = "folder" if Path(name).exists() else "name"
+            safe = {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
+            network, loaded = AutoModel.from_pretrained(name, attn_implementation="eager", **safe)
+    except Exception as error:  # there is no list of what a damaged folder can raise
+        raise ConfigError(unreadable("pretrained encoder", name, error)) from error
+    # The library only warns of weights it did not find, and starts them at random.
+    if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):
         raise ConfigError(
-            f"No pretrained encoder could be read from the {kind} {name!r} ({str(error).splitlines()[0]}). Give "
-            "'minilm', a folder that save_pretrained wrote, or a hub id reachable from here."
-        ) from error
+            f"The weights of {name!r} do not fit its config.json: {len(absent)} are missing, {absent[0]!r} among "
+            "them. Save the model again, or give the config it was saved with."
+        )
     return network.float()
 
 

@@ -265,11 +265,16 @@ def test_unknown_encoding(tmp_path):
         load_corpus(path, encoding="utf-88")
 
 
-def test_markup_in_a_review_stays_text(tmp_path):
-    path = table(
-        tmp_path / "a.csv", ["text", "label"], [[f"<script>alert({i})</script> ok", i % 2] for i in range(20)]
-    )
-    assert all("script" in e.text for _, e in load_corpus(path).items())
+def test_markup_in_a_review_is_removed_and_counted_or_kept(tmp_path):
+    rows = [[f"<script>alert({i})</script>good &amp; bad<br /><br />number {i} &lt;3", i % 2] for i in range(20)]
+    path = table(tmp_path / "a.csv", ["text", "label"], [*rows, ["a < b and c > d", 0]])
+    corpus = load_corpus(path)
+    texts = {e.text for _, e in corpus.items()}
+    assert {"good & bad number 7 <3", "a < b and c > d"} <= texts
+    assert sum("HTML removed from 20 of 21 texts" in note for note in corpus.notes) == 1
+    kept = load_corpus(path, preprocessing={"html": "keep"})
+    assert sum("script" in e.text for _, e in kept.items()) == 20
+    assert not any("HTML" in note for note in kept.notes)
 
 
 def test_clinical_tables_bring_the_papers_settings(tmp_path):

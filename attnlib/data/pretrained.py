@@ -1,0 +1,46 @@
+"""Folders of pretrained models, of an unknown hand: what is refused before anything of them is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attnlib.errors import ConfigError
+
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
+OTHER = (".h5", ".msgpack", ".onnx", ".gguf")
+
+
+def refuse_pickles(name: str) -> None:
+    """Refuse a folder whose weights are pickled: unpickling runs whatever code the file holds.
+
+    Names that are no folder are for the hub, where safetensors alone are asked for.
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        return
+    files = sorted(p.name for p in folder.iterdir() if p.is_file())
+    if any(file.endswith(".safetensors") for file in files):
+        return
+    unsafe = [file for file in files if file.endswith(PICKLED)]
+    other = [file for file in files if file.endswith(OTHER)]
+    if unsafe:
+        raise ConfigError(
+            f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when it is read, so it never "
+            "is here. If you trust the file, convert to safetensors on a machine you can spare: "
+            "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
+        )
+    found = f"only {', '.join(other)}" if other else "no weights"
+    raise ConfigError(
+        f"{name!r} holds {found}; model.safetensors is needed. Give 'minilm', a folder that save_pretrained wrote, "
+        "or a hub id reachable from here."
+    )
+
+
+def unreadable(what: str, name: str, error: Exception) -> str:
+    """The message for a model or tokeniser that its library could not read."""
+    kind = "folder" if Path(name).exists() else "name"
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return (
+        f"No {what} could be read from the {kind} {name!r} ({said}). Give 'minilm', a folder that "
+        "save_pretrained wrote, or a hub id reachable from here."
+    )
