@@ -45,11 +45,6 @@ def file_stem(path: Path) -> str:
     return path.name[: len(unpacked_name(path))].rsplit(".", 1)[0]
 
 
-def file_stem(path: Path) -> str:
-    """The name of a table without the endings of its format: `reviews.csv.gz` is `reviews`."""
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
-
-
 def read_table(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
     """The columns of a file. Cells of csv and tsv are strings; blank cells are None everywhere."""
     if not path.is_file():
