@@ -67,6 +67,7 @@ def main() -> None:
 @click.option(
     "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML)."
 )
+@click.option("--name", help="Name of the run: its report goes to OUT/<notebook>/<profile>-<name>.")
 @click.option(
     "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder of reports."
 )
@@ -83,6 +84,7 @@ def run(
     notebooks: tuple[str, ...],
     profile: str,
     params: tuple[tuple[str, str], ...],
+    name: str | None,
     out: Path,
     executor: str,
     jobs: int | None,
@@ -90,8 +92,12 @@ def run(
 ) -> None:
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
 
-    Every parameter is checked before the first notebook starts. The exit code is 0 when all reports are complete,
-    1 when a notebook failed (its report shows where), 2 when something asked for does not exist, 130 after Ctrl-C.
+    Every parameter is checked before the first notebook starts. A run whose parameters differ from the profile's
+    has a folder of its own, <profile>-<name> or <profile>-<digest>. Only a complete report replaces an earlier one;
+    a run that failed or was interrupted is kept in <folder>.failed.
+
+    The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
+    something asked for does not exist or cannot be written, 130 after Ctrl-C.
     """
     from attnlib import execute
     from attnlib.notebooks import plan
@@ -99,9 +105,8 @@ def run(
     executor = execute.parse_executor(executor)
     if executor == "serial" and jobs not in (None, 1):
         raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
-    plans = plan(list(notebooks), profile, list(params))
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"--out {out} is a file; name a folder.")
+    plans = plan(list(notebooks), profile, list(params), name)
+    execute.check_out(plans, out)
     if dry_run:
         from attnlib.batch import cores
 
@@ -149,7 +154,7 @@ class Watch:
     def _tell(self, outcome: Any) -> None:
         from attnlib.render import duration
 
-        head = f"{outcome.plan.notebook.name} ({outcome.plan.profile})"
+        head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":
             click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
             return
@@ -167,8 +172,10 @@ def _describe(plan: Any, out: Path, jobs: int) -> None:
 
     Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
     """
+    from attnlib.execute import place
+
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
-    click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
+    click.echo(f"  writes {place(plan, out)}")
     for name, value in plan.values.items():
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""

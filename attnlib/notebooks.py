@@ -5,7 +5,9 @@ Light on purpose: a wrong parameter is refused before anything heavy is imported
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,16 @@ class Plan:
     profile: str
     changed: dict[str, Any] = field(default_factory=dict)
     """What differs from the notebook's own defaults: papermill injects this."""
+    own: dict[str, Any] = field(default_factory=dict)
+    """What differs from the profile."""
+    name: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """Of the report: the profile, and what sets this run apart from it."""
+        digest = hashlib.sha256(json.dumps(self.own, sort_keys=True, default=str).encode()).hexdigest()[:6]
+        apart = self.name or (digest if self.own else "")
+        return f"{self.profile}-{apart}" if apart else self.profile
 
     @property
     def values(self) -> dict[str, Any]:
@@ -99,23 +111,34 @@ def profiles(name: str) -> dict[str, Path | None]:
     return {**known, **files}
 
 
-def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]]) -> list[Plan]:
-    """Check every notebook, its parameter file and the `-p` values; all problems come in one error."""
+def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
+    """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
+
+    run  a name for the run, part of its folder's
+    """
+    if run is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", run):
+        raise ConfigError(f"--name takes up to 64 letters, digits, _ and -, such as my-reviews; got {run!r}.")
     wanted = list(dict.fromkeys(names() if chosen == ["all"] else chosen))
     if not wanted:
         raise ConfigError(f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder.")
     plans, problems = [], []
     for name in wanted:
         try:
-            plans.append(_plan(name, profile, texts))
+            plans.append(_plan(name, profile, texts, run))
         except AttnlibError as error:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
+    called = [plan.notebook.name for plan in plans]
+    twice = sorted({name for name in called if called.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"Two notebooks are called {twice[0]!r} and would share a folder. Run them one at a time."
+        )
     return plans
 
 
-def _plan(name: str, profile: str, texts: list[tuple[str, str]]) -> Plan:
+def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None) -> Plan:
     notebook = read(name)
     known = profiles(notebook.name)
     if profile not in known:
@@ -125,9 +148,15 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]]) -> Plan:
     given: dict[str, Any] = {}
     if file is not None:
         given = check_values(_yaml(file), notebook.parameters, f"{file.parent.name}/{file.name}")
-    given |= check_texts(texts, notebook.parameters, notebook.name)
     defaults = {p.name: p.default for p in notebook.parameters.values()}
-    return Plan(notebook, profile, {name: value for name, value in given.items() if value != defaults[name]})
+    usual = defaults | given
+    asked = check_texts(texts, notebook.parameters, notebook.name)
+    changed = {name: value for name, value in (given | asked).items() if value != defaults[name]}
+    own = {name: value for name, value in asked.items() if value != usual[name]}
+    plan = Plan(notebook, profile, changed, own, run)
+    if plan.folder != profile and plan.folder in known:
+        raise ConfigError(f"{notebook.name} has a profile {plan.folder!r}; choose another --name than {run!r}.")
+    return plan
 
 
 def _yaml(file: Path) -> dict[Any, Any]:

@@ -22,7 +22,6 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +32,7 @@ from filelock import FileLock, Timeout
 
 from attnlib import paths
 from attnlib.errors import AttnlibError
+from attnlib.files import FOREIGN_AGE, host
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 DONE = "done.json"
-FOREIGN_AGE = 24 * 3600
-"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
 
 
 class StoreError(AttnlibError, OSError):
@@ -309,7 +307,7 @@ class Store:
         for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             try:
-                foreign = not folder.name.startswith(f"{_host()}-")
+                foreign = not folder.name.startswith(f"{host()}-")
                 if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
                     continue
                 lock.acquire(blocking=False)
@@ -344,7 +342,7 @@ class Store:
         """A folder and its lock. A lock file that nobody holds yet looks like rubbish to a process that sweeps just
         then: where one was faster, another name is taken."""
         while True:
-            folder = self.root / "tmp" / f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+            folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             try:
                 lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
@@ -354,10 +352,6 @@ class Store:
                 folder.mkdir()
                 return folder, lock
             lock.release()
-
-
-def _host() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -59,10 +59,10 @@ def test_out_must_be_a_folder(series: Path) -> None:
     (series / "file").write_text("")
     result = attn("run", "90_demo", "--out", str(series / "file"))
     assert result.exit_code == 2
-    assert "is a file" in result.output
+    assert "cannot be written: Not a directory" in result.output
     result = attn("run", "91_short", "--out", str(series / "file" / "below"))
     assert result.exit_code == 2
-    assert "cannot be made: Not a directory" in result.output
+    assert "cannot be written: Not a directory" in result.output
 
 
 def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
@@ -106,12 +106,12 @@ def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> N
     assert "| 1 / 0" in result.output
     assert "ZeroDivisionError: division by zero" in result.output
     assert "✓ 92_fine (smoke)" in result.output
-    report = (series / "reports" / "91_short" / "smoke" / "report.html").read_text()
+    report = (series / "reports" / "91_short" / "smoke.failed" / "report.html").read_text()
     assert "This run failed in cell 2 of 2" in report
-    kept = json.loads((series / "reports" / "91_short" / "smoke" / "run.ipynb").read_text())
+    kept = json.loads((series / "reports" / "91_short" / "smoke.failed" / "run.ipynb").read_text())
     assert kept["cells"][1]["outputs"][0]["ename"] == "ZeroDivisionError"
     index = (series / "reports" / "index.html").read_text()
-    assert "91_short/smoke/report.html" in index
+    assert "91_short/smoke.failed/report.html" in index
     assert "92_fine/smoke/report.html" in index
     assert "failed in cell 2 of 2" in index
 
