@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ import click
 
 from attnlib import __version__
 from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.files import hint
 from attnlib.runs_cli import runs
 
 RUN_EXAMPLES = """
@@ -47,6 +49,13 @@ class Group(click.Group):
             return super().invoke(ctx)
         except AttnlibError as error:
             failure = click.ClickException(str(error))
+            failure.exit_code = 2
+            raise failure from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read our output has left: click knows
+            place = f" ({error.filename})" if error.filename else ""
+            failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
             failure.exit_code = 2
             raise failure from error
 

@@ -136,8 +136,7 @@ def check_writable(folder: Path) -> None:
 def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = None) -> str:
     """Why a folder cannot be written, and what to do. `remedy` ends a sentence: `choose another with --out`."""
     if error.errno not in FULL:
-        place = error.filename if isinstance(error.filename, str) else folder
-        return f"{place} cannot be written: {error.strerror or error}. To go on, {remedy}."
+        return f"{folder} cannot be written: {error.strerror or error}. To go on, {remedy}."
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
     try:
@@ -147,6 +146,16 @@ def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = N
     space += f", {spell_size(needed)} are needed" if needed else ""
     kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
     return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
+
+
+def hint(message: str) -> str:
+    """What to do about an error of a library that ran out of space, after a space; nothing for any other."""
+    if not any(os.strerror(code) in message for code in FULL) or "is full" in message:
+        return ""
+    return (
+        " A disk is full. Free some space, or put what fills it elsewhere: ATTNLIB_STORE (finished runs), "
+        "ATTNLIB_CACHE (downloads), TMPDIR (working files), --out (reports)."
+    )
 
 
 def _existing(folder: Path) -> Path:

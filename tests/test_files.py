@@ -107,3 +107,8 @@ def test_a_full_disk_is_named_with_what_is_free_and_needed(tmp_path: Path) -> No
     assert "is full" in said
     assert "2.5 MB are needed" in said
     assert said.endswith("or use --out.")
+
+
+def test_what_a_library_says_of_a_full_disk_gets_advice() -> None:
+    assert "ATTNLIB_STORE" in files.hint("Error while serializing: No space left on device (os error 28)")
+    assert files.hint("Permission denied") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -243,3 +244,38 @@ def test_a_process_that_dies_without_a_word_is_a_failed_run(series: Path, write_
     report = outcome.report.read_text()
     assert "before" in report, "what was done is shown"
     assert "This run failed in cell 2 of 2" in report
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that end well without a kernel."""
+    monkeypatch.setattr(execute, "_supervise", lambda *_: {"status": "done"})
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Path, monkeypatch) -> None:
+    (one,) = plan(["91_short"], "smoke", [])
+    good = execute.run(one, series / "reports", "serial", 1)
+    before = good.report.read_bytes()
+
+    def full(path: Path, text: str) -> None:
+        path.write_text(text[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files, "write", full)
+    with pytest.raises(execute.OutError, match=r"is full.*--out.*earlier report is kept"):
+        execute.run_all([one], series / "reports", "serial", 1, lambda *_: None)
+    assert good.report.read_bytes() == before
+    assert [p.name for p in good.folder.parent.iterdir()] == ["smoke"]
+
+
+def test_a_report_on_a_disk_that_is_really_full(series: Path, write_notebook: Any, small_disk: Path) -> None:
+    cells = [
+        ("code", "import os", []),
+        ("code", "open(os.environ['ATTNLIB_OUT'] + '/big', 'w').write('x' * 3**14)", []),
+    ]
+    write_notebook(series / "notebooks" / "96_big.ipynb", cells)
+    (one,) = plan(["96_big"], "smoke", [])
+    with pytest.raises(execute.OutError, match=f"the disk {small_disk} is full"):
+        execute.run(one, small_disk / "reports", "serial", 1)
+    assert list((small_disk / "reports" / "96_big").iterdir()) == []
