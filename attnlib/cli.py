@@ -34,6 +34,12 @@ Examples:
   attnlib list corpora
   attnlib list importances
 """
+NOTEBOOKS_EXAMPLES = """
+\b
+Examples:
+  attnlib notebooks my-notebooks
+  attnlib run my-notebooks/notebooks/00_quickstart.ipynb
+"""
 
 
 class Group(click.Group):
@@ -227,6 +233,20 @@ def list_(kind: str) -> None:
         click.echo(f"{name:<{width}}  {first}".rstrip())
         for line in rest:
             click.echo(f"{'':<{width}}  {line}".rstrip())
+
+
+@main.command(epilog=NOTEBOOKS_EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
+def notebooks(folder: Path, force: bool) -> None:
+    """Copy the notebooks and their parameter files to DIR, to edit them."""
+    from attnlib.notebooks import copy_out
+
+    written = copy_out(folder, force=force)
+    click.echo(f"{len(written)} files written to {folder}.")
+    click.echo(
+        f"Run one by its path, or set ATTNLIB_NOTEBOOKS={folder.resolve() / 'notebooks'} to run them by name."
+    )
 
 
 main.add_command(runs)

@@ -104,9 +104,15 @@ def title(cells: list[dict[str, Any]], default: str) -> str:
     return default
 
 
-def profiles(name: str) -> dict[str, Path | None]:
-    """The profiles of a notebook and their files; smoke needs none, since it is the notebook's own defaults."""
-    files = {path.stem: path for path in sorted((paths.params() / name).glob("*.yaml"))}
+def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
+    """The profiles of a notebook and their files; smoke needs none, since it is the notebook's own defaults.
+
+    path  of a notebook that is not one of the series: params next to its folder come first
+    """
+    folder = paths.params() / name
+    if path is not None and (own := path.parent.parent / "params" / name).is_dir():
+        folder = own
+    files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
     known = {profile: files.pop(profile, None) for profile in PROFILES if profile in files or profile == "smoke"}
     return {**known, **files}
 
@@ -140,7 +146,7 @@ def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str
 
 def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None) -> Plan:
     notebook = read(name)
-    known = profiles(notebook.name)
+    known = profiles(notebook.name, notebook.path)
     if profile not in known:
         where = f"Its file would be params/{notebook.name}/{profile}.yaml."
         raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
@@ -177,6 +183,28 @@ def _yaml(file: Path) -> dict[Any, Any]:
     if twice:
         raise ConfigError(f"{where} sets {', '.join(twice)} twice.")
     return values
+
+
+def copy_out(folder: Path, *, force: bool = False) -> list[Path]:
+    """Copy the notebooks, their pictures and their parameter files to `folder`; returns what was written.
+
+    A file there that differs from ours is refused unless `force`: somebody has edited it.
+    """
+    home = paths.notebooks().parent
+    sources = [p for kind in ("notebooks", "params") for p in sorted((home / kind).rglob("*")) if p.is_file()]
+    sources = [p for p in sources if not any(part.startswith(".") for part in p.relative_to(home).parts)]
+    targets = {source: folder / source.relative_to(home) for source in sources}
+    new = {s: t for s, t in targets.items() if not t.exists() or s.read_bytes() != t.read_bytes()}
+    edited = [t for t in new.values() if t.exists()]
+    if edited and not force:
+        more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+        raise ConfigError(
+            f"{edited[0]}{more} would be overwritten. Name another folder, or say --force to lose the changes."
+        )
+    for source, target in new.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    return list(new.values())
 
 
 def _source(cell: dict[str, Any]) -> str:
