@@ -22,7 +22,7 @@ RUN_EXAMPLES = """
 \b
 Examples:
   attnlib run 00_quickstart
-  attnlib run 00_quickstart --profile cpu -p corpus imdb -p seeds "[0, 1, 2]"
+  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3 --name imdb
   attnlib run all --profile cpu --jobs 2
   attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
   attnlib run all --profile paper --dry-run
