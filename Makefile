@@ -56,5 +56,5 @@ bench: $(READY)  ## speed, as ratios to the slow definitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench
 
 clean:  ## remove reports and caches of the checkout (not downloads, not finished runs)
-	rm -rf reports/*/ reports/index.html .pytest_cache .ruff_cache build *.egg-info
+	rm -rf reports/*/ reports/index.html .pytest_cache .ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

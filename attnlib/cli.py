@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -14,13 +15,14 @@ import click
 
 from attnlib import __version__
 from attnlib.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.files import hint
 from attnlib.runs_cli import runs
 
 RUN_EXAMPLES = """
 \b
 Examples:
   attnlib run 00_quickstart
-  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3
+  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3 --name imdb
   attnlib run 00_quickstart -p corpus reviews.csv
   attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: body, label: stars}"
   attnlib run 01_tasc -p corpora "[rotten_tomatoes, {train: a.csv, test: b.csv}]"
@@ -35,6 +37,12 @@ Examples:
   attnlib list params 01_tasc
   attnlib list corpora
   attnlib list importances
+"""
+NOTEBOOKS_EXAMPLES = """
+\b
+Examples:
+  attnlib notebooks my-notebooks
+  attnlib run my-notebooks/notebooks/00_quickstart.ipynb
 """
 
 
@@ -51,6 +59,13 @@ class Group(click.Group):
             return super().invoke(ctx)
         except AttnlibError as error:
             failure = click.ClickException(str(error))
+            failure.exit_code = 2
+            raise failure from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read our output has left: click knows
+            place = f" ({error.filename})" if error.filename else ""
+            failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
             failure.exit_code = 2
             raise failure from error
 
@@ -71,6 +86,7 @@ def main() -> None:
 @click.option(
     "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML)."
 )
+@click.option("--name", help="Name of the run: its report goes to OUT/<notebook>/<profile>-<name>.")
 @click.option(
     "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder of reports."
 )
@@ -87,6 +103,7 @@ def run(
     notebooks: tuple[str, ...],
     profile: str,
     params: tuple[tuple[str, str], ...],
+    name: str | None,
     out: Path,
     executor: str,
     jobs: int | None,
@@ -94,8 +111,12 @@ def run(
 ) -> None:
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
 
-    Every parameter is checked before the first notebook starts. The exit code is 0 when all reports are complete,
-    1 when a notebook failed (its report shows where), 2 when something asked for does not exist, 130 after Ctrl-C.
+    Every parameter is checked before the first notebook starts. A run whose parameters differ from the profile's
+    has a folder of its own, <profile>-<name> or <profile>-<digest>. Only a complete report replaces an earlier one;
+    a run that failed or was interrupted is kept in <folder>.failed.
+
+    The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
+    something asked for does not exist or cannot be written, 130 after Ctrl-C.
     """
     from attnlib import execute
     from attnlib.notebooks import plan
@@ -103,12 +124,11 @@ def run(
     executor = execute.parse_executor(executor)
     if executor == "serial" and jobs not in (None, 1):
         raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
-    plans = plan(list(notebooks), profile, list(params))
+    plans = plan(list(notebooks), profile, list(params), name)
     absent = [text for one in plans for text in one.absent]
     if absent and not dry_run:
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"--out {out} is a file; name a folder.")
+    execute.check_out(plans, out)
     if dry_run:
         from attnlib.batch import cores
 
@@ -156,7 +176,7 @@ class Watch:
     def _tell(self, outcome: Any) -> None:
         from attnlib.render import duration
 
-        head = f"{outcome.plan.notebook.name} ({outcome.plan.profile})"
+        head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":
             click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
             return
@@ -174,10 +194,11 @@ def _describe(plan: Any, out: Path, jobs: int) -> None:
 
     Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
     """
+    from attnlib.execute import place
     from attnlib.notebooks import study_module
 
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
-    click.echo(f"  writes {out / plan.notebook.name / plan.profile}")
+    click.echo(f"  writes {place(plan, out)}")
     for name, value in plan.values.items():
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
@@ -217,6 +238,20 @@ def list_(kind: str, notebook: str | None) -> None:
         click.echo(f"{name:<{width}}  {first}".rstrip())
         for line in rest:
             click.echo(f"{'':<{width}}  {line}".rstrip())
+
+
+@main.command(epilog=NOTEBOOKS_EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
+def notebooks(folder: Path, force: bool) -> None:
+    """Copy the notebooks and their parameter files to DIR, to edit them."""
+    from attnlib.notebooks import copy_out
+
+    written = copy_out(folder, force=force)
+    click.echo(f"{len(written)} files written to {folder}.")
+    click.echo(
+        f"Run one by its path, or set ATTNLIB_NOTEBOOKS={folder.resolve() / 'notebooks'} to run them by name."
+    )
 
 
 main.add_command(runs)

@@ -1,14 +1,14 @@
 """Run notebooks: each in a process of its own, its results swapped in whole when it ends.
 
-A run works in `OUT/<notebook>/<profile>.part-<process>` and takes the place of `OUT/<notebook>/<profile>` at its
-end, finished or failed; until then the earlier report stays.
+A run works in a folder beside its place, `OUT/<notebook>/<profile>` (with parameters of its own
+`<profile>-<digest>`, or `<profile>-<name>`), and takes that place when it is complete. One that failed or was
+interrupted goes to `<place>.failed` instead, so an earlier report stays until there is a better one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 import subprocess
 import sys
@@ -20,12 +20,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attnlib import paths
-from attnlib.errors import ConfigError
+from attnlib import files, paths
+from attnlib.errors import AttnlibError, ConfigError
 from attnlib.notebooks import Plan
 
 GRACE = 20.0
 """Seconds an interrupted notebook has to stop its kernel."""
+
+
+class OutError(AttnlibError, OSError):
+    """The folder of reports cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +89,40 @@ def run(
 ) -> Outcome:
     """Run one notebook and write its folder. `stop` interrupts it; what is done by then is kept."""
     state, stop = state or Running(plan), stop or threading.Event()
-    target = out / plan.notebook.name / plan.profile
-    folder = _fresh(target)
-    date, state.started = datetime.now(UTC), time.monotonic()
-    result = _supervise(plan, folder, environment(folder, executor, jobs), state, stop)
-    seconds = time.monotonic() - state.started
-    _finish(plan, folder, result, date, seconds)
-    _swap(folder, target)
+    target = place(plan, out)
+    failed = target.with_name(target.name + files.FAILED)
+    folder: Path | None = None
+    try:
+        folder = files.working(target)
+        date, state.started = datetime.now(UTC), time.monotonic()
+        result = _supervise(plan, folder, environment(folder, executor, jobs), state, stop)
+        seconds = time.monotonic() - state.started
+        _finish(plan, folder, result, date, seconds)
+        done = result["status"] == "done"
+        files.replace(folder, target if done else failed)
+    except OSError as error:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        kept = " The earlier report is kept." if target.exists() else ""
+        raise OutError(files.trouble(error, target, "choose another folder with --out") + kept) from error
+    if done:
+        shutil.rmtree(failed, ignore_errors=True)
     details = {key: result[key] for key in ("cell", "total", "source", "error") if key in result}
-    return Outcome(plan, result["status"], target, seconds, **details)
+    return Outcome(plan, result["status"], target if done else failed, seconds, **details)
+
+
+def place(plan: Plan, out: Path) -> Path:
+    """Where the complete report of a run goes."""
+    return out / plan.notebook.name / plan.folder
+
+
+def check_out(plans: list[Plan], out: Path) -> None:
+    """Refuse a folder of reports that cannot be written, before anything runs; nothing is made."""
+    for folder in dict.fromkeys([out, *(place(plan, out) for plan in plans)]):
+        try:
+            files.check_writable(folder)
+        except OSError as error:
+            raise ConfigError(f"--out: {files.trouble(error, folder, 'name a folder you may write to')}") from None
 
 
 def _supervise(
@@ -153,9 +182,9 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     from attnlib import render
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
-    _write(folder / "params.yaml", parameters)
+    files.write(folder / "params.yaml", parameters)
     if not (folder / "claims.json").exists():
-        _write(folder / "claims.json", "[]\n")
+        files.write(folder / "claims.json", "[]\n")
     notebook = folder / "run.ipynb"
     if not notebook.exists():  # ended before papermill began
         shutil.copyfile(plan.notebook.path, notebook)
@@ -174,12 +203,14 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),
+        "own": sorted(plan.own),
+        "name": plan.name,
         "cell": result.get("cell"),
         "total": result.get("total"),
         "error": result.get("error"),
     }
-    _write(folder / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    _write(folder / "report.html", render.report(folder))
+    files.write(folder / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    files.write(folder / "report.html", render.report(folder))
 
 
 def commit() -> str | None:
@@ -246,12 +277,8 @@ def run_all(
     stop, outcomes = threading.Event(), []
     side_by_side, inner = share(executor, jobs, len(plans))
     states = [Running(plan) for plan in plans]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(
-            f"--out {out} cannot be made: {error.strerror}. Name a folder you may write to."
-        ) from None
+    check_out(plans, out)
+    out.mkdir(parents=True, exist_ok=True)
 
     def one(state: Running) -> Outcome | None:
         if stop.is_set():
@@ -268,7 +295,7 @@ def run_all(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     if future.result() is not None:
-                        _write(out / "index.html", render.index(out))
+                        files.write(out / "index.html", render.index(out))
                 watch(states, outcomes)
             except BaseException as error:
                 if failure is not None and isinstance(error, KeyboardInterrupt):
@@ -280,39 +307,3 @@ def run_all(
     if failure is not None:
         watch(states, outcomes)
     return outcomes
-
-
-def _fresh(target: Path) -> Path:
-    """A new working folder beside `target`; those of processes that are no more are cleared away."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    for old in target.parent.glob(f"{target.name}.part-*"):
-        owner = old.name.rpartition("-")[2]
-        if not owner.isdecimal() or int(owner) == os.getpid() or not _alive(int(owner)):
-            shutil.rmtree(old, ignore_errors=True)
-    folder = target.with_name(f"{target.name}.part-{os.getpid()}")
-    folder.mkdir()
-    return folder
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _swap(folder: Path, target: Path) -> None:
-    old = target.with_name(f"{target.name}.part-old-{os.getpid()}")
-    if target.exists():
-        target.rename(old)
-    folder.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it, too
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

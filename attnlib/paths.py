@@ -1,4 +1,4 @@
-"""Where things lie. Nothing here depends on the working directory."""
+"""Where things lie. Nothing depends on the working directory but where a copied notebook writes by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import platformdirs
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
-"""The checkout: notebooks, params and reports live beside the package."""
+"""The checkout: notebooks, params and reports lie next to the package."""
+SERIES = PACKAGE / "series"
+"""Notebooks and params of an installed package; a checkout has none here."""
 
 
 def cache() -> Path:
@@ -23,13 +25,23 @@ def store() -> Path:
 
 
 def notebooks() -> Path:
-    """The numbered notebooks: `ATTNLIB_NOTEBOOKS`, else those of the checkout."""
-    return _folder("ATTNLIB_NOTEBOOKS", ROOT / "notebooks")
+    """The numbered notebooks: `ATTNLIB_NOTEBOOKS`, else those of the checkout, or of the installed package."""
+    return _folder("ATTNLIB_NOTEBOOKS", (SERIES if SERIES.is_dir() else ROOT) / "notebooks")
 
 
 def params() -> Path:
-    """The parameter files: beside the notebooks."""
+    """The parameter files: next to the notebooks."""
     return notebooks().parent / "params"
+
+
+def workplace() -> Path:
+    """The folder whose `reports` a notebook run by hand writes to: that of the notebooks, unless they are the
+    installed package's own. A copy of those writes next to itself, where its kernel starts."""
+    home = notebooks().parent
+    if home != SERIES:
+        return home
+    here = Path.cwd()
+    return here.parent if here.name == "notebooks" else here
 
 
 def development_data() -> Path | None:

@@ -20,6 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from attnlib.files import FAILED, UNFINISHED, spell_size
+
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
 """Tags of cells that a report leaves out: parameters stand in its header, errors in a box of their own."""
@@ -68,20 +70,34 @@ def index(out: Path) -> str:
 
     runs = []
     for file in sorted(out.glob("*/*/run.json")):
-        if ".part-" in file.parent.name:
+        if UNFINISHED.fullmatch(file.parent.name):
             continue
         try:
-            run = json.loads(file.read_text(encoding="utf-8"))
-            size = (file.parent / "report.html").stat().st_size
-            link = file.parent.relative_to(out).as_posix() + "/report.html"
-            runs.append({**run, "link": link, "size": _bytes(size), "verdicts": summary(file.parent)})
+            runs.append(_card(file.parent, out))
         except FileNotFoundError:
             continue  # another process puts a new report in its place just now: its own index will name it
-        except (OSError, ValueError, TypeError) as error:
-            warnings.warn(f"{file.parent} is left out of the index, since it cannot be read: {error}", stacklevel=2)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{file.parent} is left out of the index: it cannot be read ({reason}).", stacklevel=2)
     jinja = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    jinja.filters.update(duration=duration, day=day)
     return jinja.get_template("runs.html.j2").render(runs=runs, **_assets())
+
+
+def _card(folder: Path, out: Path) -> dict[str, Any]:
+    """What the index says of a run; any error where its files are damaged."""
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    own = [f"{name} {_words(run['parameters'][name])}" for name in run.get("own") or ()]
+    return {
+        **{key: str(run[key]) for key in ("title", "notebook", "status")},
+        "cell": run.get("cell") and f"{int(run['cell'])} of {int(run['total'])}",
+        "folder": folder.name.removesuffix(FAILED),
+        "own": ", ".join(own),
+        "date": day(run["date"]),
+        "took": duration(run["seconds"]),
+        "link": folder.relative_to(out).as_posix() + "/report.html",
+        "size": spell_size((folder / "report.html").stat().st_size),
+        "verdicts": summary(folder),
+    }
 
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
@@ -222,7 +238,3 @@ def _words(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_words, value))
     return "none" if value is None else str(value)
-
-
-def _bytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"

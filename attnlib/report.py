@@ -49,7 +49,7 @@ def output(notebook: str | None = None) -> Output:
     if folder:
         return Output(Path(folder), batch=True)
     name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
-    base = paths.notebooks().parent
+    base = paths.workplace()
     if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
         return Output(base / "reports" / _safe(name) / "interactive")
     return Output(Path(tempfile.mkdtemp(prefix="attnlib-")))

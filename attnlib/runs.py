@@ -22,10 +22,10 @@ import json
 import os
 import secrets
 import shutil
-import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,7 @@ from filelock import FileLock, Timeout
 
 from attnlib import paths
 from attnlib.errors import AttnlibError
+from attnlib.files import FOREIGN_AGE, host, trouble, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 DONE = "done.json"
-FOREIGN_AGE = 24 * 3600
-"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
 
 
 class StoreError(AttnlibError, OSError):
@@ -144,6 +143,13 @@ class Store:
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root).expanduser().resolve() if root is not None else paths.store()
         self._session: tuple[Path, FileLock] | None = None
+        try:
+            next(os.scandir(self.root), None)
+        except FileNotFoundError:
+            return  # made when something is written
+        except OSError as error:
+            what = "is no folder" if isinstance(error, NotADirectoryError) else f"cannot be read: {error.strerror}"
+            raise StoreError(f"The store {self.root} {what}. Name a folder of yours with ATTNLIB_STORE.") from error
         self.sweep()
 
     def __repr__(self) -> str:
@@ -185,7 +191,8 @@ class Store:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
         session = self._workspace()
         draft = session / f"{key[:16]}-{secrets.token_hex(4)}"
-        try:
+        with self._writing(needed=sum(map(len, files.values()))), ExitStack() as stack:
+            stack.callback(shutil.rmtree, draft, ignore_errors=True)
             checks = {}
             for name, data in files.items():
                 _write(draft / name, data)
@@ -202,13 +209,6 @@ class Store:
                 if not home.exists():
                     draft.rename(home)
             _flush_folder(home.parent)
-        except OSError as error:
-            raise StoreError(
-                f"The store {self.root} cannot be written: {error}. Finished runs are kept; free some space there, "
-                "or choose another folder with ATTNLIB_STORE, and start the same call again."
-            ) from error
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
         (self.root / "failures" / f"{key}.json").unlink(missing_ok=True)
         entry = self.get(key)
         if entry is None:
@@ -218,12 +218,13 @@ class Store:
     def lock(self, key: str) -> FileLock | None:
         """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
         folder = self.root / "locks"
-        folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / f"{key}.lock", thread_local=False)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            return None
+        with self._writing():
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                return None
         return lock
 
     def unlock(self, lock: FileLock) -> None:
@@ -274,10 +275,9 @@ class Store:
     def record_failure(self, key: str, record: Mapping[str, Any]) -> Path:
         """Keep the traceback of a run that failed; it goes when the run succeeds."""
         path = self.root / "failures" / f"{key}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{secrets.token_hex(4)}")
-        draft.write_text(json.dumps(record, indent=1, ensure_ascii=False, default=str), "utf-8")
-        draft.replace(path)
+        with self._writing():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, json.dumps(record, indent=1, ensure_ascii=False, default=str))
         return path
 
     def failures(self) -> dict[str, dict[str, Any]]:
@@ -293,7 +293,7 @@ class Store:
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
         grave = self._workspace() / f"{key[:16]}-{secrets.token_hex(4)}"
-        with self._moves():
+        with self._writing(), self._moves():
             try:
                 self.folder(key).rename(grave)
             except FileNotFoundError:
@@ -309,7 +309,7 @@ class Store:
         for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             try:
-                foreign = not folder.name.startswith(f"{_host()}-")
+                foreign = not folder.name.startswith(f"{host()}-")
                 if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
                     continue
                 lock.acquire(blocking=False)
@@ -331,20 +331,27 @@ class Store:
     def _workspace(self) -> Path:
         """This process's folder in `tmp`, under a lock that lives as long as the process."""
         if self._session is None:
-            try:
+            with self._writing():
                 (self.root / "tmp").mkdir(parents=True, exist_ok=True)
                 self._session = self._new_workspace()
-            except OSError as error:
-                raise StoreError(
-                    f"The store {self.root} cannot be written: {error}. Choose another folder with ATTNLIB_STORE."
-                ) from error
         return self._session[0]
+
+    @contextmanager
+    def _writing(self, needed: int | None = None) -> Iterator[None]:
+        """What the disk refuses becomes an error that says which disk, why, and how to go on."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except OSError as error:
+            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
+            raise StoreError(f"{said} Finished runs are kept: the same call goes on from there.") from error
 
     def _new_workspace(self) -> tuple[Path, FileLock]:
         """A folder and its lock. A lock file that nobody holds yet looks like rubbish to a process that sweeps just
         then: where one was faster, another name is taken."""
         while True:
-            folder = self.root / "tmp" / f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+            folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             try:
                 lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
@@ -354,10 +361,6 @@ class Store:
                 folder.mkdir()
                 return folder, lock
             lock.release()
-
-
-def _host() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from attnlib.errors import ConfigError
+from attnlib.files import spell_size
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 store_option = click.option(
@@ -141,15 +142,6 @@ def parse_age(text: str) -> timedelta:
     if found is None:
         raise ConfigError(f"An age is a number and s, m, h, d or w, such as 30d; got {text!r}.")
     return timedelta(**{UNITS[found[2]]: float(found[1])})
-
-
-def spell_size(size: float) -> str:
-    """Bytes in the unit that suits."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError("the last unit always returns")
 
 
 def _rows(store: Any) -> list[dict[str, Any]]:

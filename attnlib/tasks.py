@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from attnlib.codehash import code_hash
 from attnlib.config import DataConfig
 from attnlib.errors import AttnlibError, ConfigError
+from attnlib.files import hint
 from attnlib.spec import Fit, Measure, Run, resolve
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def execute(job: Job) -> list[Outcome]:
 def describe(error: BaseException) -> dict[str, str]:
     """An error as plain text."""
     trace = "".join(traceback.format_exception(error))
-    return {"error": type(error).__name__, "message": str(error), "traceback": trace}
+    return {"error": type(error).__name__, "message": f"{error}{hint(str(error))}", "traceback": trace}
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attnlib.files import hint
+
 Emit = Callable[[dict[str, Any]], None]
 
 
@@ -127,10 +129,10 @@ def _kernel_lost(error: Exception) -> bool:
 def _describe(error: Exception) -> str:
     name = getattr(error, "ename", None)
     if name is not None:
-        return f"{name}: {error.evalue}"
+        return f"{name}: {error.evalue}{hint(error.evalue)}"
     if type(error).__name__ == "DeadKernelError":
         return "The kernel died. Most often the memory was used up: take a smaller profile, or fewer --jobs."
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {error}{hint(str(error))}"
 
 
 def _interrupt_when_alone() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,10 +61,53 @@ def test_out_must_be_a_folder(series: Path) -> None:
     (series / "file").write_text("")
     result = attn("run", "90_demo", "--out", str(series / "file"))
     assert result.exit_code == 2
-    assert "is a file" in result.output
+    assert "cannot be written: Not a directory" in result.output
     result = attn("run", "91_short", "--out", str(series / "file" / "below"))
     assert result.exit_code == 2
-    assert "cannot be made: Not a directory" in result.output
+    assert "cannot be written: Not a directory" in result.output
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
+    series: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    def closed(folder: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+    monkeypatch.setattr("attnlib.files.check_writable", closed)
+    monkeypatch.setattr("attnlib.execute.run", lambda *_, **__: pytest.fail("a notebook was started"))
+    result = attn("run", "91_short", "--out", str(series / "reports"), *more)
+    assert result.exit_code == 2
+    assert f"{series / 'reports'} cannot be written: Permission denied" in result.output
+    assert not (series / "reports").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that nobody may write to, not even root")
+def test_an_out_in_a_closed_folder_is_refused(series: Path) -> None:
+    result = attn("run", "91_short", "--out", "/proc/reports", "--dry-run")
+    assert result.exit_code == 2
+    assert "/proc/reports cannot be written" in result.output
+
+
+@pytest.mark.parametrize(
+    "args", [["runs", "list"], ["runs", "list", "--failed"], ["runs", "show", "ab"], ["runs", "gc"]]
+)
+def test_a_store_that_is_a_file_is_no_traceback(tmp_path: Path, monkeypatch, args: list[str]) -> None:
+    (tmp_path / "store").write_text("")
+    monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
+    result = attn(*args)
+    assert result.exit_code == 2
+    assert "is no folder" in result.output
+
+
+def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/some/place")
+
+    monkeypatch.setattr("attnlib.notebooks.plan", closed)
+    result = attn("run", "91_short")
+    assert result.exit_code == 2
+    assert "Error: Permission denied (/some/place)." in result.output
 
 
 def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
@@ -106,12 +151,12 @@ def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> N
     assert "| 1 / 0" in result.output
     assert "ZeroDivisionError: division by zero" in result.output
     assert "✓ 92_fine (smoke)" in result.output
-    report = (series / "reports" / "91_short" / "smoke" / "report.html").read_text()
+    report = (series / "reports" / "91_short" / "smoke.failed" / "report.html").read_text()
     assert "This run failed in cell 2 of 2" in report
-    kept = json.loads((series / "reports" / "91_short" / "smoke" / "run.ipynb").read_text())
+    kept = json.loads((series / "reports" / "91_short" / "smoke.failed" / "run.ipynb").read_text())
     assert kept["cells"][1]["outputs"][0]["ename"] == "ZeroDivisionError"
     index = (series / "reports" / "index.html").read_text()
-    assert "91_short/smoke/report.html" in index
+    assert "91_short/smoke.failed/report.html" in index
     assert "92_fine/smoke/report.html" in index
     assert "failed in cell 2 of 2" in index
 

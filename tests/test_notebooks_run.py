@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
-from attnlib import execute, worker
+from attnlib import execute, files, worker
+from attnlib.errors import ConfigError
 from attnlib.notebooks import plan
 from tests.patience import PATIENCE, alive, wait_until
 
@@ -29,7 +34,7 @@ def test_a_run_writes_its_folder(finished: Path) -> None:
         "run.json",
         "tables/texts.parquet",
     ]
-    assert [p.name for p in finished.parent.iterdir()] == ["cpu"], "no working folder stays"
+    assert [p.name for p in finished.parent.iterdir()] == [finished.name], "no working folder stays"
     parameters = yaml.safe_load((finished / "params.yaml").read_text())
     assert parameters["corpus"] == "other"
     assert parameters["seeds"] == [0, 1, 2]
@@ -93,7 +98,7 @@ def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Pat
     out, stop, ended = series / "reports", threading.Event(), []
     runner = threading.Thread(target=lambda: ended.append(execute.run(one, out, "serial", 1, stop=stop)))
     runner.start()
-    header = out / "90_demo" / f"smoke.part-{os.getpid()}" / "header.json"
+    header = out / "90_demo" / f"{one.folder}.part-{files.host()}-{os.getpid()}" / "header.json"
     try:
         wait_until(lambda: header.exists() or not runner.is_alive(), "the number that the kernel writes")
         kernel = json.loads(header.read_text())["process"]
@@ -106,22 +111,80 @@ def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Pat
     wait_until(lambda: not alive(kernel), "the end of the kernel")
     assert (outcome.cell, outcome.total) == (6, 15), "the cell with the wait, after the injected one"
     assert "This run was interrupted in cell 6 of 15" in outcome.report.read_text()
-    assert [p.name for p in outcome.folder.parent.iterdir()] == ["smoke"]
+    assert [p.name for p in outcome.folder.parent.iterdir()] == [f"{one.folder}.failed"]
 
 
 def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
-    (one,) = plan(["91_short"], "smoke", [("seed", "5")])
+    (one,) = plan(["91_short"], "smoke", [])
     old = series / "reports" / "91_short" / "smoke"
     old.mkdir(parents=True)
     (old / "stale.txt").write_text("from an earlier run")
-    abandoned = old.with_name("smoke.part-999999999")
-    abandoned.mkdir()
+    abandoned = old.with_name(f"smoke.part-{files.host()}-999999999")
+    foreign = old.with_name("smoke.part-00000000-999999999")
+    for folder in (abandoned, foreign, old.with_name("smoke.failed")):
+        folder.mkdir()
     outcome = execute.run(one, series / "reports", "serial", 1)
     assert outcome.status == "done"
+    assert outcome.folder == old
     assert not (old / "stale.txt").exists()
-    assert not abandoned.exists(), "what a killed process left is cleared away"
-    assert "seed 5" in outcome.report.read_text()
+    left = {p.name for p in old.parent.iterdir()}
+    assert left == {"smoke", foreign.name}, "what a killed process left goes, and the failure before this success"
+    assert "seed 0" in outcome.report.read_text()
     assert json.loads((old / "claims.json").read_text()) == []
+
+
+def test_a_failed_run_leaves_the_good_report_and_stands_beside_it(series: Path, finished: Path) -> None:
+    out = series / "reports"
+    good = Path(shutil.copytree(finished, out / "91_short" / "smoke"))
+    before = (good / "report.html").read_bytes()
+    path = series / "notebooks" / "91_short.ipynb"
+    path.write_text(path.read_text().replace("print('seed', seed)", "1 / 0"))
+    (again,) = plan(["91_short"], "smoke", [])
+    (bad,) = execute.run_all([again], out, "serial", 1, lambda *_: None)
+    assert bad.status == "failed"
+    assert bad.folder == good.with_name("smoke.failed")
+    assert (good / "report.html").read_bytes() == before
+    cards = BeautifulSoup((out / "index.html").read_text(), "html.parser").select(".runs > li")
+    assert [(card["class"], card.a["href"]) for card in cards] == [
+        (["done"], "91_short/smoke/report.html"),
+        (["failed"], "91_short/smoke.failed/report.html"),
+    ]
+    assert "failed in cell 2 of 2" in cards[1].get_text(" ", strip=True)
+
+
+def test_a_run_with_other_parameters_has_a_folder_of_its_own(series: Path) -> None:
+    folders = [
+        plan(["91_short"], "smoke", texts, name)[0].folder
+        for texts, name in (
+            ([], None),
+            ([("seed", "0")], None),
+            ([("seed", "5")], None),
+            ([("seed", "6")], None),
+            ([("seed", "6")], "six"),
+            ([], "again"),
+        )
+    ]
+    assert folders[:2] == ["smoke", "smoke"], "a value that the profile has anyway changes nothing"
+    assert folders[4:] == ["smoke-six", "smoke-again"]
+    assert len(set(folders)) == 5
+    assert all(re.fullmatch(r"smoke-[0-9a-f]{6}", folder) for folder in folders[2:4])
+    (by_profile,) = plan(["90_demo"], "cpu", [("rate", "0.01")])
+    assert by_profile.folder == "cpu", "compared with the profile, not with the notebook's defaults"
+    (back,) = plan(["90_demo"], "cpu", [("rate", "0.001")])
+    assert back.folder != "cpu", "a notebook's default is a change where the profile says otherwise"
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "a.failed", "-x", "x" * 65, "ä"])
+def test_a_name_that_is_no_folder_is_refused(series: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="--name takes"):
+        plan(["91_short"], "smoke", [], name)
+
+
+def test_a_name_may_not_be_that_of_a_profile(series: Path) -> None:
+    file = series / "params" / "90_demo" / "cpu-long.yaml"
+    file.write_text("seed: 3\n")
+    with pytest.raises(ConfigError, match="profile 'cpu-long'"):
+        plan(["90_demo"], "cpu", [], "long")
 
 
 def test_a_relative_path_means_the_file_beside_the_user(
@@ -181,3 +244,38 @@ def test_a_process_that_dies_without_a_word_is_a_failed_run(series: Path, write_
     report = outcome.report.read_text()
     assert "before" in report, "what was done is shown"
     assert "This run failed in cell 2 of 2" in report
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that end well without a kernel."""
+    monkeypatch.setattr(execute, "_supervise", lambda *_: {"status": "done"})
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Path, monkeypatch) -> None:
+    (one,) = plan(["91_short"], "smoke", [])
+    good = execute.run(one, series / "reports", "serial", 1)
+    before = good.report.read_bytes()
+
+    def full(path: Path, text: str) -> None:
+        path.write_text(text[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(files, "write", full)
+    with pytest.raises(execute.OutError, match=r"is full.*--out.*earlier report is kept"):
+        execute.run_all([one], series / "reports", "serial", 1, lambda *_: None)
+    assert good.report.read_bytes() == before
+    assert [p.name for p in good.folder.parent.iterdir()] == ["smoke"]
+
+
+def test_a_report_on_a_disk_that_is_really_full(series: Path, write_notebook: Any, small_disk: Path) -> None:
+    cells = [
+        ("code", "import os", []),
+        ("code", "open(os.environ['ATTNLIB_OUT'] + '/big', 'w').write('x' * 3**14)", []),
+    ]
+    write_notebook(series / "notebooks" / "96_big.ipynb", cells)
+    (one,) = plan(["96_big"], "smoke", [])
+    with pytest.raises(execute.OutError, match=f"the disk {small_disk} is full"):
+        execute.run(one, small_disk / "reports", "serial", 1)
+    assert list((small_disk / "reports" / "96_big").iterdir()) == []

@@ -153,7 +153,7 @@ def test_a_failed_run_says_so(finished: Path, tmp_path: Path) -> None:
 
 
 def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) -> None:
-    for name in ("cpu", "paper.part-12"):
+    for name in ("cpu", "paper.part-0123abcd-12", "cpu.old-0123abcd-12"):
         shutil.copytree(finished, tmp_path / "90_demo" / name)
     listed = BeautifulSoup(render.index(tmp_path), "html.parser").select(".runs > li")
     (card,) = listed
@@ -161,7 +161,7 @@ def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) 
     assert card.a.get_text() == "A demo of everything"
     said = " ".join(card.get_text(" ", strip=True).split())
     assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
-    assert re.search(r"90_demo · cpu .* UTC · took .* · \d+ kB", said)
+    assert re.search(r"90_demo · cpu corpus other .* UTC · took .* · [\d.]+ kB", said)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,12 @@ def test_warnings_do_not_name_folders_of_the_machine() -> None:
 
 def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
-    for name, text in {"broken": '{"notebook": ', "list": "[]"}.items():
+    for name, text in {
+        "broken": '{"notebook": ',
+        "list": "[]",
+        "empty": "{}",
+        "odd": '{"title": 1, "seconds": "x"}',
+    }.items():
         shutil.copytree(finished, tmp_path / "90_demo" / name)
         (tmp_path / "90_demo" / name / "run.json").write_text(text)
     with pytest.warns(UserWarning, match="left out of the index"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -277,6 +278,38 @@ def test_a_full_disk_leaves_finished_runs_and_no_half_ones(store: Store) -> None
     assert store.get(OTHER).frame("numbers") is not None
     Store(store.root)
     assert list((store.root / "tmp").rglob("weights")) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a small disk")
+def test_a_disk_that_is_really_full(tmp_path: Path, small_disk: Path) -> None:
+    store = Store(small_disk / "store")
+    store.put(OTHER, files())
+    with pytest.raises(StoreError) as caught:
+        store.put(KEY, {"spec.json": b"{}", "model/weights": b"x" * 2_000_000})
+    said = str(caught.value)
+    assert f"the disk {small_disk} is full" in said
+    assert "2.0 MB are needed" in said
+    assert "ATTNLIB_STORE" in said
+    assert store.get(KEY) is None
+    assert store.get(OTHER).frame("numbers") is not None
+    assert list((store.root / "tmp").rglob("weights")) == []
+
+
+@pytest.mark.parametrize("step", ["lock", "record_failure", "put"])
+def test_no_step_of_the_store_gives_a_bare_error(store: Store, monkeypatch, step: str) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", full)
+        with pytest.raises(StoreError, match=r"is full.*ATTNLIB_STORE"):
+            getattr(store, step)(KEY, *({"lock": (), "put": (files(),)}.get(step, ({},))))
+
+
+def test_a_store_that_is_a_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    with pytest.raises(StoreError, match=r"is no folder.*ATTNLIB_STORE"):
+        Store(tmp_path / "store")
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")

@@ -1,0 +1,176 @@
+"""Files and folders that are whole at every moment, and what to say when a disk is full or closed to us.
+
+A folder that takes long to fill is made beside its place, as `<name>.part-<host>-<process>`, and put there by one
+rename when it is complete: killed at any moment, the place holds the earlier folder or the new one, whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FOREIGN_AGE = 24 * 3600
+"""Seconds after which what another machine left behind may be removed."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+FAILED = ".failed"
+"""Ending of the folder that keeps a run which failed or was interrupted, beside the last complete one."""
+UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})-(?P<process>\d+)")
+"""Names of folders in the making, and of those just replaced."""
+
+
+def write(path: Path, text: str) -> None:
+    """Write beside, then rename: readers see the earlier text or the new one."""
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it, too
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def working(target: Path) -> Path:
+    """A new folder beside `target` to work in. What ended processes left there is cleared away first."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _clear(target)
+    folder = _beside(target, "part")
+    folder.mkdir()
+    return folder
+
+
+def replace(folder: Path, target: Path) -> None:
+    """Put a complete folder in the place of `target`, in one step where the system can exchange two folders.
+
+    Elsewhere it takes two renames; a process killed between them leaves the earlier folder beside its place, and
+    the next one that works there puts it back.
+    """
+    for _ in range(20):  # another process may put its own there at the same moment: the last one stays
+        if _exchange(folder, target):
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        old = _beside(target, "old")
+        if moved := target.exists():
+            target.rename(old)
+        try:
+            folder.rename(target)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                shutil.rmtree(old, ignore_errors=True)
+                continue
+            if moved:
+                old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+        return
+    raise OSError(errno.EBUSY, "another process keeps writing there", str(target))
+
+
+def host() -> str:
+    """Eight digits that stand for this machine."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _beside(target: Path, kind: str) -> Path:
+    return target.with_name(f"{target.name}.{kind}-{host()}-{os.getpid()}")
+
+
+def _clear(target: Path) -> None:
+    for folder in sorted(target.parent.glob(f"{target.name}.*-*-*")):
+        found = UNFINISHED.fullmatch(folder.name)
+        if found is None or found["name"] != target.name or not _abandoned(folder, found):
+            continue
+        if found["kind"] == "old" and not target.exists():
+            folder.rename(target)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _abandoned(folder: Path, found: re.Match[str]) -> bool:
+    if found["host"] != host():
+        return time.time() - folder.stat().st_mtime > FOREIGN_AGE
+    process = int(found["process"])
+    return process == os.getpid() or not _alive(process)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system cannot, or one of them is missing."""
+    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
+    try:
+        library = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            return library.renamex_np(os.fsencode(one), os.fsencode(other), swap) == 0
+        return library.renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
+    except (OSError, AttributeError, TypeError):
+        return False
+
+
+def check_writable(folder: Path) -> None:
+    """Try to write where `folder` is or would be, and leave nothing behind; an OSError says why it cannot be."""
+    place = _existing(folder)
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    with tempfile.TemporaryFile(dir=place, buffering=0) as file:
+        file.write(b"x" * 4096)
+
+
+def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = None) -> str:
+    """Why a folder cannot be written, and what to do. `remedy` ends a sentence: `choose another with --out`."""
+    if error.errno not in FULL:
+        return f"{folder} cannot be written: {error.strerror or error}. To go on, {remedy}."
+    place = _existing(folder)
+    disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
+    try:
+        space = f"{spell_size(shutil.disk_usage(place).free)} are free"
+    except OSError:
+        space = "nothing is free"
+    space += f", {spell_size(needed)} are needed" if needed else ""
+    kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
+    return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
+
+
+def hint(message: str) -> str:
+    """What to do about an error of a library that ran out of space, after a space; nothing for any other."""
+    if not any(os.strerror(code) in message for code in FULL) or "is full" in message:
+        return ""
+    return (
+        " A disk is full. Free some space, or put what fills it elsewhere: ATTNLIB_STORE (finished runs), "
+        "ATTNLIB_CACHE (downloads), TMPDIR (working files), --out (reports)."
+    )
+
+
+def _existing(folder: Path) -> Path:
+    """The folder itself, or the nearest one above it that exists."""
+    folder = folder.absolute()
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place):
+            return place
+    return Path(folder.anchor)
+
+
+def spell_size(size: float) -> str:
+    """Bytes in the unit that suits."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("the last unit always returns")
