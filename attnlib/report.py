@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib import paths
-from attnlib.errors import ConfigError, unknown
+from attnlib.errors import ConfigError, DataError, unknown
 from attnlib.render import VERDICTS, inline_svg
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VARIABLE = "ATTNLIB_OUT"
+STRICT = "ATTNLIB_STRICT"
+"""Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
 CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 ROWS = 50
 """Rows of a table that are shown; all are saved."""
@@ -90,6 +92,10 @@ class Output:
         """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
         import matplotlib
 
+        from attnlib.limits import outside
+
+        if os.environ.get(STRICT) == "1" and (cut := outside(figure)):
+            raise DataError(f"Figure {name!r} cuts off {len(cut)} of its artists: {cut[:3]}. Widen its limits.")
         file = self._file("figures", name, "svg")
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
