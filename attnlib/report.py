@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 VARIABLE = "ATTNLIB_OUT"
 STRICT = "ATTNLIB_STRICT"
 """Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
+DPI = 160
+"""Of what is drawn as pixels inside a figure: clouds of many points."""
 CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 
 
@@ -104,7 +106,7 @@ class Output:
         file = self._file("figures", name, "svg")
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
-            figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+            figure.savefig(drawn, format="svg", bbox_inches="tight", dpi=DPI, metadata={"Date": None})
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot:
             pyplot.close(figure)  # else the notebook would show it a second time
@@ -114,7 +116,7 @@ class Output:
             "<svg ", f'<svg role="img" aria-label="{told}" ', 1
         )
         shown = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        card = f'<div class="card scroll" style="background:#fff">{svg}</div>'
+        card = f'<div class="card scroll" style="overflow-x:auto">{svg}</div>'
         _show(f'<figure class="figure">{card}{shown}</figure>', alt or caption or name)
 
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
