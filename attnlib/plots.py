@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import matplotlib.colors
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -26,15 +27,20 @@ COLOURS = {
     "vermillion": "#D55E00",
     "green": "#009E73",
     "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
+    "orange": "#C28500",
+    "sky": "#3399D6",
     "black": "#000000",
-    "yellow": "#F0E442",
+    "olive": "#959000",
 }
-"""Okabe & Ito's colours, told apart with every common colour blindness."""
+"""Okabe & Ito's colours, told apart with every common colour blindness; the light ones are darkened, so that each
+has a contrast of 3 at least to a white and to a dark page (on which black turns white)."""
 CYCLE = tuple(COLOURS.values())
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""One a colour, so that a grey print still tells series apart."""
+"""One per colour, so that a grey print still tells series apart."""
+DENSITY = mpl.colors.LinearSegmentedColormap.from_list("density", ["#a6cee3", "#3399D6", "#0072B2", "#a03fb5"])
+"""From few to many, seen on a white and on a dark page."""
+MANY = 300
+"""Points of a panel from which they are drawn as pixels: each would be an element of the page."""
 
 STYLE = {
     "axes.prop_cycle": mpl.cycler(color=CYCLE),
@@ -279,11 +285,12 @@ def scatter_density(
     with mpl.rc_context(STYLE):
         for k, (axis, (name, part)) in enumerate(zip(axes[0], groups.items(), strict=True)):
             if most > dense:
-                grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": "cividis_r", "linewidths": 0.1}
+                grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
                 cells = axis.hexbin(part[x], part[y], **grid)
                 figure.colorbar(cells, ax=axis, label=f"{unit} a cell (log)")
             else:
-                axis.scatter(part[x], part[y], s=14, alpha=0.5, color=CYCLE[k], edgecolors="none")
+                look = {"s": 14, "alpha": 0.5, "color": CYCLE[k], "edgecolors": "none"}
+                axis.scatter(part[x], part[y], rasterized=len(part) > MANY, **look)
             if diagonal:
                 axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
             side = (y if y_label is None else y_label) if k == 0 else ""

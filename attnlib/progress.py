@@ -18,6 +18,21 @@ DELAY = 1.0
 """Seconds a loop may take without a bar."""
 
 
+class Line(tqdm):
+    """A bar that is not drawn before its delay, not even by `set_postfix`, and is cleared once it was drawn.
+
+    tqdm's own `refresh` ignores the delay, and its `close` clears only what `update` drew: a short loop with a
+    postfix would leave a bar at 0% behind.
+    """
+
+    def refresh(self, *args: Any, **options: Any) -> bool | None:
+        begun = getattr(self, "start_t", None)
+        if begun is not None and self._time() < begun + self.delay:
+            return None
+        self.delay = 0
+        return super().refresh(*args, **options)
+
+
 def visible() -> bool:
     """Whether bars are drawn: the switch decides, else whether somebody is watching."""
     setting = os.environ.get(SWITCH)
@@ -35,13 +50,13 @@ def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: 
 
 
 @contextmanager
-def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[tqdm]:
+def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[Line]:
     """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
 
     A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120). In a
     notebook it goes to standard output, since standard error is shown as a red block even when it was cleared.
     """
-    line = tqdm(
+    line = Line(
         desc=label,
         total=total,
         unit=unit,

@@ -29,6 +29,13 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """A sign beside each colour, for those who do not see the colour."""
+PAGE = {
+    "#ffffff": "var(--paper,var(--jp-layout-color0,#ffffff))",
+    "#000000": "currentColor",
+    "#d9d9d9": "var(--line,var(--jp-border-color2,#d9d9d9))",
+    "#666666": "var(--soft,var(--jp-ui-font-color2,#666666))",
+}
+"""Colours of a chart that follow the page; series keep theirs."""
 
 
 def report(folder: Path) -> str:
@@ -49,12 +56,11 @@ def report(folder: Path) -> str:
         if cell.cell_type == "markdown":
             cell.source = offline(markdown(cell.source, headings, folder=_images(), trusted=True))
         elif cell.cell_type == "code":
-            cell.outputs = (
-                [] if "remove_output" in tags else [o for o in cell.outputs if WIDGET not in o.get("data", {})]
-            )
             for output in cell.outputs:
                 if output.get("name") == "stderr":
                     output.text = placeless(output.text)
+            kept = "remove_output" not in tags
+            cell.outputs = [output for output in cell.outputs if kept and says_something(output)]
             cell.source = "" if "remove_input" in tags else cell.source
         cells.append(cell)
     notebook.cells = cells
@@ -144,17 +150,45 @@ _LOADS = re.compile(
 
 
 def placeless(text: str) -> str:
-    """Warnings without file and line of code: these say nothing to the reader, and name folders of the machine."""
-    return re.sub(r"^\S*\.py:\d+: (\w*Warning: .*\n)(?:  .*\n)?", r"\1", text, flags=re.MULTILINE)
+    """What a notebook wrote to standard error, for readers of its report.
+
+    Warnings of other libraries are left out: they speak to programmers. Ours stay, without file, line and category.
+    """
+    text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
+    return re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text)
+
+
+_WARNING = re.compile(r"^(?P<file>\S[^:\n]*\.py):\d+: \w*Warning: (?P<said>.*)\n(?:  .*\n)?", re.MULTILINE)
+_LIBRARY = re.compile(r"site-packages|dist-packages|[\\/]lib[\\/]python")
+
+
+def says_something(output: Any) -> bool:
+    """Whether an output of a cell is meant for readers: not a widget, not the bare repr of an object."""
+    data = output.get("data")
+    if output.output_type == "stream":
+        return bool(output.text.strip())
+    if data is None:
+        return True
+    return WIDGET not in data and not (set(data) == {"text/plain"} and _REPR.fullmatch(data["text/plain"].strip()))
+
+
+_REPR = re.compile(
+    r"\[*\(*<[^<>]*(?: at 0x[0-9a-f]+|Axes[^<>]*|Figure[^<>]*)>.*|(?:Text|Axes|Figure)\(.*\)", re.DOTALL
+)
 
 
 def inline_svg(svg: str, prefix: str) -> str:
-    """An SVG file as part of a page: without its XML head and metadata, its ids made unique by `prefix`."""
+    """An SVG file as part of a page: without its XML head and metadata, its ids made unique by `prefix`.
+
+    Black, white and the greys of axes become the colours of the page, of a report or of JupyterLab, light or dark.
+    """
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href=", "href=")
     svg = re.sub(r'\sid="([^"]+)"', rf' id="{prefix}-\1"', svg)
     svg = re.sub(r'\shref="#([^"]+)"', rf' href="#{prefix}-\1"', svg)
-    return offline(re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)).strip()
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
+    svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
+    return offline(svg).strip().replace("<svg ", '<svg style="fill:currentColor" ', 1)
 
 
 def duration(seconds: float) -> str:

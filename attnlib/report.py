@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import math
@@ -19,28 +18,27 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib import paths
-from attnlib.errors import ConfigError, unknown
+from attnlib import paths, tabular
+from attnlib.errors import ConfigError, DataError, unknown
 from attnlib.render import VERDICTS, inline_svg
+from attnlib.tabular import cell
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 VARIABLE = "ATTNLIB_OUT"
+STRICT = "ATTNLIB_STRICT"
+"""Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
+DPI = 160
+"""Of what is drawn as pixels inside a figure: clouds of many points."""
 CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
-ROWS = 50
-"""Rows of a table that are shown; all are saved."""
-WIDE = 8
-"""Columns from which a table is set smaller."""
-EMBEDDED = 500_000
-"""Bytes of CSV that a report carries along for download; of larger tables it names the file."""
 
 
 def output(notebook: str | None = None) -> Output:
@@ -70,9 +68,20 @@ class Output:
         self._write(file, json.dumps({**known, **_plain(facts)}, ensure_ascii=False, indent=1).encode())
 
     def table(
-        self, frame: pd.DataFrame, name: str, *, caption: str = "", digits: int = 3, rows: int = ROWS
+        self,
+        frame: pd.DataFrame,
+        name: str,
+        *,
+        caption: str = "",
+        digits: int = 3,
+        rows: int = tabular.ROWS,
+        keep: Sequence[str] = (),
     ) -> None:
-        """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most."""
+        """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most.
+
+        Columns without values, or with the same name or count in every row, are named below the table instead of
+        being shown; those in `keep` are shown all the same. What is saved and downloaded has all of them.
+        """
         flat = _flat_columns(frame)
         file = self._file("tables", name, "parquet")
         part = file.with_name(file.name + ".tmp")
@@ -84,16 +93,20 @@ class Output:
                 f"Table {name!r} cannot be saved as parquet: {error}. Give a column one type."
             ) from error
         part.replace(file)
-        _show(_table_html(flat, name, caption, digits, rows), flat.head(rows).to_string())
+        _show(tabular.table_html(flat, name, caption, digits, rows, keep), flat.head(rows).to_string())
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
         """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
         import matplotlib
 
+        from attnlib.limits import outside
+
+        if os.environ.get(STRICT) == "1" and (cut := outside(figure)):
+            raise DataError(f"Figure {name!r} cuts off {len(cut)} of its artists: {cut[:3]}. Widen its limits.")
         file = self._file("figures", name, "svg")
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
-            figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+            figure.savefig(drawn, format="svg", bbox_inches="tight", dpi=DPI, metadata={"Date": None})
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot:
             pyplot.close(figure)  # else the notebook would show it a second time
@@ -103,7 +116,7 @@ class Output:
             "<svg ", f'<svg role="img" aria-label="{told}" ', 1
         )
         shown = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        card = f'<div class="card scroll" style="background:#fff">{svg}</div>'
+        card = f'<div class="card scroll" style="overflow-x:auto">{svg}</div>'
         _show(f'<figure class="figure">{card}{shown}</figure>', alt or caption or name)
 
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
@@ -141,101 +154,61 @@ class Output:
         part.replace(file)
 
 
-def _table_html(frame: pd.DataFrame, name: str, caption: str, digits: int, rows: int) -> str:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
-    shown = frame.head(rows).reset_index() if keyed else frame.head(rows)
-    if "difference" in shown and is_numeric_dtype(shown["difference"]):  # from the paper's: one of 1e-5 is none
-        shown = shown.assign(difference=shown["difference"].round(digits) + 0.0)
-    numeric = [is_numeric_dtype(t) and not is_bool_dtype(t) for t in shown.dtypes]
-    head = "".join(
-        f'<th scope="col"{_NUMBER if right else ""}>{escape(_label(column).replace("_", " "))}</th>'
-        for column, right in zip(shown.columns, numeric, strict=True)
-    )
-    lines = []
-    for row in shown.itertuples(index=False, name=None):
-        cells = zip((_cell(value, digits) for value in row), numeric, strict=True)
-        lines.append("<tr>" + "".join(_td(text, right) for text, right in cells) + "</tr>")
-    hidden = len(frame) - len(shown)
-    note = f'<p class="note">{len(shown):,} of {len(frame):,} rows are shown.</p>' if hidden else ""
-    title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
-    return (
-        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
-    )
-
-
-_NUMBER = ' class="number" style="text-align:right"'
-
-
-def _td(text: str, right: bool) -> str:
-    kind = (
-        _NUMBER
-        if right
-        else ' class="long" style="text-align:left"'
-        if len(text) > 40
-        else ' style="text-align:left"'
-    )
-    return f"<td{kind}>{escape(text)}</td>"
-
-
-def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
-    data = frame.to_csv(index=keyed).encode()
-    if len(data) > EMBEDDED:
-        return f'<p class="note">The whole table: <code>tables/{escape(name)}.parquet</code></p>'
-    link = base64.b64encode(data).decode()
-    return (
-        f'<p class="download"><a download="{escape(name)}.csv" href="data:text/csv;charset=utf-8;base64,{link}">'
-        "Download as CSV</a></p>"
-    )
+COLOURS = {
+    "reproduced": "var(--good,var(--jp-success-color0,#006b4f))",
+    "not reproduced": "var(--bad,var(--jp-error-color0,#a63c00))",
+}
+SOFT = "var(--soft,var(--jp-ui-font-color2,#5a6675))"
+RULE = "border:0;border-bottom:1px solid var(--line,var(--jp-border-color2,#d9dee5));padding:.35rem .6rem"
+"""Inline, with the colours of the report or of JupyterLab: a notebook knows nothing of the report's style sheet."""
 
 
 def _claims_html(rows: list[dict[str, Any]]) -> str:
-    colours = {"reproduced": "--good,#006b4f", "not reproduced": "--bad,#a63c00"}
-    open_ = "--open,#5a6675"
     lines = []
     for row in rows:
         verdict = row["verdict"]
         badge = (
-            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:var({colours.get(verdict, open_)});'
-            f'white-space:nowrap"><span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
+            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:{COLOURS.get(verdict, SOFT)};'
+            'font-weight:600;white-space:nowrap">'
+            f'<span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
         )
         source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
-        interval = "–" if row["low"] is None else f"{_cell(row['low'], 3)} to {_cell(row['high'], 3)}"
+        interval = "–" if row["low"] is None else f"{cell(row['low'], 3)} to {cell(row['high'], 3)}"
+        claim = escape(str(row["claim"])) + _small("", row.get("note"))
+        claim += _small("Decided by: ", row.get("test")) + _small("Measured on: ", row["setting"])
+        count = cell(row["n"], 0) + _small("", row.get("n_of"))
+        cells = (badge, claim, escape(source), escape(cell(row["effect"], 3)), escape(interval), count)
         lines.append(
-            f'<tr><td>{badge}</td><td class="long" style="text-align:left">{escape(str(row["claim"]))}'
-            f"{_small('', row.get('note'))}{_small('Decided by: ', row.get('test'))}"
-            f"{_small('Measured on: ', row['setting'])}</td>"
-            f"<td>{escape(source)}</td>{_td(_cell(row['effect'], 3), True)}{_td(interval, True)}"
-            f'<td style="text-align:right">{_cell(row["n"], 0)}{_small("", row.get("n_of"))}</td></tr>'
+            "<tr>"
+            + "".join(
+                f'<td class="{kind}" data-label="{name}" style="{RULE};{_aligned(kind)}">{html}</td>'
+                for (name, kind), html in zip(LEDGER.items(), cells, strict=True)
+            )
+            + "</tr>"
         )
-    names = ("verdict", "claim", "source")
-    head = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in names)
-    head += "".join(f'<th scope="col"{_NUMBER}>{name}</th>' for name in ("effect", "interval", "n"))
+    head = "".join(
+        f'<th scope="col" class="{kind}" style="{RULE};{_aligned(kind)}">{name}</th>'
+        for name, kind in LEDGER.items()
+    )
     return (
-        f'<figure class="claims"><div class="scroll" tabindex="0"><table class="wide"><thead><tr>{head}</tr>'
+        '<figure class="claims" style="margin:1.2rem 0"><div class="scroll" tabindex="0" style="overflow-x:auto">'
+        f'<table class="wide" style="border-collapse:collapse;line-height:1.4"><thead><tr>{head}</tr>'
         f"</thead><tbody>{''.join(lines)}</tbody></table></div></figure>"
     )
 
 
+LEDGER = {"verdict": "", "claim": "long", "source": "", "effect": "number", "interval": "number", "n": "number"}
+"""Columns of the ledger: name and kind."""
+
+
+def _aligned(kind: str) -> str:
+    where = "text-align:right;white-space:nowrap" if kind == "number" else "text-align:left"
+    return f"{where};vertical-align:top" + (";min-width:16rem;white-space:normal" if kind == "long" else "")
+
+
 def _small(before: str, text: object) -> str:
-    return f'<div class="note">{before}{escape(str(text))}</div>' if text else ""
-
-
-def _cell(value: Any, digits: int) -> str:
-    if value is None or type(value).__name__ == "NAType" or value != value:  # the truth of NA may not be asked
-        return "–"
-    if isinstance(value, bool) or type(value).__name__ == "bool":
-        return "yes" if value else "no"
-    if isinstance(value, int) or (hasattr(value, "dtype") and value.dtype.kind in "iu"):
-        return f"{int(value):,}" if abs(int(value)) >= 10_000 else str(int(value))
-    if isinstance(value, float) or (hasattr(value, "dtype") and value.dtype.kind == "f"):
-        number = float(value)
-        tiny = number != 0 and abs(number) < 0.5 * 10.0**-digits
-        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}" if math.isfinite(number) else str(number)
-    return str(value)
+    style = f"color:{SOFT};font-size:.9em;white-space:normal"
+    return f'<div class="note" style="{style}">{before}{escape(str(text))}</div>' if text else ""
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 LEVELS = {
-    "attention": "the token's weight becomes zero, the others grow to sum to one",
+    "attention": "the token's weight becomes zero and the others grow to sum to one",
     "input": "the token is blanked before the model reads the text",
 }
 NAMES = {
@@ -38,9 +39,10 @@ NAMES = {
     "alpha_grad": "attention × gradient",
 }
 """Rows as the widget calls them; others by their own name."""
-TYPED = "— a text of your own —"
 OWN = object()
 """What the choice of texts holds for a text of your own."""
+TYPED = "— your own text, typed below —"
+COMPUTING = '<p role="status"><i>computing…</i></p>'
 SHOWN = 100
 """Tokens shown of a long text."""
 STEPS, TEXTS = 3, 3
@@ -185,10 +187,10 @@ class Explorer:
         choices = [(_short(example), example) for example in examples]
         wide = {"layout": {"width": "98%"}, "style": {"description_width": "8em"}}
         self.chosen = widgets.Dropdown(options=[*choices, (TYPED, OWN)], description="text", **wide)
-        self.typed = widgets.Textarea(
-            placeholder="type a text, then leave the field",
+        self.typed = widgets.Text(
+            placeholder="or type your own text and press Enter",
             description="your text",
-            continuous_update=False,
+            continuous_update=False,  # Enter, or leaving the field
             **wide,
         )
         self.by = widgets.Dropdown(
@@ -197,27 +199,40 @@ class Explorer:
             style=wide["style"],
         )
         levels = ["input"] if fitted.model_config.hierarchical else list(LEVELS)
-        value = level if level in levels else levels[0]
-        self.level = widgets.Dropdown(options=levels, value=value, description="erase from", style=wide["style"])
+        self.level = widgets.Dropdown(
+            options=[(f"{name} level", name) for name in levels],
+            value=level if level in levels else levels[0],
+            description="erase at",
+            style=wide["style"],
+        )
         self.count = widgets.IntSlider(min=0, max=1, description="tokens to erase", **wide)
+        self.flip = widgets.HTML()
         self.view = widgets.HTML()
         self.box = widgets.VBox(
-            [self.chosen, self.typed, widgets.HBox([self.by, self.level]), self.count, self.view]
+            [self.chosen, self.typed, widgets.HBox([self.by, self.level]), self.count, self.flip, self.view]
         )
-        for control in (self.chosen, self.typed, self.by, self.level):
+        self.typed.observe(self._wrote, names="value")
+        for control in (self.chosen, self.by, self.level):
             control.observe(self._changed, names="value")
         self.count.observe(self._moved, names="value")
         self._changed(None)
 
+    def _wrote(self, _: Any) -> None:
+        """A text was typed: it is the one to look at, whatever was chosen before."""
+        if self.chosen.value is OWN:
+            self._changed(None)
+        elif self.typed.value.strip():
+            self.chosen.value = OWN
+
     def _changed(self, _: Any) -> None:
         """Another text, colour or level: walk the path again."""
         own = self.chosen.value is OWN
-        self.typed.layout.display = "" if own else "none"
         text = self.typed.value if own else self.chosen.value
-        self.path = None
+        self.path, self.flip.value = None, ""
         if own and not text.strip():
-            self.view.value = "<p><i>Type a text above.</i></p>"
+            self.view.value = "<p><i>Type a text above and press Enter.</i></p>"
             return
+        self.view.value = COMPUTING
         try:
             self.path = erase(self.fitted, text, by=self.by.value, level=self.level.value, seed=self.seed)
         except AttnlibError as error:
@@ -227,12 +242,37 @@ class Explorer:
             )
             return
         self.count.max = len(self.path.order)
+        self.flip.value = _flip_mark(self.path)
         self._moved(None)
 
     def _moved(self, _: Any) -> None:
         if self.path is not None:
             told = f"<p>{escape(self.path.verdict())}</p>"
             self.view.value = str(self.path.step(self.count.value)) + told
+
+
+def _flip_mark(path: Path) -> str:
+    """A ruler under the slider: blue while the decision stands, orange where it has changed, the flip by number."""
+    k, n = path.first_flip, len(path.order)
+    blue, orange = ("rgb({},{},{})".format(*colour) for colour in (BLUE, ORANGE))
+    cuts = np.flatnonzero(np.diff(path.flipped.astype(int))) + 0.5  # between two steps
+    places = [0.0, *(cuts / n), 1.0]
+    parts = "".join(
+        f'<span style="position:absolute;top:0;height:.3em;left:{left:.2%};width:{right - left:.2%};'
+        f'background:{orange if path.flipped[min(round(left * n + 0.5), n) if left else 0] else blue}"></span>'
+        for left, right in pairwise(places)
+    )
+    if k is None:
+        told, side = "decision never changes", "left:0"
+    elif k / n <= 0.5:
+        told, side = f"▲ {k}: decision changes", f"left:{k / n:.2%}"
+    else:
+        told, side = f"decision changes: {k} ▲", f"right:{1 - k / n:.2%}"
+    return (
+        '<div style="position:relative;height:1.9em;margin:0 4.5em 0 9em" role="img" '
+        f'aria-label="{escape(told)}">{parts}<span style="position:absolute;top:.35em;{side};font-size:.85em;'
+        f'white-space:nowrap">{told}</span></div>'
+    )
 
 
 def _short(example: str | Example, most: int = 80) -> str:

@@ -11,8 +11,30 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("ATTNLIB_PROGRESS", "0")
+os.environ.setdefault("ATTNLIB_STRICT", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 pytest_plugins = ["series_fixtures"]
+
+
+@pytest.fixture(autouse=True)
+def charts_hold_their_data(monkeypatch):
+    """Every chart that a test draws has all its markers, whiskers and bars inside its axes."""
+    if "attnlib.plots" not in sys.modules:  # a test without charts need not wait for matplotlib
+        yield
+        return
+    from attnlib.limits import outside
+    from attnlib.plots import Chart
+
+    drawn, start = [], Chart.__init__
+
+    def remember(self, **options):
+        start(self, **options)
+        drawn.append(self)
+
+    monkeypatch.setattr(Chart, "__init__", remember)
+    yield
+    cut = [(chart.axes[0].get_title("left"), found) for chart in drawn if chart.axes and (found := outside(chart))]
+    assert not cut, f"cut off by their axes: {cut}"
 
 
 @pytest.fixture(scope="session")

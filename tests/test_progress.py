@@ -35,3 +35,14 @@ def test_in_a_notebook_the_bar_goes_to_standard_output(monkeypatch, capsys):
     captured = capsys.readouterr()
     assert "download" in captured.out
     assert captured.err == ""
+
+
+@pytest.mark.parametrize(("delay", "drawn"), [(60.0, False), (0.0, True)])
+def test_a_postfix_leaves_no_dead_bar(monkeypatch, capsys, delay, drawn):
+    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(progress, "DELAY", delay)
+    with progress.bar("erasing", total=10) as line:
+        line.set_postfix_str("4 texts at a time")  # draws at once, and no update follows
+    said = capsys.readouterr().err
+    assert ("erasing" in said) is drawn
+    assert said.rpartition("\r")[0].rpartition("\r")[2].strip() == "", "what was drawn is cleared"

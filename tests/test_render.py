@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib import render
+from attnlib import plots, render
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
@@ -189,9 +189,55 @@ def test_durations_read_well(seconds: float, text: str) -> None:
 
 
 def test_warnings_do_not_name_folders_of_the_machine() -> None:
-    said = "DataWarning: bbc: 3 of 212 test texts are training texts\n"
-    shown = render.placeless(f"/home/x/attnlib/spec.py:178: {said}  self.loaded = load(config)\nand more\n{said}")
-    assert shown == f"{said}and more\n{said}"
+    said = "bbc: 3 of 212 test texts are training texts\n"
+    library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
+    ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
+    assert render.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
+    assert render.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
+        "kept in runs, see https://a.org/b/c\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ("<Axes: >", False),
+        ("<Axes: title={'left': 'a'}, xlabel='x'>", False),
+        ("[<matplotlib.lines.Line2D at 0x7f0a>]", False),
+        ("<attnlib.fitted.Fitted object at 0x7f0a>", False),
+        ("Text(0.5, 1.0, 'a')", False),
+        ("0.75", True),
+        ("a < b at noon", True),
+    ],
+)
+def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
+    from nbformat.v4 import new_output
+
+    assert render.says_something(new_output("execute_result", {"text/plain": shown})) is kept
+    assert render.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+
+
+def test_a_chart_follows_the_colours_of_its_page() -> None:
+    figure = plots.token_bars(["a", "b"], {"attention": [0.1, 0.9]}, title="t", line=0.5)
+    page = render.inline_svg(figure.svg(), "x")
+    fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
+    assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
+    assert 'style="fill:currentColor"' in page, "letters"
+    assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
+def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
+    assert page[:4] in (render.TEMPLATES / "report.css").read_text()
+    for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
+        low, high = sorted((luminance(page), luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
 def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:

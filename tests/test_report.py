@@ -15,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
-from attnlib import report
+from attnlib import report, tabular
 from attnlib.errors import ConfigError
 
 CLAIM = {
@@ -77,7 +77,62 @@ def test_a_table_is_saved_and_shown_escaped(
 def test_a_tiny_difference_from_the_paper_is_none(output: report.Output, shown: list[BeautifulSoup]) -> None:
     output.table(pd.DataFrame({"difference": [6e-5, -6e-5, -0.1234], "p": [6e-5, 0.5, 1.0]}), "near", digits=2)
     assert [row[0] for row in rows(shown[0])[1:]] == ["0.00", "0.00", "-0.12"]
-    assert rows(shown[0])[1][1] == "6.0e-05"
+    assert [row[1] for row in rows(shown[0])[1:]] == ["< 0.001", "0.50", "1.00"]
+
+
+def test_columns_that_say_nothing_are_named_below(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "dataset": ["a", "a", "a"],
+            "encoder": ["x", "x", "x"],
+            "n": [80, 80, 80],
+            "ours": [0.5, 0.5, 0.5],
+            "paper": [np.nan] * 3,
+            "seed": [0, 1, 2],
+        }
+    )
+    output.table(frame, "short")
+    assert rows(shown[0])[0] == ["dataset", "ours", "seed"], "the first column and results stay"
+    note = shown[0].find(class_="note").get_text()
+    assert "encoder x; n 80" in note
+    assert "paper" in note
+    assert list(pd.read_parquet(tmp_path / "tables" / "short.parquet")) == list(frame)
+    assert b"paper" in base64.b64decode(shown[0].find("a")["href"].partition("base64,")[2])
+    output.table(frame, "kept", keep=["encoder", "paper"])
+    assert rows(shown[1])[0] == ["dataset", "encoder", "ours", "paper", "seed"]
+    output.table(frame.head(2), "two_rows")
+    assert rows(shown[2])[0] == ["dataset", "encoder", "n", "ours", "seed"], "two rows may agree by chance"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("|V|", [13686.0, np.nan, 12.0], ["13,686", "–", "12"]),
+        ("share", [1.0, 0.0, 1.0], ["1.000", "0.000", "1.000"]),
+        ("mean words", [22.406, 3.5, 104.25], ["22.4", "3.5", "104.2"]),
+        ("texts", [1234.5, 2.25, 0.5], ["1,234", "2", "0"]),
+        ("ours", [0.12345, -9.5, np.inf], ["0.123", "-9.500", "inf"]),
+        ("p", [2 / 1001, 0.0304, 1.0], ["≤ 0.002", "0.030", "1.00"]),
+        ("p_holm", [18 * 2 / 2001, 18 * 2 / 2001, 0.34], ["≤ 0.018", "≤ 0.018", "0.34"]),
+        ("p (Holm)", [0.0005, 0.01234, np.nan], ["< 0.001", "0.012", "–"]),
+    ],
+)
+def test_numbers_have_the_digits_that_count(
+    output: report.Output, shown: list[BeautifulSoup], name: str, values: list[float], told: list[str]
+) -> None:
+    output.table(pd.DataFrame({"row": ["a", "b", "c"], name: values}), "digits")
+    assert [row[1] for row in rows(shown[0])[1:]] == told
+
+
+def test_the_ledger_needs_no_style_sheet(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.claims([CLAIM])
+    for cell in shown[0].find_all(["th", "td"]):
+        assert "border-bottom" in cell["style"]
+        assert "--jp-border-color2" in cell["style"], "the colours of JupyterLab"
+    labels = [cell["data-label"] for cell in shown[0].tbody.find_all("td")]
+    assert labels == [cell.get_text() for cell in shown[0].thead.find_all("th")], "a phone names stacked cells"
 
 
 def test_the_download_holds_the_whole_table(output: report.Output, shown: list[BeautifulSoup]) -> None:
@@ -95,7 +150,7 @@ def test_the_download_holds_the_whole_table(output: report.Output, shown: list[B
 def test_a_large_table_is_named_instead_of_carried(
     output: report.Output, shown: list[BeautifulSoup], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "EMBEDDED", 10)
+    monkeypatch.setattr(tabular, "EMBEDDED", 10)
     output.table(pd.DataFrame({"x": range(20)}), "large")
     assert shown[0].find("a") is None
     assert "tables/large.parquet" in shown[0].get_text()

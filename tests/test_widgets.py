@@ -117,11 +117,10 @@ def test_the_widget_follows_its_controls(corpus, fitted, watched):
 
 def test_the_widget_takes_a_typed_text_and_says_what_is_wrong_with_it(corpus, fitted, watched):
     explorer = widgets.Explorer(fitted, list(corpus.test[:1]), ("alpha",), "attention", 0)
-    assert explorer.typed.layout.display == "none"
-    explorer.chosen.value = widgets.OWN
-    assert explorer.typed.layout.display == ""
-    assert "Type a text" in text_of(explorer.view.value)
+    assert explorer.typed.layout.display is None, "the box is always there"
+    assert type(explorer.typed).__name__ == "Text", "a line, which Enter submits"
     explorer.typed.value = "a wonderful <b>story</b>"
+    assert explorer.chosen.value is widgets.OWN, "what was typed is what is shown"
     assert "wonderful" in text_of(explorer.view.value)
     assert "<b>story" not in explorer.view.value
     explorer.count.value = 2
@@ -130,6 +129,52 @@ def test_the_widget_takes_a_typed_text_and_says_what_is_wrong_with_it(corpus, fi
     explorer.typed.value = "good"
     assert explorer.count.max == 1
     assert "erased 1 of 1" in text_of(explorer.view.value)
+    explorer.chosen.value = corpus.test[0]
+    assert explorer.count.max == len(corpus.test[0])
+    explorer.typed.value = ""
+    assert explorer.chosen.value is corpus.test[0], "an emptied box chooses nothing"
+    explorer.chosen.value = widgets.OWN
+    assert "Type a text" in text_of(explorer.view.value)
+    assert explorer.flip.value == ""
+
+
+def test_the_widget_says_that_it_computes(corpus, fitted, watched, monkeypatch):
+    explorer = widgets.Explorer(fitted, list(corpus.test[:1]), ("alpha",), "attention", 0)
+    seen, erase = [], widgets.erase
+
+    def slow(*given, **options):
+        seen.append(text_of(explorer.view.value))
+        return erase(*given, **options)
+
+    monkeypatch.setattr(widgets, "erase", slow)
+    explorer.level.value = "input"
+    assert seen == ["computing…"]
+    assert "computing" not in explorer.view.value
+    assert explorer.level.description == "erase at"
+    assert [shown for shown, _ in explorer.level.options] == ["attention level", "input level"]
+
+
+def test_the_flip_is_marked_under_the_slider(corpus, fitted, watched):
+    explorer = widgets.Explorer(fitted, list(corpus.test), ("alpha",), "attention", 0)
+    marked = 0
+    for example in corpus.test:
+        explorer.chosen.value = example
+        k, n = explorer.path.first_flip, len(example)
+        page = BeautifulSoup(explorer.flip.value, "html.parser")
+        parts = [tag["style"] for tag in page.find_all("span")][:-1]
+        label = page.find_all("span")[-1]
+        if k is None:
+            assert "never" in label.get_text()
+            assert len(parts) == 1
+            continue
+        marked += 1
+        assert str(k) in label.get_text()
+        assert f"left:{k / n:.2%}" in label["style"] or f"right:{1 - k / n:.2%}" in label["style"]
+        assert "rgb(0,114,178)" in parts[0]
+        assert f"width:{(k - 0.5) / n:.2%}" in parts[0], "blue up to the step before the flip"
+        assert "rgb(213,94,0)" in parts[1]
+        assert len(parts) == 1 + np.abs(np.diff(explorer.path.flipped.astype(int))).sum()
+    assert marked, "the test needs a text that flips"
 
 
 def test_an_error_is_shown_in_the_widget(corpus, watched):
@@ -155,7 +200,7 @@ def test_a_hierarchical_model_loses_words_from_the_input_alone(corpus, watched):
     path = widgets.erase(han, corpus.test[0], level="input")
     np.testing.assert_allclose(path.reading.rows["alpha"].sum(), 1, atol=1e-6)
     explorer = widgets.Explorer(han, list(corpus.test[:1]), ("alpha",), "attention", 0)
-    assert explorer.level.options == ("input",)
+    assert explorer.level.options == (("input level", "input"),)
 
 
 def test_a_wrong_level_is_named(corpus, fitted):

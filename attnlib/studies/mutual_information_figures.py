@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib import plots
+from attnlib.limits import from_zero
 from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import NAMES
 from attnlib.studies.mutual_information_intervals import plain
@@ -38,9 +39,8 @@ def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.
             name = f"{NAMES[encoder]}, {NAMES[attention]}"
             plots.label(top, name, "", "information (nats)" if first else "", int(own["n"].max()))
             plots.label(bottom, "", "attention rank (1: most)", "mean attention" if first else "")
-            top.set_ylim(bottom=0)
-            bottom.set_ylim(bottom=0)
             bottom.xaxis.get_major_locator().set_params(integer=True)
+        from_zero(axes.flat)
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
     return figure

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib import plots
+from attnlib.limits import from_zero
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1
 from attnlib.studies.tasc_cells import CELL, summarise
 from attnlib.studies.tasc_tables import NAMES, balanced
@@ -40,6 +41,7 @@ def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
             _markers(axis, summary[summary["importance"] == ranking], by)
             y = UNITS[metric] if axis is line[0] else ""
             plots.label(axis, f"{TITLES[metric]}: {NAMES[ranking]}" if axis is line[0] else NAMES[ranking], "", y)
+    from_zero(axes.flat)
     with mpl.rc_context(plots.STYLE):
         handles, names = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=len(names))
@@ -60,7 +62,6 @@ def _markers(axis, summary: pd.DataFrame, by: str) -> None:
         counts = summary.groupby(by)["n"].max()
         axis.set_xticks(range(len(groups)), [f"{NAMES.get(g, g)}\nn = {counts[g]:,}" for g in groups], fontsize=8)
         axis.set_xlim(-0.6, len(groups) - 0.4)
-        axis.set_ylim(bottom=0)
 
 
 def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:

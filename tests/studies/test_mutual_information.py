@@ -235,7 +235,8 @@ def test_figures_draw() -> None:
     frame = tau_frame()
     ranks = pd.DataFrame([tau_row("lstm", a, 0, 0.5) | {"rank": r} for a in GOOD for r in (1, 2, 3)])
     told = {"information": 1.0, "low": 0.9, "high": 1.1, "alpha": 0.5}
-    ranks = ranks.assign(**{name: value / ranks["rank"] for name, value in told.items()}, floor=0.1)
+    size = ranks["attention"].map({name: k + 1 for k, name in enumerate(GOOD)}) / ranks["rank"]
+    ranks = ranks.assign(**{name: value * size for name, value in told.items()}, floor=0.1)
     assert len(figures.curves(ranks, "sst", "lstm", 0).axes) == 6
     assert figures.boxes(frame).axes[0].get_title(loc="left") == "sst  (n = 18)"
     assert "6 settings" in figures.gumbel(tables.gumbel_pairs(frame)).axes[0].get_title(loc="left")

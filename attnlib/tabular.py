@@ -1,0 +1,163 @@
+"""Tables as HTML: escaped, with the digits a reader needs, and without columns that say nothing."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS = 50
+"""Rows of a table that are shown; all are saved."""
+WIDE = 8
+"""Columns from which a table is set smaller."""
+EMBEDDED = 500_000
+"""Bytes of CSV that a report carries along for download; of larger tables it names the file."""
+FLOORS = tuple(2 / (resamples + 1) for resamples in (1000, 2000))
+"""The smallest two-sided p of the kit's bootstraps: see `stats.paired_bootstrap`."""
+P_VALUE = re.compile(r"p|p_holm|p \(.*")
+"""Columns of p-values by name."""
+NUMBER = ' class="number" style="text-align:right"'
+TEXT = ' style="text-align:left"'
+LONG = ' class="long" style="text-align:left"'
+
+
+def table_html(
+    frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3, rows: int = ROWS, keep: Sequence[str] = ()
+) -> str:
+    """The first `rows` rows; what is the same in every row is said once below; the whole table for download."""
+    keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
+    whole = frame.reset_index() if keyed else frame
+    empty, constant = silent_columns(whole, keep)
+    shown = whole.drop(columns=[*empty, *constant]).head(rows)
+    cells = [column_cells(shown[column], digits) for column in shown]
+    numeric = [_is_numeric(shown[column]) for column in shown]
+    head = "".join(
+        f'<th scope="col"{NUMBER if right else TEXT}>{_heading(column)}</th>'
+        for column, right in zip(shown.columns, numeric, strict=True)
+    )
+    lines = (
+        "<tr>" + "".join(td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
+        for row in zip(*cells, strict=True)
+    )
+    notes = []
+    if len(frame) > len(shown):
+        notes.append(f"{len(shown):,} of {len(frame):,} rows are shown.")
+    if constant:
+        told = (f"{_heading(c)} {escape(column_cells(whole[c].head(1), digits)[0])}" for c in constant)
+        notes.append(f"The same in every row: {'; '.join(told)}.")
+    if empty:
+        notes.append(f"Without values here: {', '.join(map(_heading, empty))}.")
+    note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
+    title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
+    return (
+        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
+    )
+
+
+def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Columns without any value, and those with the same name or count in each of three rows or more.
+
+    The first column and those in `keep` stay, and so do constant decimals: they are results.
+    """
+    from pandas.api.types import is_float_dtype
+
+    empty, constant = [], []
+    for column in frame.columns[1:]:
+        values = frame[column]
+        if column in keep or not len(values):
+            continue
+        if all(cell(value, 3) in ("–", "") for value in values):
+            empty.append(column)
+        elif len(values) > 2 and not is_float_dtype(values) and values.notna().all():
+            told = values.astype(str)
+            if (told == told.iloc[0]).all() and len(told.iloc[0]) <= 40:
+                constant.append(column)
+    return empty, constant
+
+
+def column_cells(values: pd.Series, digits: int) -> list[str]:
+    """A column as text, all numbers of it in the same manner."""
+    from pandas.api.types import is_float_dtype
+
+    if is_float_dtype(values):
+        if P_VALUE.fullmatch(str(values.name)):
+            return p_values(values)
+        finite = [float(v) for v in values.dropna() if math.isfinite(v)]
+        largest = max(map(abs, finite), default=0.0)
+        if largest > 1 and all(v == int(v) for v in finite):
+            return [cell(v if v != v or not math.isfinite(v) else int(v), 0) for v in map(_float, values)]
+        digits = 0 if largest >= 1000 else min(digits, 1) if largest >= 10 else digits
+        if values.name == "difference":  # from the paper's: one of 1e-5 is none
+            values = values.round(digits) + 0.0
+    return [cell(value, digits) for value in values]
+
+
+def p_values(values: Sequence[float] | pd.Series) -> list[str]:
+    """p-values with two digits that count: `0.34`, `0.012`, `< 0.001`.
+
+    Resampling gives no p below its floor, and Holm's correction multiplies that by the number of tests: where the
+    smallest value of a column is a multiple of the floor, it is an upper bound, `≤ 0.012`.
+    """
+    numbers = [_float(value) for value in values]
+    least = min((p for p in numbers if p == p), default=math.nan)
+    bounded = 0.001 < least < 0.05 and any(abs(least / floor - round(least / floor)) < 1e-6 for floor in FLOORS)
+    return [("≤ " if bounded and p == least else "") + _p(p) for p in numbers]
+
+
+def _p(p: float) -> str:
+    return "–" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def cell(value: Any, digits: int) -> str:
+    """A value as a reader would write it: `12,345`, `0.123`, `yes`, and `–` where there is none."""
+    if value is None or type(value).__name__ == "NAType" or value != value:  # the truth of NA may not be asked
+        return "–"
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "yes" if value else "no"
+    if isinstance(value, int) or (hasattr(value, "dtype") and value.dtype.kind in "iu"):
+        return f"{int(value):,}" if abs(int(value)) >= 10_000 else str(int(value))
+    if isinstance(value, float) or (hasattr(value, "dtype") and value.dtype.kind == "f"):
+        number = float(value)
+        tiny = number != 0 and abs(number) < 0.5 * 10.0**-digits
+        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}" if math.isfinite(number) else str(number)
+    return str(value)
+
+
+def td(text: str, right: bool, label: str = "") -> str:
+    """A cell of a table, escaped; `label` names its column where a phone stacks the cells of a row."""
+    kind = NUMBER if right else LONG if len(text) > 40 else TEXT
+    named = f' data-label="{escape(label)}"' if label else ""
+    return f"<td{kind}{named}>{escape(text)}</td>"
+
+
+def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
+    data = frame.to_csv(index=keyed).encode()
+    if len(data) > EMBEDDED:
+        return f'<p class="note">The whole table: <code>tables/{escape(name)}.parquet</code></p>'
+    link = base64.b64encode(data).decode()
+    return (
+        f'<p class="download"><a download="{escape(name)}.csv" href="data:text/csv;charset=utf-8;base64,{link}">'
+        "Download as CSV</a></p>"
+    )
+
+
+def _heading(column: Any) -> str:
+    return escape(str(column).replace("_", " "))
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return is_numeric_dtype(values) and not is_bool_dtype(values)
+
+
+def _float(value: Any) -> float:
+    return float(value) if value == value and value is not None else math.nan
