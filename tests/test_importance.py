@@ -10,6 +10,7 @@ from attnlib.errors import ConfigError, UnknownName
 from attnlib.importance import METHODS, importance
 from attnlib.methods.base import Job
 from attnlib.methods.gradients import Unfinished, path_integral
+from attnlib.models.hierarchical import unstacked
 from tests.conformance import naive, zoo
 
 QUICK = [
@@ -107,6 +108,23 @@ def test_word_gradients_of_a_han_by_differences(name):
             slow.append(float(up - down) / 2e-6)
     found = importance(fitted, text, "grad_alpha")[0]
     np.testing.assert_allclose(found, slow, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["han-none", "han-gru", "han-cnn-sparse", "han-transformer"])
+def test_products_of_the_words_of_a_han_add_up_to_their_sentence(name):
+    """The vector of a sentence is a sum over its words, so sum of a_w dz/da_w = c_s · dz/dc_s, by autograd."""
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 3)
+    trace = fitted.trace(texts, grad=True)
+    value = trace.logits.gather(1, trace.prediction.unsqueeze(1)).sum()
+    by_vector = torch.autograd.grad(value, trace.words.context)[0]
+    products = trace.words.alpha * (trace.words.hidden * by_vector.unsqueeze(1)).sum(-1)
+    expected = unstacked(products.detach(), trace.positions)
+    per_sentence = (trace.words.context * by_vector).sum(-1).reshape(len(texts), -1).detach().numpy()
+    for i, scores in enumerate(importance(fitted, texts, "alpha_grad")):
+        np.testing.assert_allclose(scores, expected[i][trace.positions[i] >= 0].numpy(), atol=1e-12)
+        sums = [part.sum() for part in np.split(scores, (3, 6))]
+        np.testing.assert_allclose(sums, per_sentence[i], atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "han-gru", "query-lstm", "mlp-lin"])
@@ -292,6 +310,9 @@ def test_what_does_not_fit_is_refused():
     han = zoo.fitted("han-gru")
     with pytest.raises(ConfigError, match="hierarchical"):
         importance(han, zoo.texts(han, 1), "input_x_grad", attention="detached")
+    for name in ("rollout", "last_layer"):
+        with pytest.raises(ConfigError, match="flat model"):
+            importance(zoo.fitted("han-transformer"), zoo.texts(han, 1), name)
 
 
 def test_every_method_says_what_it_is():

@@ -64,9 +64,7 @@ def without(fitted, example, removed: set[int], operator: str) -> torch.Tensor:
             ids[i] = token
             if operator == "pad":
                 attended[i] = False
-                config = fitted.model_config
-                if config.encoder in ("transformer", "bert") and not config.hierarchical:
-                    mask[i] = False
+                mask[i] = fitted.model_config.encoder not in ("transformer", "bert")
     erased = Batch(
         ids=torch.tensor([ids]),
         mask=torch.tensor([mask]),
