@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from attnlib.engine import attention
-from attnlib.engine.pointwise import EXPONENTIAL
 from attnlib.engine.select import input_eraser
 from attnlib.methods.base import Job, method, normalised
 
@@ -41,7 +40,7 @@ def _drop(job: Job, operator: str) -> Tensor:
     whole = job.explained(job.trace.logits.double()).unsqueeze(1)
     if job.level == "hidden":
         # A sparse projection moves its threshold when a position goes; renormalising would not.
-        logits = attention.single_logits(job.trace, reproject=job.model.config.projection not in EXPONENTIAL)
+        logits = attention.single_logits(job.trace, reproject=True)
     else:
         logits = input_eraser(job.fitted, job.batch, job.trace, operator).singles()
     return whole - job.explained(logits)

@@ -27,7 +27,7 @@ def tables(fitted, texts, scores, level, operator="pad", reproject=False, batch_
     return [found[i] for i in range(len(texts))]
 
 
-def agree(frame, top, curves, classes):
+def agree(frame, top, curves, classes, emptied=None):
     """Frames of first flips and of top-token flips against logits (n + 1, C) of every text."""
     for i, curve in enumerate(curves):
         first, n = naive.first_flip(curve), len(curve) - 1
@@ -38,7 +38,7 @@ def agree(frame, top, curves, classes):
             assert row["removed"] == first
             assert row["fraction"] == first / n
             assert row["after"] == classes[int(curve[first].argmax())]
-            assert row["only_when_empty"] == (first == n)
+            assert row["only_when_empty"] == (first == n if emptied is None else emptied[i][first])
         else:
             assert np.isnan(row["fraction"])
         assert top["flipped"][i] == (int(curve[1].argmax()) != int(curve[0].argmax()))
@@ -56,7 +56,8 @@ def test_attention_level(name):
             torch.testing.assert_close(found, curve)
         ways = {"level": "attention", "reproject": reproject, "batch_size": 2}
         frame, top = (way(fitted, texts, scores, **ways) for way in (fraction_to_flip, top_token_flips))
-        agree(frame, top, curves, fitted.classes)
+        emptied = [naive.emptied(fitted, t, s, reproject) for t, s in zip(texts, scores, strict=True)]
+        agree(frame, top, curves, fitted.classes, emptied)
 
 
 @pytest.mark.parametrize("operator", INPUT)
