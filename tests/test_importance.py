@@ -210,6 +210,32 @@ def test_hidden_leave_one_out_is_the_slow_one(name):
 
 
 @pytest.mark.parametrize("level", ["input", "hidden"])
+@pytest.mark.parametrize("name", ["lstm", "cnn", "mlp", "transformer", "han-gru"])
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+def test_rounding_is_not_shared_out(name, level, precision):
+    """A decoder that says the same of every context: what removals change then is rounding alone."""
+    fitted = deepcopy(zoo.fitted(name))
+    fitted.model.to(precision)
+    texts = zoo.texts(fitted, 4)
+    with torch.no_grad():
+        fitted.model.decoder.weight *= 1e-18
+    for method in ("omission", "leave_one_out"):
+        for target in ("probability", "logit"):
+            assert all((s == 0).all() for s in importance(fitted, texts, method, level=level, target=target))
+
+
+def test_small_changes_of_a_confident_model_are_kept():
+    fitted = deepcopy(zoo.fitted("mlp"))
+    fitted.model.float()
+    texts = zoo.texts(fitted, 4)
+    with torch.no_grad():
+        fitted.model.decoder.bias[0] += 25.0  # p = 1 - 1e-9 or so: changes of p are smaller yet, and real
+    for scores in importance(fitted, texts, "omission"):
+        assert np.abs(scores).max() < 1e-6
+        assert (scores != 0).all()
+
+
+@pytest.mark.parametrize("level", ["input", "hidden"])
 def test_gradient_norm_is_a_distribution_and_detaching_changes_it(level):
     fitted = zoo.fitted("lstm")
     texts = zoo.texts(fitted, 3)
@@ -333,6 +359,9 @@ def test_what_does_not_fit_is_refused():
     han = zoo.fitted("han-gru")
     with pytest.raises(ConfigError, match="hierarchical"):
         importance(han, zoo.texts(han, 1), "input_x_grad", attention="detached")
+    for name in ("omission", "leave_one_out"):
+        with pytest.raises(ConfigError, match="Leave operator out"):
+            importance(fitted, texts, name, level="hidden", operator="pad")
     for name in ("rollout", "last_layer"):
         with pytest.raises(ConfigError, match="flat model"):
             importance(zoo.fitted("han-transformer"), zoo.texts(han, 1), name)
