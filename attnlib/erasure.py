@@ -1,9 +1,9 @@
 """Erasure: what happens to a decision when parts of a text are removed, exactly and fast.
 
-level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019): closed form, no encoder
-                   pass beyond the first
-level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (what
-                   they run), `delete` (what they write), `mask`, `unk`
+level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
+                   projection: closed form, no encoder pass beyond the first
+level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
+                   default, what they run), `delete` (what they write), `mask`, `unk`
 
 A `ranking` is the name of an importance method, or scores of your own: one array a text, one number a unit, as
 `importance` returns. Units are removed from the highest score down; equal scores in the order of the text.
@@ -20,7 +20,7 @@ import torch
 from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
-from attnlib.engine.ranked import LEVELS, Ranked, Ranking, Request, checked, ranked, table
+from attnlib.engine.ranked import LEVELS, Ranked, Ranking, Request, checked, ranked, table, way
 from attnlib.engine.select import input_eraser
 from attnlib.errors import ConfigError, unknown
 
@@ -48,8 +48,8 @@ def fraction_to_flip(
     ranking: Ranking,
     *,
     level: str = "input",
-    operator: str = "pad",
-    reproject: bool = False,
+    operator: str | None = None,
+    reproject: bool | None = None,
     target: str | None = None,
     seed: int = 0,
     batch_size: int = 256,
@@ -65,17 +65,20 @@ def fraction_to_flip(
     removed          how many units were gone at the first flip (<NA>: never)
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
                      (`summarise` makes it a stated one)
-    only_when_empty  the first flip came when nothing was left: the text was not outweighed, it was gone
+    only_when_empty  the first flip came when nothing was left to attend, so that the bias decided: the text was not
+                     outweighed, it was gone. At the attention level nothing is left once the remaining units have
+                     no weight, which under a sparse projection may be long before the last unit (see `reproject`)
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
 
-    reproject   at the attention level, apply a sparse projection again instead of renormalising
+    operator    at the input level: how words are removed, `pad` unless told otherwise
+    reproject   at the attention level: apply a sparse projection again instead of renormalising
     on_bad      a ranking that does not fit (wrong length, NaN): `raise`, or `mark` the row and go on
     target, options   of the importance method, where `ranking` names one
     """
     request = _request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
-    return _first_flips(fitted, examples, request, "fraction to flip", operator, reproject)
+    return _first_flips(fitted, examples, request, "fraction to flip", way(level, operator, reproject))
 
 
 def top_token_flips(
@@ -84,8 +87,8 @@ def top_token_flips(
     ranking: Ranking,
     *,
     level: str = "input",
-    operator: str = "pad",
-    reproject: bool = False,
+    operator: str | None = None,
+    reproject: bool | None = None,
     target: str | None = None,
     seed: int = 0,
     batch_size: int = 256,
@@ -95,10 +98,10 @@ def top_token_flips(
 ) -> pd.DataFrame:
     """Whether removing the single top-ranked unit flips the decision. Columns as in `fraction_to_flip`.
 
-    `removed` is 1 where it flips; `only_when_empty` marks texts of one unit, whose removal leaves nothing.
+    `removed` is 1 where it flips; `only_when_empty` marks texts of which the removal of one unit leaves nothing.
     """
     request = _request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
-    return _first_flips(fitted, examples, request, "top-token flips", operator, reproject, most=1)
+    return _first_flips(fitted, examples, request, "top-token flips", way(level, operator, reproject), most=1)
 
 
 def erasure_curves(
@@ -107,8 +110,8 @@ def erasure_curves(
     ranking: Ranking,
     *,
     level: str = "input",
-    operator: str = "pad",
-    reproject: bool = False,
+    operator: str | None = None,
+    reproject: bool | None = None,
     first: str = "most",
     target: str | None = None,
     seed: int = 0,
@@ -129,12 +132,13 @@ def erasure_curves(
     if first not in ("most", "least"):
         raise ConfigError(unknown("first", first, ("most", "least")))
     request = _request(ranking, level, target, seed, batch_size, quirks, options, allowed=RANKING_QUIRKS)
+    chosen = way(level, operator, reproject)
     examples = checked(fitted, examples, level)
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
         found = found if first == "most" else found.turned()
         with torch.no_grad():
-            logits = table(fitted, found, level, operator, reproject)
+            logits = table(fitted, found, level, *chosen)
         predicted, lengths = found.trace.prediction, found.lengths
         index = predicted.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
         steps = torch.arange(logits.shape[1], device=lengths.device)
@@ -171,7 +175,9 @@ def single_removals(
     id, length, prediction; top, other: positions of i* and r; alpha_top, alpha_other, delta_alpha; js_top,
     js_other: Jensen-Shannon divergence in nats of the output with and without that weight; delta_js; flip_top,
     flip_other: whether removing it changes the decision.
-    A text of one unit has no other: its row says so in `status`, and what needs r is NaN or <NA>.
+    status: `compared`; `one unit`, of a text without another, where what needs r is NaN or <NA>; `no weight left`,
+    where either removal takes all the weight of a sparse projection, so that only the bias is left to decide
+    (`reproject` gives the weight to others instead).
     """
     import pandas as pd
 
@@ -182,6 +188,7 @@ def single_removals(
     for found in ranked(fitted, examples, request, "single removals"):
         with torch.no_grad():
             logits = attention.single_logits(found.trace, reproject=reproject)
+            emptied = attention.emptied_by_one(found.trace, reproject=reproject).cpu().numpy()
         whole = found.trace.logits.double().softmax(-1).unsqueeze(1)
         js = stats.jsd(whole.cpu().numpy(), logits.softmax(-1).cpu().numpy())
         flip = (logits.argmax(-1) != found.trace.prediction.unsqueeze(1)).cpu().numpy()
@@ -194,7 +201,7 @@ def single_removals(
                 "length": len(where),
                 "prediction": fitted.classes[int(found.trace.prediction[i])],
             }
-            rows[place] = row | _compared(where, top, other, alpha[i], js[i], flip[i])
+            rows[place] = row | _compared(where, top, other, alpha[i], js[i], flip[i], emptied[i])
     return pd.DataFrame(rows).astype({"other": "Int64", "flip_other": "boolean"})
 
 
@@ -242,7 +249,7 @@ def _request(
     return Request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
 
 
-def _first_flips(fitted, examples, request: Request, what, operator, reproject, most=None) -> pd.DataFrame:
+def _first_flips(fitted, examples, request: Request, what, chosen, most=None) -> pd.DataFrame:
     """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
     import pandas as pd
 
@@ -250,8 +257,13 @@ def _first_flips(fitted, examples, request: Request, what, operator, reproject, 
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
         with torch.no_grad():
-            first = _flips(fitted, found, request, operator, reproject, most)
-        for place, row in zip(found.batch.rows.tolist(), _rows(fitted, found, first, request.quirks), strict=True):
+            first = _flips(fitted, found, request, *chosen, most)
+            empty = first.removed == found.lengths
+            if request.level == "attention":
+                emptied = attention.emptied(found.trace, found.order, reproject=chosen[1])
+                empty = emptied.gather(1, first.removed.unsqueeze(1)).squeeze(1)
+        told = _rows(fitted, found, first, empty, request.quirks)
+        for place, row in zip(found.batch.rows.tolist(), told, strict=True):
             rows[place] = {"id": examples[place].id, **row}
     frame = pd.DataFrame(rows)
     flags = "boolean" if frame["flipped"].isna().any() else bool
@@ -273,38 +285,30 @@ def _flips(fitted, found: Ranked, request: Request, operator, reproject, most) -
     return first
 
 
-def _rows(fitted, found: Ranked, first: flips.Flips, quirks) -> Iterator[dict]:
+def _rows(fitted, found: Ranked, first: flips.Flips, empty: torch.Tensor, quirks) -> Iterator[dict]:
     mass = found.mass().gather(1, first.removed.unsqueeze(1)).squeeze(1)
     whole = found.batch.lengths if "tasc_denominator" in quirks else found.lengths
-    columns = (first.removed, first.after, found.lengths, whole, found.trace.prediction, mass)
+    columns = (first.removed, first.after, empty, found.lengths, whole, found.trace.prediction, mass)
     values = (column.tolist() for column in columns)
-    for why, removed, after, length, divisor, predicted, gone in zip(found.problems, *values, strict=True):
+    for why, removed, after, nothing, length, divisor, predicted, gone in zip(found.problems, *values, strict=True):
         good = why == orders.FITS
         flipped = removed > 0 and good
-        empty = flipped and removed == length
-        status = ("only_when_empty" if empty else "flipped") if flipped else "never"
+        alone = flipped and nothing
+        status = ("only_when_empty" if alone else "flipped") if flipped else "never"
         yield {
             "length": length,
             "prediction": fitted.classes[predicted],
             "flipped": flipped if good else None,
             "removed": removed if flipped else None,
             "fraction": min(1.0, removed / divisor) if flipped else float("nan"),
-            "only_when_empty": empty if good else None,
+            "only_when_empty": alone if good else None,
             "mass_removed": gone if flipped else float("nan"),
             "after": fitted.classes[after] if flipped else None,
             "status": status if good else why,
         }
 
 
-def _frame(rows: list[dict]) -> pd.DataFrame:
-    import pandas as pd
-
-    frame = pd.DataFrame(rows)
-    flags = "boolean" if frame["flipped"].isna().any() else bool
-    return frame.astype({"removed": "Int64", "flipped": flags, "only_when_empty": flags})
-
-
-def _compared(where: np.ndarray, top: int, other: int | None, alpha, js, flip) -> dict[str, Any]:
+def _compared(where: np.ndarray, top: int, other: int | None, alpha, js, flip, emptied) -> dict[str, Any]:
     """The columns of `single_removals` that compare the units at positions `top` and `other`."""
     values = {"top": int(np.searchsorted(where, top))}
     values["other"] = None if other is None else int(np.searchsorted(where, other))
@@ -314,7 +318,10 @@ def _compared(where: np.ndarray, top: int, other: int | None, alpha, js, flip) -
         values |= {f"{name}_top": first, f"{name}_other": second, f"delta_{name}": first - second}
     values["flip_top"] = bool(flip[top])
     values["flip_other"] = None if other is None else bool(flip[other])
-    values["status"] = "one unit" if other is None else "compared"
+    if other is None:
+        values["status"] = "one unit"
+    else:
+        values["status"] = "no weight left" if emptied[top] or emptied[other] else "compared"
     return values
 
 

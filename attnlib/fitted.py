@@ -13,7 +13,7 @@ from attnlib import metrics
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Example
 from attnlib.device import resolve
-from attnlib.errors import DataError
+from attnlib.errors import DataError, TrainingError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +122,22 @@ class Fitted:
         with self.evaluating(grad=grad):
             # a leaf of its own: embeddings that were frozen in training would not ask for gradients
             embedded = self.model.embed(batch).detach().requires_grad_() if grad else None
-            return self.model(batch, embedded)
+            trace = self.model(batch, embedded)
+        if not trace.logits.isfinite().all():
+            raise TrainingError(self._not_finite())
+        return trace
+
+    def _not_finite(self) -> str:
+        bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
+        why = (
+            f"NaN or infinity stands in {_some(bad)}"
+            if bad
+            else "its weights are finite, but too large to compute with"
+        )
+        return (
+            f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a smaller "
+            "learning rate, or load an undamaged copy."
+        )
 
     @contextmanager
     def evaluating(self, *, grad: bool = False) -> Iterator[None]:
@@ -152,6 +167,13 @@ class Fitted:
         if self.query and any(not e.query for e in examples):
             raise DataError(
                 "This model answers a query about a text: give (text, query) pairs, or Examples with a query."
+            )
+        asked = [e.id or str(i) for i, e in enumerate(examples) if e.query]
+        if asked and not self.query:
+            raise DataError(
+                f"This model was trained on texts without a query and cannot read one; {len(asked)} of "
+                f"{len(examples)} texts have one ({_some(asked, 3)}). Leave the query out, or train on a corpus "
+                "with queries."
             )
         return examples
 

@@ -1,7 +1,8 @@
 r"""Divergences, entropies, rank correlations, bootstrap intervals and Holm's correction.
 
 Everything here is NumPy on the last axis; torch tensors are accepted where they convert. Logarithms are natural
-(nats) unless a name says otherwise. Distributions may hold exact zeros, as padding and sparse projections do.
+(nats) unless a name says otherwise. Distributions may hold exact zeros, as padding and sparse projections do, and
+must sum to one; a row of zeros alone is no distribution, and whatever is asked of it is NaN.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LN2 = float(np.log(2.0))
 """The largest Jensen-Shannon divergence, reached by disjoint supports."""
+UNIT_SUM = 1e-3
+"""How far the sum of a distribution may be from one: the rounding of long texts in single precision, not more."""
 KEPT = 6_000_000
 """Counts of a bootstrap that are held at once, and kept for the next call with as many texts and seeds."""
 
@@ -59,7 +62,7 @@ def kl(p: ArrayLike, q: ArrayLike, *, floor: float = 0.0) -> np.ndarray:
     p, q = _pair(p, q)
     if floor:
         q = np.where(p > 0, np.maximum(q, floor), q)
-    return special.rel_entr(p, q).sum(-1)
+    return _where_defined(special.rel_entr(p, q).sum(-1), p, q)
 
 
 def jsd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
@@ -70,7 +73,7 @@ def jsd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     p, q = _pair(p, q)
     middle = (p + q) / 2
     value = (special.rel_entr(p, middle).sum(-1) + special.rel_entr(q, middle).sum(-1)) / 2
-    return np.clip(value, 0.0, LN2)
+    return _where_defined(np.clip(value, 0.0, LN2), p, q)
 
 
 def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
@@ -79,22 +82,24 @@ def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     Give both classes of a binary output: the value is then |Δp|, not half of it.
     """
     p, q = _pair(p, q)
-    return np.abs(p - q).sum(-1) / 2
+    return _where_defined(np.abs(p - q).sum(-1) / 2, p, q)
 
 
 def entropy(p: ArrayLike) -> np.ndarray:
     r"""Shannon entropy :math:`-\sum_i p_i \ln p_i` over the last axis, in nats."""
-    return special.entr(_distribution(p, "p")).sum(-1)
+    p = _distribution(p, "p")
+    return _where_defined(special.entr(p).sum(-1), p)
 
 
 def normalized_entropy(p: ArrayLike, mask: ArrayLike | None = None) -> np.ndarray:
     r"""Entropy divided by its maximum, :math:`H(p) / \ln n` in [0, 1] (Meister et al. 2021, section 4).
 
-    n counts the positions of the last axis, or those `mask` allows. One position leaves the ratio undefined: NaN.
+    n counts the positions of the last axis, or those `mask` allows, where p must be one in all. One position leaves
+    the ratio undefined: NaN.
     """
-    p = _distribution(p, "p")
+    p = np.asarray(p, dtype=float)
     if mask is None:
-        n = np.full(p.shape[:-1], p.shape[-1])
+        n = np.full(p.shape[:-1], p.shape[-1] if p.ndim else 0)
     else:
         mask = np.asarray(mask, dtype=bool)
         if mask.shape != p.shape:
@@ -102,10 +107,10 @@ def normalized_entropy(p: ArrayLike, mask: ArrayLike | None = None) -> np.ndarra
                 f"normalized_entropy: the mask is {mask.shape}, p is {p.shape}. Give one mark a position."
             )
         p, n = np.where(mask, p, 0.0), mask.sum(-1)
+    p = _distribution(p, "p")
     with np.errstate(divide="ignore", invalid="ignore"):
         value = special.entr(p).sum(-1) / np.log(n)
-    value = np.where(n > 1, np.clip(value, 0.0, 1.0), np.nan)
-    return value if value.ndim else value[()]
+    return _where_defined(np.where(n > 1, np.clip(value, 0.0, 1.0), np.nan), p)
 
 
 def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
@@ -366,7 +371,20 @@ def _distribution(p: ArrayLike, name: str) -> np.ndarray:
         raise DataError(f"{name} must hold at least one probability; got shape {p.shape}.")
     if not (p >= 0).all():
         raise DataError(f"{name} holds a negative or missing probability; give distributions over the last axis.")
+    total = np.atleast_1d(p.sum(-1))
+    off = (total > 0) & ~(np.abs(total - 1) <= UNIT_SUM)
+    if off.any():
+        raise DataError(
+            f"{name} sums to {total[off].flat[0]:.4g} over its last axis; a distribution sums to one. Divide "
+            "scores by their sum first, and give all classes of an output."
+        )
     return p
+
+
+def _where_defined(value: ArrayLike, *distributions: np.ndarray) -> np.ndarray:
+    """The value, NaN where one of the distributions is zero throughout."""
+    there = np.all([p.sum(-1) > 0 for p in np.broadcast_arrays(*distributions)], axis=0)
+    return np.where(there, value, np.nan)[()]
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

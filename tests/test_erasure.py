@@ -9,6 +9,7 @@ from attnlib import erasure
 from attnlib.engine import attention, flips, orders
 from attnlib.errors import ConfigError, DataError, UnknownName
 from attnlib.importance import importance
+from attnlib.measures import faithfulness
 from tests.conformance import zoo
 from tests.conformance.toy import Toy, trace
 
@@ -56,6 +57,65 @@ def test_sparse_weights_are_projected_again():
     torch.testing.assert_close(projected, torch.tensor([0.2, 0.95], dtype=torch.float64))
     outside = attention.single_logits(sparse, reproject=True)[0, 2]
     torch.testing.assert_close(outside, sparse.logits[0])
+
+
+@pytest.mark.parametrize("gap", [70.0, 200.0, 5000.0])
+def test_far_lower_scores_decide_once_the_best_are_gone(gap):
+    # In float32 the second weight is exp(-gap), soon zero; the model without its first word still says "yes".
+    scores = torch.tensor([[0.0, -gap, -2 * gap]], dtype=torch.float32)
+    given = {"values": [[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]], "scores": scores, "bias": (0.5, 0.0)}
+    far = trace(scores.softmax(-1), **given, scale=[[1.0, 2.0, 1.0]])
+    expected = torch.tensor([[2.5, 0.0], [0.5, 2.0], [0.5, 3.0], [0.5, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(attention.prefix_logits(far, torch.tensor([[0, 1, 2]]))[0], expected)
+    torch.testing.assert_close(attention.single_logits(far)[0], expected[[1, 0, 0]])
+    row = erasure.fraction_to_flip(Toy(far), Toy(far).texts(), [np.array([3.0, 2.0, 1.0])], level="attention").iloc[
+        0
+    ]
+    assert (row["removed"], row["after"], row["status"]) == (1, "yes", "flipped")
+    bounds = faithfulness.aopc_bounds(Toy(far), Toy(far).texts(), level="attention", beam=9).iloc[0]
+    p = expected.softmax(-1)[:, 0]
+    assert bounds["high"] == pytest.approx(float((p[0] - p[1:]).mean()))
+
+
+SPARSE = {
+    "alpha": [[0.55, 0.45, 0.0]],
+    "values": [[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]],
+    "scores": [[1.0, 0.9, 0.0]],
+    "projection": "sparsemax",
+    "bias": (0.0, 0.5),
+}
+
+
+def test_a_flip_once_the_support_is_gone_is_marked():
+    """All three words say "no": without reprojection the bias decides once the two of the support are gone."""
+    model, ranking = Toy(trace(**SPARSE)), [np.array([3.0, 2.0, 1.0])]
+    row = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention").iloc[0]
+    assert (row["removed"], row["only_when_empty"], row["status"]) == (2, True, "only_when_empty")
+    assert row["fraction"] == pytest.approx(2 / 3)
+    again = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention", reproject=True).iloc[0]
+    assert (again["removed"], again["status"]) == (3, "only_when_empty")
+
+
+def test_a_single_removal_that_leaves_no_weight_is_no_comparison():
+    one_hot = Toy(trace(**SPARSE | {"alpha": [[1.0, 0.0, 0.0]], "scores": [[3.0, 0.0, 0.0]]}))
+    ranking = [np.array([3.0, 2.0, 1.0])]
+    row = erasure.single_removals(one_hot, one_hot.texts(), ranking).iloc[0]
+    assert (row["flip_top"], row["status"]) == (True, "no weight left")
+    again = erasure.single_removals(one_hot, one_hot.texts(), ranking, reproject=True).iloc[0]
+    assert (again["flip_top"], again["status"]) == (False, "compared")
+
+
+def test_what_means_nothing_at_a_level_is_refused():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 1)
+    for measure in (erasure.fraction_to_flip, erasure.top_token_flips, erasure.erasure_curves):
+        with pytest.raises(ConfigError, match="Leave operator out"):
+            measure(fitted, texts, "alpha", level="attention", operator="pad")
+        for reproject in (True, False):
+            with pytest.raises(ConfigError, match="Leave reproject out"):
+                measure(fitted, texts, "alpha", level="input", reproject=reproject)
+    with pytest.raises(ConfigError, match="Leave operator out"):
+        faithfulness.aopc_bounds(fitted, texts, level="attention", operator="delete")
 
 
 def test_first_flip_by_hand():

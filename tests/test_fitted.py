@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,8 @@ import torch
 from attnlib import saving
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, Example, load_corpus
-from attnlib.errors import ConfigError, DataError
+from attnlib.erasure import fraction_to_flip
+from attnlib.errors import ConfigError, DataError, TrainingError
 from attnlib.fitted import Fitted, load
 from attnlib.training import fit
 
@@ -196,6 +198,24 @@ def test_two_strings_are_two_texts_and_a_pair_only_for_a_query_model(lstm, answe
         answering.predict("Mary went to the kitchen.")
     with pytest.raises(DataError, match="a string or an Example; got"):
         lstm.predict([("a text", "a query")])
+
+
+def test_a_query_is_not_left_unread(lstm, answering):
+    asked = Example(("a", "text"), 0, query=("a", "question"), id="q1")
+    with pytest.raises(DataError, match="q1"):
+        lstm.predict([asked, "a text"])
+    assert len(answering.predict([asked]).labels) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_model_that_answers_nan_decides_nothing(lstm, corpus, value):
+    broken = deepcopy(lstm)
+    with torch.no_grad():
+        broken.model.decoder.bias[0] = value
+    ways = (broken.predict, broken.evaluate, broken.trace, lambda t: fraction_to_flip(broken, t, "alpha"))
+    for way in ways:
+        with pytest.raises(TrainingError, match=r"decoder\.bias"):
+            way(corpus.test[:3])
 
 
 def test_labels_outside_the_classes_are_refused(lstm, corpus):

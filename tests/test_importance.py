@@ -1,15 +1,19 @@
 """Importance methods: equal to autograd and Captum, independent of batches, with errors that name what fits."""
 
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pytest
 import torch
 
+from attnlib.erasure import fraction_to_flip
 from attnlib.errors import ConfigError, UnknownName
 from attnlib.importance import METHODS, importance
 from attnlib.methods.base import Job
 from attnlib.methods.gradients import Unfinished, path_integral
+from attnlib.methods.surrogate import AllZero
+from attnlib.models.hierarchical import unstacked
 from tests.conformance import naive, zoo
 
 QUICK = [
@@ -23,6 +27,7 @@ QUICK = [
     "input_x_grad",
 ]
 WAYS = ("live", "detached")
+LIME = {"samples": 200}
 EVERYWHERE = [*QUICK, "integrated_gradients", "lime", "kernel_shap"]
 
 
@@ -109,6 +114,23 @@ def test_word_gradients_of_a_han_by_differences(name):
     np.testing.assert_allclose(found, slow, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["han-none", "han-gru", "han-cnn-sparse", "han-transformer"])
+def test_products_of_the_words_of_a_han_add_up_to_their_sentence(name):
+    """The vector of a sentence is a sum over its words, so sum of a_w dz/da_w = c_s · dz/dc_s, by autograd."""
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 3)
+    trace = fitted.trace(texts, grad=True)
+    value = trace.logits.gather(1, trace.prediction.unsqueeze(1)).sum()
+    by_vector = torch.autograd.grad(value, trace.words.context)[0]
+    products = trace.words.alpha * (trace.words.hidden * by_vector.unsqueeze(1)).sum(-1)
+    expected = unstacked(products.detach(), trace.positions)
+    per_sentence = (trace.words.context * by_vector).sum(-1).reshape(len(texts), -1).detach().numpy()
+    for i, scores in enumerate(importance(fitted, texts, "alpha_grad")):
+        np.testing.assert_allclose(scores, expected[i][trace.positions[i] >= 0].numpy(), atol=1e-12)
+        sums = [part.sum() for part in np.split(scores, (3, 6))]
+        np.testing.assert_allclose(sums, per_sentence[i], atol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "han-gru", "query-lstm", "mlp-lin"])
 def test_input_gradients_are_captums(name):
     from captum.attr import InputXGradient, IntegratedGradients
@@ -188,6 +210,32 @@ def test_hidden_leave_one_out_is_the_slow_one(name):
 
 
 @pytest.mark.parametrize("level", ["input", "hidden"])
+@pytest.mark.parametrize("name", ["lstm", "cnn", "mlp", "transformer", "han-gru"])
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+def test_rounding_is_not_shared_out(name, level, precision):
+    """A decoder that says the same of every context: what removals change then is rounding alone."""
+    fitted = deepcopy(zoo.fitted(name))
+    fitted.model.to(precision)
+    texts = zoo.texts(fitted, 4)
+    with torch.no_grad():
+        fitted.model.decoder.weight *= 1e-18
+    for method in ("omission", "leave_one_out"):
+        for target in ("probability", "logit"):
+            assert all((s == 0).all() for s in importance(fitted, texts, method, level=level, target=target))
+
+
+def test_small_changes_of_a_confident_model_are_kept():
+    fitted = deepcopy(zoo.fitted("mlp"))
+    fitted.model.float()
+    texts = zoo.texts(fitted, 4)
+    with torch.no_grad():
+        fitted.model.decoder.bias[0] += 25.0  # p = 1 - 1e-9 or so: changes of p are smaller yet, and real
+    for scores in importance(fitted, texts, "omission"):
+        assert np.abs(scores).max() < 1e-6
+        assert (scores != 0).all()
+
+
+@pytest.mark.parametrize("level", ["input", "hidden"])
 def test_gradient_norm_is_a_distribution_and_detaching_changes_it(level):
     fitted = zoo.fitted("lstm")
     texts = zoo.texts(fitted, 3)
@@ -238,6 +286,25 @@ def test_shapley_values_sum_to_what_the_text_adds():
     k = int(trace.prediction[0])
     added = trace.probabilities[0, k] - naive.nothing_left(fitted, text[0]).softmax(-1)[k]
     assert found.sum() == pytest.approx(float(added), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["lstm", "cnn", "query-mlp"])
+def test_lime_finds_what_omission_finds(name):
+    """Next to random and omission: most words have a weight, and removing the heaviest flips decisions early."""
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 12)
+    scores = {m: importance(fitted, texts, m, **o) for m, o in {"random": {}, "omission": {}, "lime": LIME}.items()}
+    assert (np.concatenate(scores["lime"]) != 0).mean() > 0.99
+    means = {m: fraction_to_flip(fitted, texts, s)["fraction"].fillna(1.0).mean() for m, s in scores.items()}
+    assert means["lime"] < (means["omission"] + means["random"]) / 2
+
+
+def test_a_text_that_no_removal_moves_is_reported():
+    fitted = deepcopy(zoo.fitted("mlp"))
+    with torch.no_grad():
+        fitted.model.decoder.weight.zero_()
+    with pytest.warns(AllZero, match="2 of 2 texts"):
+        importance(fitted, zoo.texts(fitted, 2), "lime", samples=20)
 
 
 @pytest.mark.parametrize("row", ["alpha", "first"])
@@ -292,6 +359,12 @@ def test_what_does_not_fit_is_refused():
     han = zoo.fitted("han-gru")
     with pytest.raises(ConfigError, match="hierarchical"):
         importance(han, zoo.texts(han, 1), "input_x_grad", attention="detached")
+    for name in ("omission", "leave_one_out"):
+        with pytest.raises(ConfigError, match="Leave operator out"):
+            importance(fitted, texts, name, level="hidden", operator="pad")
+    for name in ("rollout", "last_layer"):
+        with pytest.raises(ConfigError, match="flat model"):
+            importance(zoo.fitted("han-transformer"), zoo.texts(han, 1), name)
 
 
 def test_every_method_says_what_it_is():

@@ -68,10 +68,33 @@ def test_normalized_entropy():
     assert stats.normalized_entropy([0.5, 0.5, 0, 0]) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("bad", [[0.5, -0.1], [np.nan, 1.0], []])
+@pytest.mark.parametrize("bad", [[0.5, -0.1], [np.nan, 1.0], [], [0.7, 0.7], [0.2, 0.2], [np.inf, 0.0]])
 def test_what_is_no_distribution_is_refused(bad):
-    with pytest.raises(DataError):
-        stats.entropy(bad)
+    for measure in (stats.entropy, stats.normalized_entropy):
+        with pytest.raises(DataError):
+            measure(bad)
+    for measure in (stats.tvd, stats.jsd, stats.kl):
+        for pair in ((bad, [0.5, 0.5]), ([[0.5, 0.5], [0.0, 1.0]], bad)):
+            with pytest.raises(DataError):
+                measure(*pair)
+
+
+def test_weight_outside_a_mask_is_refused():
+    with pytest.raises(DataError, match=r"sums to 0\.5"):
+        stats.normalized_entropy([[0.5, 0.0, 0.5]], [[True, True, False]])
+
+
+def test_zeros_are_no_distribution_and_rounding_is_forgiven():
+    assert np.isnan(stats.normalized_entropy([0.0, 0.0, 0.0]))
+    found = stats.normalized_entropy([[0.0, 0.0], [0.5, 0.5]], [[True, True], [True, True]])
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(1.0)
+    for measure in (stats.tvd, stats.jsd, stats.kl):
+        value = measure([[0.0, 0.0], [1.0, 0.0]], [0.5, 0.5])
+        assert np.isnan(value[0])
+        assert value[1] > 0
+    long = torch.rand(2, 20_000, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    assert stats.tvd(*long) >= 0
 
 
 def test_unlike_lengths_are_refused():

@@ -7,12 +7,14 @@ renormalising the others gives
 
 so all prefixes of a ranking are one sort and two reverse cumulative sums, and all single removals two exclusive
 cumulative sums. Both add the remaining terms instead of subtracting the removed ones, hence nothing cancels when a
-removed weight is close to one. Sums are in float64. Where no weight is left the context is the zero vector and the
-logits are the decoder's answer to it (the bias of a linear one).
+removed weight is close to one. Sums are in float64, and the weights of a softmax are worked out from its scores:
+where a score lies far below the best, its float32 weight is zero, yet once the best is gone it decides. Where
+float64 cannot hold a weight either, the softmax is taken again of the remaining scores.
 
 For a sparse projection, renormalising is not what the model would do: without i, its threshold moves. `reproject`
-applies the model's own projection to the remaining scores (Meister et al. 2021). For softmax both
-agree.
+applies the model's own projection to the remaining scores (Meister et al. 2021). For softmax both agree. Without
+it, positions outside the support have no weight to renormalise: once the support is gone the context is the zero
+vector, and the logits are the decoder's answer to it (the bias of a linear one). `emptied` tells where this is so.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from attnlib.models.trace import Trace
 
 CELLS = 4_000_000
 """Numbers a temporary may hold before the work is cut into chunks."""
+VANISHED = 1e-290
+"""Weights below this are too close to the end of float64 to be divided by."""
 
 
 def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
@@ -32,16 +36,16 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Te
     order (B, T): a permutation of positions, the ranked attended ones first. Returns (B, T + 1, C) float64; entry k
     has k positions removed, and entries from the text's length on have none left.
     """
-    if reproject:
+    alpha = weights(trace)
+    if _projected_again(trace, alpha, reproject):
         return _prefix_reprojected(trace, order)
-    alpha = trace.alpha.double()
     left = from_the_end(alpha.gather(1, order), -1)
     if trace.linear:
         # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
-        part = _class_first(trace) * trace.weights.double()
+        part = _class_first(trace) * _scaled(trace, alpha)
         total = from_the_end(part.gather(2, order.expand(len(part), -1, -1)), -1)
         return (total / divisor(left) + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
-    part = trace.hidden.double() * trace.weights.double().unsqueeze(-1)
+    part = trace.hidden.double() * _scaled(trace, alpha).unsqueeze(-1)
     total = from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)), 1)
     return decode(trace, total / divisor(left).unsqueeze(-1))
 
@@ -51,14 +55,35 @@ def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
 
     Entries of positions that are not attended equal the logits of the whole text.
     """
-    if reproject:
+    alpha = weights(trace)
+    if _projected_again(trace, alpha, reproject):
         return _single_reprojected(trace)
-    left = divisor(_others(trace.alpha.double(), -1))
+    left = divisor(_others(alpha, -1))
     if trace.linear:
-        total = _others(_class_first(trace) * trace.weights.double(), -1)
+        total = _others(_class_first(trace) * _scaled(trace, alpha), -1)
         return (total / left + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
-    total = _others(trace.hidden.double() * trace.weights.double().unsqueeze(-1), 1)
+    total = _others(trace.hidden.double() * _scaled(trace, alpha).unsqueeze(-1), 1)
     return decode(trace, total / left.unsqueeze(-1))
+
+
+def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
+    """(B, T + 1) bool: whether nothing is left to attend once the first k positions of a ranking are removed.
+
+    Without `reproject` that is so as soon as the support of a sparse projection is gone, whatever else remains.
+    """
+    left = trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
+    return from_the_end(left.gather(1, order), -1) == 0
+
+
+def emptied_by_one(trace: Trace, *, reproject: bool = False) -> Tensor:
+    """(B, T) bool: whether nothing is left to attend once position i alone is removed."""
+    left = trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
+    return _others(left, -1) == 0
+
+
+def weights(trace: Trace) -> Tensor:
+    """(B, T) float64 weights that removal renormalises: of a softmax from its scores, of others as they are."""
+    return trace.project(trace.scores.double(), trace.mask) if trace.exponential else trace.alpha.double()
 
 
 def empty_logits(trace: Trace) -> Tensor:
@@ -87,6 +112,17 @@ def attend(trace: Trace, kept: Tensor) -> Tensor:
     if trace.linear:
         return alpha @ trace.token_logits.double() + trace.bias.double()
     return decode(trace, alpha @ trace.hidden.double())
+
+
+def _projected_again(trace: Trace, alpha: Tensor, reproject: bool) -> bool:
+    """Whether the projection is applied to what remains. For a softmax only where sums of weights would not do."""
+    if trace.exponential:
+        return bool((alpha[trace.mask] < VANISHED).any())
+    return reproject
+
+
+def _scaled(trace: Trace, alpha: Tensor) -> Tensor:
+    return alpha if trace.scale is None else alpha * trace.scale.double()
 
 
 def _prefix_reprojected(trace: Trace, order: Tensor) -> Tensor:

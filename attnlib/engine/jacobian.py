@@ -140,6 +140,8 @@ def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
 
 def _convolutional(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     direction, own = _directions(model, embedded, mask)
+    # The ReLU passes nothing back where it is closed. Elsewhere than under residual, h is zero there already.
+    direction = direction * (model.encoder(embedded, mask) > 0)
     length = embedded.shape[1]
     convolutions = model.encoder.layers[0]
     widest = max(conv.kernel_size[0] for conv in convolutions) // 2

@@ -1,9 +1,11 @@
 """What "removed from the input" means.
 
-pad     the word's id becomes PAD (the zero vector) where it stands, and attention may not look there. A recurrent
-        or convolutional encoder still steps over the place; a transformer's self-attention leaves it out, and the
-        other words keep their positions. In a hierarchical model the place is stepped over at both levels, and a
-        sentence without words left is not attended. This is what Chrysostomou & Aletras run.
+pad     the word's id becomes PAD (the zero vector) where it stands, and attention may not look there. The other
+        words keep their positions. A recurrent or convolutional encoder steps over the place and reads a zero
+        vector; a self-attentive one (transformer, bert) leaves it out. The two levels of a hierarchical model do
+        the same: its encoder over words with the place of a removed word, its encoder over sentences with the
+        place of a sentence that has lost all its words, which is not attended either. This is what Chrysostomou &
+        Aletras run.
 delete  the word is taken out and the text closes up: what the papers' words say.
 mask    the word becomes the mask token, which stays in the text and may be attended to.
 unk     likewise with the unknown word.
@@ -67,8 +69,7 @@ def operator(name: str, model, vectoriser) -> Operator:
                 "operator 'mask' needs a mask token, which bert and models trained with regulariser 'mlm' have; "
                 "this model has none. Use 'unk', 'pad' or 'delete'."
             )
-    flat_attentive = model.config.encoder in SELF_ATTENTIVE and not model.config.hierarchical
-    return Operator(name, token, hides=flat_attentive)
+    return Operator(name, token, hides=model.config.encoder in SELF_ATTENTIVE)
 
 
 def close_up(batch: Batch, removed: Tensor) -> Batch:

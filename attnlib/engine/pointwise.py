@@ -18,9 +18,6 @@ from attnlib.engine import attention
 from attnlib.engine.orders import inverse
 from attnlib.engine.rows import Rows
 
-EXPONENTIAL = ("softmax", "gumbel")
-"""Projections under which removing a position only renormalises the others."""
-
 
 class Pointwise(Rows):
     """All prefixes and all single removals of a batch, without running the model again."""
@@ -31,14 +28,10 @@ class Pointwise(Rows):
         super().__init__(model, batch, trace, operator)
         if operator.stays:
             self._replacement()
-        self.sparse = model.projection.name not in EXPONENTIAL
-        if not self.sparse:
-            # Weights from scores in float64: float32 weights far below the best would be lost. Where even these
-            # vanish, cumulative sums cannot tell what is left, and the projection is applied again instead.
-            alpha = trace.project(trace.scores.double(), trace.mask)
-            self.trace = replace(trace, alpha=alpha)
-            weight = self._with_token()[0] if operator.stays else alpha
-            self.sparse = bool((weight[batch.content] == 0).any())
+        self.sparse = not trace.exponential
+        if operator.stays and not self.sparse:
+            words, token = self._with_token()
+            self.sparse = bool(torch.cat([words[batch.content], token.flatten()]).min() < attention.VANISHED)
 
     def _replacement(self) -> None:
         """State, score and scale of the replacement token, read from a text that holds nothing else."""

@@ -80,6 +80,24 @@ def ranked(fitted: Fitted, examples: list[Example], request: Request, what: str)
             line.update(len(batch))
 
 
+def way(level: str, operator: str | None, reproject: bool | None) -> tuple[str, bool]:
+    """How units are removed, with the defaults filled in; what means nothing at a level is refused there."""
+    if level not in LEVELS:
+        raise ConfigError(unknown("level", level, LEVELS))
+    if level == "attention" and operator is not None:
+        raise ConfigError(
+            f"operator={operator!r} says how words leave the input; at level 'attention' the text stays and "
+            "weights are set to zero. Leave operator out, or use level='input'."
+        )
+    if level == "input" and reproject is not None:
+        raise ConfigError(
+            f"reproject={reproject} says what becomes of the remaining weights at level 'attention'; at level "
+            "'input' the model reads the changed text and projects its scores in any case. Leave reproject out, or "
+            "use level='attention'."
+        )
+    return operator or "pad", bool(reproject)
+
+
 def checked(fitted: Fitted, examples, level: str, on_bad: str = "raise") -> list[Example]:
     """The examples, after the words that say how were found to be known ones."""
     if level not in LEVELS:

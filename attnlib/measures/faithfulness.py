@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from attnlib.engine import attention
+from attnlib.engine.ranked import way
 from attnlib.engine.select import input_eraser
-from attnlib.erasure import LEVELS
-from attnlib.errors import ConfigError, DataError, unknown
+from attnlib.errors import ConfigError, DataError
 from attnlib.progress import bar
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def aopc_bounds(
-    fitted: Fitted, examples: Iterable, *, level: str = "input", operator: str = "pad", beam: int = 5
+    fitted: Fitted, examples: Iterable, *, level: str = "input", operator: str | None = None, beam: int = 5
 ) -> pd.DataFrame:
     """The lowest and highest AOPC that any order of removal reaches on each text, by beam search.
 
@@ -75,8 +75,7 @@ def aopc_bounds(
     """
     import pandas as pd
 
-    if level not in LEVELS:
-        raise ConfigError(unknown("level", level, LEVELS))
+    operator, _ = way(level, operator, None)
     if beam < 1:
         raise ConfigError(f"aopc_bounds needs a beam of one at least; got {beam}.")
     examples = fitted.examples(examples)
@@ -109,8 +108,12 @@ def _answers(fitted, batch, trace, level: str, operator: str):
             texts = torch.full((len(removed),), text, device=removed.device)
             logits = eraser.variants(texts, lambda piece: removed[piece])
         else:
-            alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
-            alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
+            kept = trace.mask[text] & ~removed
+            if trace.exponential:
+                alpha = trace.project(trace.scores[text].double().expand(kept.shape), kept)
+            else:
+                alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
+                alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
             weights = alpha if trace.scale is None else alpha * trace.scale[text].double()
             context = trace.context.double().new_zeros(len(trace.alpha), len(removed), trace.hidden.shape[-1])
             context[text] = weights @ trace.hidden[text].double()

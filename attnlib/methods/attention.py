@@ -7,7 +7,13 @@ Chrysostomou & Aletras 2021, section 4):
           \frac{\partial p_k}{\partial \alpha_i} = p_k \, s_i \Big(v_{ik} - \sum_c p_c v_{ic}\Big)
 
 A decoder that joins a query is differentiated at the context alone: :math:`s_i h_i^\top \partial / \partial c`.
-The words of a hierarchical model have no closed form; their gradient goes back through the sentence level.
+
+In a hierarchical model, word w of sentence s has a weight a_w in its sentence, and the sentence a weight a_s in the
+text. For its words
+
+alpha       a_w a_s: the share of the text's attention, which sums to one over the text
+grad_alpha  dz / da_w, back through the whole sentence level, so that a_s is in it already
+alpha_grad  a_w dz / da_w; over the words of a sentence these sum to c_s · dz / dc_s, with c_s its vector
 """
 
 from __future__ import annotations
@@ -66,7 +72,10 @@ def grad_alpha(job: Job) -> Tensor:
     quirks=("tasc_grad_after_ig",),
 )
 def alpha_grad(job: Job) -> Tensor:
-    return alpha(job) * grad_alpha(job)
+    if job.flat:
+        return job.trace.alpha * grad_alpha(job)
+    # The gradient holds the weight of the sentence: the weight of the word within it is what is left to multiply.
+    return unstacked(job.trace.words.alpha, job.trace.positions) * grad_alpha(job)
 
 
 def alpha_gradient(trace: Trace, job: Job) -> Tensor:

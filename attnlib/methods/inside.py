@@ -44,14 +44,16 @@ def last_layer(job: Job, row: str = "alpha") -> Tensor:
 
 def self_attention(job: Job) -> list[Tensor]:
     """Self-attention weights of every layer, (B, heads, T, T)."""
-    encoder, kind = job.model.encoder, job.model.config.encoder
+    kind = job.model.config.encoder
     if job.model.config.hierarchical or kind not in ("bert", "transformer"):
-        what = "a hierarchical model" if job.model.config.hierarchical else f"encoder {kind!r}"
-        raise ConfigError(
-            f"This method reads the self-attention of a flat transformer or bert encoder; {what} has none to read. "
-            "Use 'alpha', a gradient method or 'omission'."
+        what = (
+            f"a hierarchical model with encoder {kind!r}" if job.model.config.hierarchical else f"encoder {kind!r}"
         )
-    embedded, mask = job.trace.embedded, job.batch.mask
+        raise ConfigError(
+            f"This method reads the self-attention of a flat model with encoder 'transformer' or 'bert'; this is "
+            f"{what}. Use 'alpha', a gradient method or 'omission'."
+        )
+    encoder, embedded, mask = job.model.encoder, job.trace.embedded, job.batch.mask
     if kind == "bert":
         # SDPA attention returns no weights; the encoder is loaded with eager attention for this.
         found = encoder.network(inputs_embeds=embedded, attention_mask=mask.long(), output_attentions=True)

@@ -1,6 +1,13 @@
-"""LIME and KernelSHAP through Captum: linear models of a text's answers to removed words."""
+"""LIME and KernelSHAP through Captum: linear models of a text's answers to removed words.
+
+The linear model of LIME is a ridge regression with penalty 1, as in its authors' own package. Captum's default, a
+lasso with penalty 0.01, was made for larger numbers than changes of a probability: it gives most words, and many a
+text, a weight of exactly zero, and ranks them no better than chance.
+"""
 
 from __future__ import annotations
+
+import warnings
 
 import torch
 from torch import Tensor
@@ -9,17 +16,30 @@ from attnlib.engine.select import input_eraser
 from attnlib.errors import ConfigError
 from attnlib.methods.base import Job, method
 
+RIDGE = 1.0
+"""Penalty on the squared weights of LIME's linear model."""
+NOISE = 1e-7
+"""Scores up to this are rounding: the answers that Captum fits are in single precision."""
+
+
+class AllZero(UserWarning):
+    """Texts whose answers no removal moves: they have no ranking."""
+
 
 @method(
     "lime",
     levels=("input",),
-    summary="weights of a sparse linear model of the answers to removed words (Ribeiro et al. 2016), by Captum",
+    summary="weights of a linear model of the answers to removed words (Ribeiro et al. 2016), by Captum",
     needs="variants",
     target="probability",
 )
 def lime(job: Job, samples: int = 200, operator: str = "pad") -> Tensor:
     captum = _captum()
-    return _surrogate(job, captum.Lime, samples, operator)
+    from captum._utils.models.linear_model import SkLearnRidge
+
+    return _surrogate(
+        job, lambda answer: captum.Lime(answer, interpretable_model=SkLearnRidge(alpha=RIDGE)), samples, operator
+    )
 
 
 @method(
@@ -61,4 +81,12 @@ def _surrogate(job: Job, kind, samples: int, operator: str) -> Tensor:
                 whole, baselines=torch.zeros_like(whole), n_samples=samples, perturbations_per_eval=64
             )
         scores[i, places] = found[0].double()
+    empty = (scores.abs().amax(1) <= NOISE).sum().item()
+    if empty:
+        warnings.warn(
+            f"All scores of {empty} of {len(scores)} texts are zero: no removal tried moves their answers. "
+            "A ranking by them follows the order of the text. Try more samples, or target='logit'.",
+            AllZero,
+            stacklevel=2,
+        )
     return scores

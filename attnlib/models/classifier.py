@@ -190,6 +190,7 @@ class AttentionClassifier(Classifier):
             mask=batch.content,
             embedded=embedded,
             project=self.projection.exact,
+            exponential=self.projection.exponential,
             **reading._asdict(),
             **self.decoded(reading.context, query),
         )

@@ -89,12 +89,15 @@ def _gathered(
 
 
 def layout(mask: Tensor, sentences: Tensor) -> Layout:
-    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence stand together."""
+    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence stand together.
+
+    Words that the mask hides within a text leave gaps: those behind them keep their places.
+    """
     texts, length = mask.shape
     place = torch.arange(length, device=mask.device).expand(texts, -1)
     number = sentences.masked_fill(~mask, -1)
     new = torch.ones_like(mask)
-    new[:, 1:] = number[:, 1:] != number[:, :-1]
+    new[:, 1:] = sentences[:, 1:] != sentences[:, :-1]
     rank = place - place.masked_fill(~new, 0).cummax(1).values
     count = max(1, int(number.max()) + 1)
     width = max(1, int(rank.masked_fill(~mask, 0).max()) + 1)
@@ -142,6 +145,7 @@ class HierarchicalClassifier(Classifier):
             mask=content,
             embedded=vectors,
             project=self.sentence.projection.exact,
+            exponential=self.sentence.projection.exponential,
             words=words,
             positions=plan.positions,
             **reading._asdict(),
@@ -175,6 +179,7 @@ class HierarchicalClassifier(Classifier):
             mask=content,
             embedded=rows,
             project=self.word.projection.exact,
+            exponential=self.word.projection.exponential,
             logits=reading.context,
             decode=nn.Identity(),
             **reading._asdict(),

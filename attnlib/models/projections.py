@@ -21,6 +21,8 @@ class Project(Protocol):
 
 
 PROJECTIONS: Registry[Project] = Registry("projection")
+EXPONENTIAL = ("softmax", "gumbel")
+"""Projections under which removing a position only renormalises the others."""
 
 
 @PROJECTIONS.register("softmax")
@@ -133,6 +135,11 @@ class Projection(nn.Module):
         if self.noise == "always" or (self.noise == "train" and self.training):
             return gumbel(scores, mask, noise=True, **self.options)
         return self.exact(scores, mask)
+
+    @property
+    def exponential(self) -> bool:
+        """Whether the weights are a softmax of the scores in evaluation: no other projection, no noise."""
+        return self.name in EXPONENTIAL and self.noise != "always"
 
     def exact(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
         """The projection without noise, whatever the mode: what erasure re-projects with."""

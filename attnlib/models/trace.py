@@ -26,6 +26,7 @@ class Trace:
     weight    (C, H) of a linear decoder, or None where the decoder also joins a query
     bias      (C,) likewise
     project   scores (..., T), mask (..., T) -> weights: the model's projection without noise
+    exponential  whether alpha is a softmax of the scores: removing a position then only renormalises the others
     words     for a hierarchical model, the trace of its word level, texts' sentences as rows; else None.
               T then counts sentences. `words.mask` is (B * S, T_w), and its logits are the sentence vectors
     positions for a hierarchical model, (B, T) of the batch: index of each position in the S * T_w places of
@@ -44,6 +45,7 @@ class Trace:
     project: Callable[[Tensor, Tensor], Tensor]
     weight: Tensor | None = None
     bias: Tensor | None = None
+    exponential: bool = False
     words: Trace | None = None
     positions: Tensor | None = None
 

@@ -64,9 +64,7 @@ def without(fitted, example, removed: set[int], operator: str) -> torch.Tensor:
             ids[i] = token
             if operator == "pad":
                 attended[i] = False
-                config = fitted.model_config
-                if config.encoder in ("transformer", "bert") and not config.hierarchical:
-                    mask[i] = False
+                mask[i] = fitted.model_config.encoder not in ("transformer", "bert")
     erased = Batch(
         ids=torch.tensor([ids]),
         mask=torch.tensor([mask]),
@@ -86,20 +84,30 @@ def reweighed(trace, removed: set[int], reproject: bool = False) -> torch.Tensor
     trace: that of a batch of one.
     """
     with torch.no_grad():
-        units = trace.mask[0].nonzero().squeeze(1).tolist()
-        gone = [units[i] for i in removed]
-        if reproject:
-            kept = trace.mask.clone()
-            kept[0, gone] = False
-            alpha = trace.project(trace.scores, kept) if kept.any() else torch.zeros_like(trace.alpha)
-        else:
-            alpha = trace.alpha.clone()
-            alpha[0, gone] = 0.0
-            if alpha.sum() > 0:
-                alpha = alpha / alpha.sum()
+        alpha = weights_without(trace, removed, reproject)
         weights = alpha if trace.scale is None else alpha * trace.scale
         context = sum(w * h for w, h in zip(weights[0], trace.hidden[0], strict=True))
         return trace.decode(context.unsqueeze(0))[0].double()
+
+
+def weights_without(trace, removed: set[int], reproject: bool = False) -> torch.Tensor:
+    """(1, T) attention weights without the units `removed`: they sum to one, or to zero where none is left."""
+    units = trace.mask[0].nonzero().squeeze(1).tolist()
+    gone = [units[i] for i in removed]
+    if reproject:
+        kept = trace.mask.clone()
+        kept[0, gone] = False
+        return trace.project(trace.scores, kept) if kept.any() else torch.zeros_like(trace.alpha)
+    alpha = trace.alpha.clone()
+    alpha[0, gone] = 0.0
+    return alpha / alpha.sum() if alpha.sum() > 0 else alpha
+
+
+def emptied(fitted, example, scores, reproject: bool) -> list[bool]:
+    """Whether no weight is left once the k top units are removed, k = 0, 1, …, n."""
+    ranked, trace = order(scores), traced(fitted, example)
+    steps = [weights_without(trace, set(ranked[:k]), reproject) for k in range(len(ranked) + 1)]
+    return [float(weights.sum()) == 0 for weights in steps]
 
 
 def order(scores: np.ndarray) -> list[int]:

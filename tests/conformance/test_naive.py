@@ -1,9 +1,12 @@
 """Equality with the slow definitions, on models of every kind, in float64."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from attnlib.engine import operators
 from attnlib.engine.ranked import Request, ranked, table
 from attnlib.erasure import fraction_to_flip, top_token_flips
 from attnlib.importance import importance
@@ -24,7 +27,7 @@ def tables(fitted, texts, scores, level, operator="pad", reproject=False, batch_
     return [found[i] for i in range(len(texts))]
 
 
-def agree(frame, top, curves, classes):
+def agree(frame, top, curves, classes, emptied=None):
     """Frames of first flips and of top-token flips against logits (n + 1, C) of every text."""
     for i, curve in enumerate(curves):
         first, n = naive.first_flip(curve), len(curve) - 1
@@ -35,7 +38,7 @@ def agree(frame, top, curves, classes):
             assert row["removed"] == first
             assert row["fraction"] == first / n
             assert row["after"] == classes[int(curve[first].argmax())]
-            assert row["only_when_empty"] == (first == n)
+            assert row["only_when_empty"] == (first == n if emptied is None else emptied[i][first])
         else:
             assert np.isnan(row["fraction"])
         assert top["flipped"][i] == (int(curve[1].argmax()) != int(curve[0].argmax()))
@@ -53,7 +56,8 @@ def test_attention_level(name):
             torch.testing.assert_close(found, curve)
         ways = {"level": "attention", "reproject": reproject, "batch_size": 2}
         frame, top = (way(fitted, texts, scores, **ways) for way in (fraction_to_flip, top_token_flips))
-        agree(frame, top, curves, fitted.classes)
+        emptied = [naive.emptied(fitted, t, s, reproject) for t, s in zip(texts, scores, strict=True)]
+        agree(frame, top, curves, fitted.classes, emptied)
 
 
 @pytest.mark.parametrize("operator", INPUT)
@@ -101,3 +105,55 @@ def test_results_do_not_depend_on_batches(name):
         alone = [tables(fitted, [t], [s], "input", operator)[0] for t, s in zip(texts, scores, strict=True)]
         for a, b in zip(together, alone, strict=True):
             torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("encoder", ["none", "mlp", "cnn", "lstm", "gru", "transformer"])
+def test_pad_means_the_same_to_words_of_flat_and_of_hierarchical_models(encoder):
+    """A text of one sentence: with the same parameters, words have the same states at either level of nesting."""
+    flat, nested = zoo.fitted(encoder).model, _nested(encoder)
+    nested.model.word.encoder.load_state_dict(flat.encoder.state_dict())
+    text = replace(zoo.texts(nested, 1)[0], sentences=(0,))
+    batch = naive.single(nested, text)
+    removed = torch.zeros_like(batch.mask)
+    removed[0, [0, 3, 4]] = True
+    one, other = (operators.operator("pad", m, nested.vectoriser)(batch, removed) for m in (nested.model, flat))
+    with torch.no_grad():
+        words = nested.model(one).words
+        alone = flat.encoder(nested.model.embed(other), other.mask)
+    torch.testing.assert_close(words.hidden[words.mask], alone[other.content])
+
+
+@pytest.mark.parametrize("name", ["transformer", "han-transformer"])
+def test_self_attention_leaves_out_what_was_padded(name):
+    """Whatever stands at a removed place, and in a sentence without words left, nothing else sees it."""
+    fitted = zoo.fitted(name)
+    batch = naive.single(fitted, zoo.texts(fitted, 1)[0])
+    removed = torch.zeros_like(batch.mask)
+    removed[0, [1, 3, 4, 5]] = True  # a word of the first sentence, and all of the second
+    erased = operators.operator("pad", fitted.model, fitted.vectoriser)(batch, removed)
+    with torch.no_grad():
+        embedded = fitted.model.embed(erased)
+        found = fitted.model(erased, embedded)
+        disturbed = fitted.model(erased, embedded + 5.0 * removed.unsqueeze(-1))
+    torch.testing.assert_close(found.logits, disturbed.logits)
+    if fitted.model_config.hierarchical:
+        reader = fitted.model.sentence
+        read = torch.tensor([[True, False, True]])
+        with torch.no_grad():
+            vectors = []
+            for places in ([0, 1, 2], [3, 4, 5], range(6, batch.ids.shape[1])):
+                mask = erased.mask[:, list(places)]
+                part = fitted.model.word.read(None, embedded[:, list(places)], mask, mask)
+                vectors.append(part.context)
+            slow = fitted.model.decoder(reader.read(None, torch.stack(vectors, 1), read, read).context)
+        torch.testing.assert_close(found.logits, slow)
+
+
+def _nested(encoder):
+    from attnlib.config import ModelConfig, TrainConfig
+    from attnlib.training import fit
+
+    values = zoo.KINDS.get(encoder, {"encoder": encoder}) | zoo.SIZE | {"hierarchical": True}
+    return fit(
+        zoo.corpus(), ModelConfig(**values), TrainConfig(epochs=0, precision="float64", device="cpu"), seed=0
+    )

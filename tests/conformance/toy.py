@@ -16,6 +16,7 @@ def trace(alpha, values, bias=(0.0, 0.0), *, scale=None, scores=None, projection
     """Attention weights (B, T), zero where padded or NaN for padding; token logits (B, T, C) as hidden states."""
     alpha = torch.as_tensor(alpha, dtype=torch.float64)
     mask = ~alpha.isnan()
+    exponential = scores is not None and projection == "softmax"
     alpha = alpha.nan_to_num(0.0)
     hidden = torch.as_tensor(values, dtype=torch.float64)
     bias = torch.as_tensor(bias, dtype=torch.float64)
@@ -37,6 +38,7 @@ def trace(alpha, values, bias=(0.0, 0.0), *, scale=None, scores=None, projection
         project=PROJECTIONS[projection],
         weight=weight,
         bias=bias,
+        exponential=exponential,
     )
 
 

@@ -24,6 +24,7 @@ KINDS: dict[str, dict] = {
     "cnn": {"encoder": "cnn"},
     "cnn-conv": {"encoder": "cnn", "scaling": "conv", "attention": "dot"},
     "cnn-sparse-concat": {"encoder": "cnn", "projection": "sparsegen", "regulariser": "concat"},
+    "cnn-residual": {"encoder": "cnn", "regulariser": "residual", "hidden_size": 12},
     "cnn-2": {"encoder": "cnn", "layers": 2},
     "lstm": {"encoder": "lstm"},
     "lstm-lin-dot": {"encoder": "lstm", "scaling": "lin", "attention": "dot"},
