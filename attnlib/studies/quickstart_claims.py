@@ -7,9 +7,9 @@ attention points elsewhere. And every ranking by attention is compared with `ran
 leave-one-out (`omission`), which asks the model.
 
 A claim must hold at each level (`claims.together`) and shows the less favourable one. It is not tested where the
-models are not clearly better than always predicting the most frequent class, or on fewer than `FEWEST` test texts;
-`00.nearer_to_omission` also not at a level where leave-one-out is itself not clearly ahead of random, because the
-two then mark no distance.
+models are not clearly better than always predicting the most frequent class, or on fewer than `FEWEST_TEXTS` test
+texts; `00.nearer_to_omission` also not at a level where leave-one-out is itself not clearly ahead of random,
+because the two then mark no distance.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.claims import Claim, Direction, Verdict, judge, not_tested, together
+from attnlib.studies.common import FEWEST_TEXTS
 from attnlib.studies.quickstart import LEVELS, RANDOM, TOP
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
-FEWEST = 20
-"""Test texts that a verdict needs: over fewer, a share of 0 or 1 has an interval without width."""
 SURVIVE = 0.5
 """`00.most_survive`: most decisions are more than this share."""
 
@@ -141,8 +140,8 @@ def over_majority(right: pd.DataFrame) -> stats.Difference:
 def untestable(found: Found) -> str | None:
     """Why nothing about these models can be judged; None where it can."""
     texts = found.right["instance"].nunique()
-    if texts < FEWEST:
-        return f"There are {texts} test texts; a verdict needs at least {FEWEST}."
+    if texts < FEWEST_TEXTS:
+        return f"There are {texts} test texts; a verdict needs at least {FEWEST_TEXTS}."
     if not over_majority(found.right).low > 0:
         return (
             "The models are not clearly better than always predicting the most frequent class, so what flips their "
