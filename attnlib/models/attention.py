@@ -57,8 +57,9 @@ class Dot(nn.Module):
     where there is no query, eq. 5).
 
     hidden (B, T, H), query (B, Q) or None -> (B, T). Without a query, q is a parameter, drawn from N(0, 1) as
-    Tutek & Šnajder 2020, App. C, recommend, or from torch's default for a linear layer,
-    U(-1/sqrt(H), 1/sqrt(H)), under which attention stays near uniform. With a query, q = W_q query.
+    Tutek & Šnajder 2020, App. C, recommend, or from U(-1/sqrt(H), 1/sqrt(H)) (`kaiming`: torch's default for a
+    linear layer, and the start of Chrysostomou & Aletras 2021), under which attention stays near uniform for long.
+    With a query, q = W_q query.
     """
 
     def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from attnlib.grid import GridResult
 
 __all__ = [
-    "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
+    "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "FEWEST_TEXTS", "RESAMPLES",
     "beside_paper", "claim", "contrast", "interval_text", "missing", "relative", "sampled", "summarise", "weights",
 ]  # fmt: skip
 
 RESAMPLES = 1000
+FEWEST_TEXTS = 20
+"""Test texts that a verdict needs: over fewer, a share of 0 or 1 has an interval without width."""
 
 CPU_DATA = DataConfig(corpus="rotten_tomatoes")
 """The data of every study's cpu profile: film reviews of one sentence, 6,826 / 852 / 852 texts."""

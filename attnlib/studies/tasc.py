@@ -49,6 +49,8 @@ def _model(
     params: Params, corpus: str, encoder: str, attention: str, variant: str, pool: str = "sum"
 ) -> ModelConfig:
     options: dict[str, Any] = {"scaling": variant}
+    if attention == "dot":
+        options["dot_init"] = "kaiming"  # the authors' query starts uniform in ±1/√N, in every profile
     if variant != "none":
         options["scaling_pool"] = pool
     if params.authors:

@@ -57,17 +57,24 @@ def balanced(flips: pd.DataFrame) -> pd.DataFrame:
 
 
 def idle(labels: pd.DataFrame, margin: float = 0.1) -> pd.DataFrame:
-    """Models whose macro-F1 is less than `margin` above that of always saying the commonest class.
+    """Models whose macro-F1 is less than `margin` above always predicting one class and above guessing.
 
-    Their decisions say nothing of a text, so what flips them says nothing of attention.
+    A guess that follows the frequencies of C classes has a macro-F1 of 1 / C. The decisions of such a model say
+    nothing about a text, so what flips them says nothing about attention.
     """
     rows = []
     for key, part in labels.groupby([*CELL, "variant", "seed"], sort=False):
         constant = part.assign(prediction=part["truth"].mode()[0])
-        gain = resampled_f1(part, resamples=1)[1] - resampled_f1(constant, resamples=1)[1]
-        if gain < margin:
+        level = max(resampled_f1(constant, resamples=1)[1], 1 / part["truth"].nunique())
+        if resampled_f1(part, resamples=1)[1] < level + margin:
             rows.append(key)
     return pd.DataFrame(rows, columns=[*CELL, "variant", "seed"])
+
+
+def nothing_to_lose(labels: pd.DataFrame) -> set[tuple]:
+    """Data set, encoder, attention and seed of the models without TaSc that learned nothing."""
+    bad = idle(labels[labels["variant"] == "none"])
+    return set(bad[[*CELL, "seed"]].itertuples(index=False, name=None))
 
 
 def without_idle(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +84,7 @@ def without_idle(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
-    """Table 1: mean words, |V| and split sizes, beside the paper's for that corpus or its nearest kin."""
+    """Table 1: mean words, |V| and split sizes, next to the paper's for that corpus or its closest."""
     printed = reference("tasc", 1).pivot_table(index="dataset", columns="metric", values="value")
     rows = []
     for corpus in corpora:
@@ -129,18 +136,31 @@ def f1_table(labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def f1_changes(labels: pd.DataFrame) -> pd.DataFrame:
-    """What each variant changes in macro-F1 against no TaSc, over all cells; Holm over the variants."""
-    variants = [v for v in labels["variant"].unique() if v != "none"]
-    tables = [f1_contrast(labels, "variant", v, "none", cells=CELL).assign(variant=v) for v in variants]
-    return _holm(pd.concat(tables, ignore_index=True))
+    """What each variant changes in macro-F1 against no TaSc, for each encoder; Holm over the rows.
+
+    Cells whose model without TaSc learned nothing are left out: it has no performance to lose. `seeds` counts the
+    trainings of the encoder.
+    """
+    bad = nothing_to_lose(labels)
+    kept = labels[[key not in bad for key in labels[[*CELL, "seed"]].itertuples(index=False, name=None)]]
+    if kept.empty:
+        return pd.DataFrame(columns=["encoder", "variant", "estimate", "low", "high", "n", "seeds"])
+    tables = []
+    for variant in (v for v in kept["variant"].unique() if v != "none"):
+        having = kept[kept["encoder"].isin(kept.loc[kept["variant"] == variant, "encoder"])]
+        found = f1_contrast(having, "variant", variant, "none", ["encoder"], cells=["dataset", "attention"])
+        tables.append(found.assign(variant=variant))
+    seeds = labels.groupby("encoder")["seed"].nunique()
+    table = pd.concat(tables, ignore_index=True)
+    return _holm(table.assign(seeds=table["encoder"].map(seeds)))
 
 
 def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Tables 3 and 4: a ranking, attention and variant a row, mean over the cells of corpus and encoder.
+    """Tables 3 and 4: one row per ranking, attention and variant, mean over the cells of corpus and encoder.
 
     Every cell counts alike, however many texts its corpus has. `ratio` is the value over that without TaSc, as the
     paper prints it in parentheses. The paper's mean is over five corpora and five encoders, ours over `balanced`
-    ones.
+    ones: `difference` is there only where those are the same.
     """
     flips = balanced(flips)
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
@@ -148,12 +168,25 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
     found = relative(found, "variant", "none", ["importance", "attention"]).rename(columns={"relative": "ratio"})
     found = beside_paper(found, "tasc", 3 if metric == TOP1 else 4)
     printed = found.assign(value=found["paper"])
-    found["paper ratio"] = relative(printed, "variant", "none", ["importance", "attention"])["relative"]
+    found["paper's ratio"] = relative(printed, "variant", "none", ["importance", "attention"])["relative"]
+    found = found.rename(columns={"paper": "paper's mean"})
     order = {name: k for k, name in enumerate((*RANKINGS, "additive", "dot", "none", "lin", "feat", "conv"))}
     keys = ["importance", "attention", "variant"]
     found = found.sort_values(keys, key=lambda column: column.map(order), ignore_index=True)
-    kept = ["value", "low", "high", "n", "seeds", "ratio", "paper", "paper ratio", "difference"]
-    return named(found)[[*keys, *kept]]
+    kept = ["value", "low", "high", "n", "seeds", "ratio", "paper's mean", "paper's ratio"]
+    return named(found)[[*keys, *kept, *(["difference"] if _whole_grid(part) else [])]]
+
+
+def _whole_grid(part: pd.DataFrame) -> bool:
+    """Whether the cells are those of the paper: its corpora with its encoders."""
+    cells = reference("tasc", 5)[["dataset", "encoder"]].dropna().drop_duplicates()
+    ours = {(kin(d), e) for d, e in part[["dataset", "encoder"]].drop_duplicates().itertuples(index=False)}
+    return all(map(same, part["dataset"].unique())) and ours == set(cells.itertuples(index=False, name=None))
+
+
+def same(dataset: str) -> bool:
+    """Whether the paper has this corpus itself, and not only one like it: Rotten Tomatoes is the parent of SST."""
+    return "rotten_tomatoes" not in dataset and kin(dataset) in set(reference("tasc", 1)["dataset"])
 
 
 def changes(flips: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
@@ -228,12 +261,18 @@ def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:
-    """A summary by cell with the paper's value for its corpus, or the nearest one it has."""
+    """A summary by cell with the paper's value for its corpus, or for the most similar one it has.
+
+    Where that is another corpus, `paper's corpus` names it and there is no `difference`.
+    """
     twins = found.assign(dataset=found["dataset"].map(kin))
     joined = beside_paper(twins, "tasc", table)
+    joined["paper's corpus"] = twins["dataset"].where(joined["paper"].notna(), "–")
     joined["dataset"] = found["dataset"].to_numpy()
+    joined["difference"] = joined["difference"].where(joined["dataset"].map(same))
     keys = [c for c in (*CELL, "variant", "importance") if c in joined]
-    kept = ["value", "low", "high", "n", "seeds", "paper", "difference"]
+    kept = ["value", "low", "high", "n", "seeds", "paper", "paper's corpus"]
+    kept += ["difference"] if joined["difference"].notna().any() else []
     return named(joined)[[*keys, *kept]]
 
 

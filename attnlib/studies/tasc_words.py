@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from attnlib.data.unsuitable import preferred
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import missing
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc_cells import CELL
+from attnlib.studies.tasc_rules import TRAININGS
 from attnlib.studies.tasc_tables import BASELINES, NAMES, changes, idle
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def setting(params: Params, corpora: Sequence[Corpus]) -> str:
         attended = " and ".join(NAMES[a] for a in params.bert_attentions)
         tested = "all" if params.bert_texts is None else f"{params.bert_texts}"
         trained = "" if params.bert_limit is None else f" trained on {params.bert_limit} texts"
-        trained += ", its encoder as it came" if params.bert_frozen else ""
+        trained += ", its encoder frozen" if params.bert_frozen else ""
         text += f"; {params.pretrained} with {attended}{trained}, {plural(len(params.bert_seeds), 'seed')}, "
         text += f"{tested} test texts"
     return text
@@ -50,8 +52,9 @@ def grid_sentences(params: Params, results: Results) -> list[str]:
         first = flat.iloc[0]
         named = " ".join(NAMES.get(first[k], first[k]) for k in ("dataset", "encoder", "attention", "variant"))
         said.append(
-            f"**{plural(len(flat), 'model')} learned next to nothing** (macro-F1 less than 0.1 above always saying "
-            f"the commonest class), the first: {named}, seed {first['seed']}. The ledger leaves out their cells."
+            f"**{plural(len(flat), 'model')} learned next to nothing** (macro-F1 less than 0.1 above chance and "
+            f"above always predicting one class), the first: {named}, seed {first['seed']}. The ledger leaves out "
+            "their cells."
         )
     if params.quirks:
         said.append(f"Deviations of the authors' code that are switched on: **{', '.join(params.quirks)}**.")
@@ -59,9 +62,32 @@ def grid_sentences(params: Params, results: Results) -> list[str]:
 
 
 def f1_sentences(table: pd.DataFrame) -> list[str]:
-    """What each variant changes in F1."""
-    parts = [f"{NAMES[row.variant]} **{_signed(row.estimate)}** {_between(row)}" for row in table.itertuples()]
-    return [f"Against attention without TaSc, mean macro-F1 changes by: {'; '.join(parts)}."]
+    """What each variant changes in F1, encoder by encoder."""
+    said, most = [], table["seeds"].max()
+    for encoder, rows in table.groupby("encoder", sort=False):
+        parts = [f"{NAMES[row.variant]} **{_signed(row.estimate)}** {_between(row)}" for row in rows.itertuples()]
+        seeds = rows["seeds"].iloc[0]
+        few = f" ({plural(seeds, 'training')} only)" if seeds < most else ""
+        said.append(f"{NAMES.get(encoder, encoder)}{few}: {', '.join(parts)}")
+    if not said:
+        return ["Without TaSc no model learned anything, so there is no performance to lose."]
+    return [f"Change of macro-F1 against attention without TaSc. {'; '.join(said)}."]
+
+
+def pretrained_sentences(params: Params) -> list[str]:
+    """What the pretrained encoder of this run is, and how it was trained."""
+    if not params.bert_variants:
+        return ["This run has no pretrained encoder, so the claims about BERT are not tested."]
+    name = {"minilm": "MiniLM"}.get(params.pretrained, params.pretrained)
+    how = (
+        "its weights frozen, with only attention, TaSc and decoder trained" if params.bert_frozen else "fine-tuned"
+    )
+    texts = "all training texts" if params.bert_limit is None else f"at most {params.bert_limit:,} training texts"
+    few = f" A claim about BERT needs {TRAININGS}." if len(params.bert_seeds) < TRAININGS else ""
+    return [
+        f"In place of the paper's BERT this run uses **{name}**, {how}, on {texts}, with "
+        f"{plural(len(params.bert_seeds), 'training')} per cell.{few}"
+    ]
 
 
 def flip_sentences(flips: pd.DataFrame, metric: str) -> list[str]:
@@ -72,7 +98,7 @@ def flip_sentences(flips: pd.DataFrame, metric: str) -> list[str]:
     for ranking in (r for r in RANKINGS if r in table.index):
         row = table.loc[ranking]
         level = f"from {row['b']:.{digits}f} to {row['a']:.{digits}f}"
-        holds = "" if row["p_holm"] < 0.05 else ", which may be chance (Holm)"
+        holds = "" if row["p_holm"] < 0.05 else ", not significant after Holm correction"
         said.append(
             f"{NAMES[ranking]} {level} ({_signed(row['estimate'], digits)}{unit} {_between(row, digits)}{holds})"
         )
@@ -181,8 +207,9 @@ def pooling_sentences(table: pd.DataFrame) -> list[str]:
 
 
 def readable(pair: Sequence[Fitted], examples: Sequence[Example], shortest: int = 7, longest: int = 14) -> Example:
-    """A text for the picture: of those short enough to draw that both models read rightly, the median in surety."""
-    fitting = [e for e in examples if shortest <= len(e) <= longest] or list(examples)
+    """A text for the picture: short, classified correctly by both models, of median confidence, fit to be shown."""
+    shown = preferred(examples)
+    fitting = [e for e in shown if shortest <= len(e) <= longest] or shown
     plain, scaled = (fitted.predict(fitting) for fitted in pair)
     right = [
         i for i, e in enumerate(fitting) if plain.labels[i] == scaled.labels[i] == pair[0].classes[e.label]
@@ -192,7 +219,7 @@ def readable(pair: Sequence[Fitted], examples: Sequence[Example], shortest: int 
 
 
 def picture_sentences(table: pd.DataFrame, predicted: str) -> list[str]:
-    """The word attention likes best, and the one that weighs most in the decision, without and with."""
+    """The most attended word, and the one that adds most to the decision, without and with."""
     said = []
     for side, name in (("without", "Without TaSc"), ("with", "With Lin-TaSc")):
         top = table.loc[table[f"attention, {side}"].idxmax()]

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import attnlib as al
+from attnlib.data.downloads import DownloadError
 from attnlib.errors import DataError
-from attnlib.studies import quickstart, quickstart_words
+from attnlib.studies import quickstart, quickstart_claims, quickstart_words
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,16 @@ def test_chosen_texts_go_from_sure_to_unsure(models, corpus):
     assert len(quickstart.choose(models[0], list(corpus.test[:2]), 5)) == 2
 
 
+def test_texts_that_should_not_be_shown_are_passed_over(models):
+    shown = [al.Example(tuple("a film about friends who meet in the city".split()), 1, id="friends")]
+    rude = [
+        al.Example(tuple(f"a film about {w} who meet in the city".split()), 1, id=w) for w in ("hookers", "Rapists")
+    ]
+    chosen = quickstart.choose(models[0], [rude[0], *shown, rude[1]], 3)
+    assert [e.id for e in chosen] == ["friends"]
+    assert len(quickstart.choose(models[0], rude, 2)) == 2, "where there is nothing else, they are"
+
+
 def test_of_long_texts_the_shortest_are_chosen_from(models):
     longer = [al.Example(("lovely",) * (100 + i), 1, id=str(i)) for i in range(40)]
     assert {len(e) for e in quickstart.choose(models[0], longer, 3)} <= {100, 101, 102, 103}
@@ -91,7 +102,7 @@ def test_texts_of_one_token_are_left_out(models, corpus):
     short = al.Example(("lovely",), 1, id="short")
     found = quickstart.single_flips(models[:1], [short, *corpus.test[:3]])
     assert "short" not in set(found["instance"])
-    assert len(found) == 3 * 2 * 2
+    assert len(found) == 3 * 4 * 2
 
 
 def test_shares_and_their_difference_worked_by_hand():
@@ -99,23 +110,14 @@ def test_shares_and_their_difference_worked_by_hand():
     shares = quickstart.flip_shares(frame).set_index(["level", "erased token"])["value"]
     assert shares["attention", quickstart.TOP] == 0.5
     assert shares["attention", quickstart.RANDOM] == 0.25
-    assert quickstart.flip_difference(frame, "attention").estimate == 0.25
-    assert quickstart.flip_difference(frame, "input").estimate == 0
-
-
-def test_claims_follow_the_rule():
-    top = [1] * 30 + [0] * 70
-    first, second = quickstart.claims(table(top, [0] * 100), "by hand")
-    assert (first.verdict, second.verdict) == ("reproduced", "reproduced")
-    assert (first.effect, second.effect) == pytest.approx((0.3, 0.7))
-    first, second = quickstart.claims(table([1] * 90 + [0] * 10, [1] * 90 + [0] * 10), "by hand")
-    assert (first.verdict, second.verdict) == ("undetermined", "not reproduced")
-    assert first.n == second.n == 100
+    for level, gap in (("attention", 0.25), ("input", 0)):
+        assert quickstart_claims.paired(frame, level, quickstart.TOP, quickstart.RANDOM).estimate == gap
 
 
 def test_fractions_set_aside_what_a_number_would_hide(fractions, models, corpus):
     table = al.fraction_to_flip(models[0], list(corpus.test), "alpha", level="input")
-    mine = fractions[(fractions["seed"] == 3) & (fractions["level"] == "input")].reset_index(drop=True)
+    mine = fractions[(fractions["seed"] == 3) & (fractions["level"] == "input")]
+    mine = mine[mine["importance"] == "alpha"].reset_index(drop=True)
     never, empty = (table["status"] == "never"), (table["status"] == "only_when_empty")
     assert (mine["aside"] == quickstart.NEVER).tolist() == never.tolist()
     assert (mine["aside"] == quickstart.NOTHING_LEFT).tolist() == empty.tolist()
@@ -164,13 +166,19 @@ def test_the_map_says_which_notebooks_are_here(tmp_path, monkeypatch):
 def test_sentences_are_computed(models, corpus, flips, fractions):
     right = quickstart.accuracy(models, list(corpus.test))
     assert "400 training texts" in quickstart_words.about(corpus)[0]
-    assert f"{right['value'].mean():.1%}" in quickstart_words.about_accuracy(right, corpus)[0]
+    assert f"{right['value'].mean():.1%}" in quickstart_words.about_accuracy(right)[0]
     (said,) = quickstart_words.about_decisive(models, list(corpus.test))
     assert f"{quickstart.decisive(models, list(corpus.test))['value'].mean():.1%}" in said
-    assert "do not say which words decide" in quickstart_words.about_decisive(models, [al.Example(("a",), 0)])[0]
+    assert "planted" in quickstart_words.about_decisive(models, [al.Example(("a",), 0)])[0]
     share = flips.loc[(flips["level"] == "input") & (flips["importance"] == quickstart.TOP), "value"].mean()
     assert f"**{share:.1%}**" in quickstart_words.about_flips(flips)[1]
-    part = fractions[fractions["level"] == "attention"]
+    part = fractions[(fractions["level"] == "attention") & (fractions["importance"] == "alpha")]
     assert (
         f"{(part['aside'] == quickstart.NEVER).mean():.1%} never" in quickstart_words.about_fractions(fractions)[0]
     )
+
+
+def test_a_failed_download_says_how_to_run_without_one():
+    with pytest.raises(DownloadError, match="-p corpus planted") as told, quickstart.offline_hint():
+        raise DownloadError("Could not download glove.")
+    assert str(told.value).startswith("Could not download glove.")

@@ -7,11 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import attnlib as al
 from attnlib import notebooks
 from attnlib.config import TrainConfig
 from attnlib.errors import AttnlibError, ConfigError
+from attnlib.models.attention import build_attention
 from attnlib.studies import tasc
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_SEEDS, CPU_TRAIN
 
@@ -88,10 +90,24 @@ def test_every_parameter_of_the_study_is_one_of_the_notebook():
 
 def test_the_cpu_profile_shares_its_models_with_the_other_studies():
     params = tasc.Params(**values("cpu"))
-    fit = tasc.fit(params, "rotten_tomatoes", "cnn", "dot", "none", 1)
+    fit = tasc.fit(params, "rotten_tomatoes", "cnn", "additive", "none", 1)
     assert (fit.data, fit.train) == (CPU_DATA, CPU_TRAIN)
-    assert fit.model == CPU_MODEL.replace(encoder="cnn", attention="dot")
+    assert fit.model == CPU_MODEL.replace(encoder="cnn", attention="additive")
     assert params.seeds == CPU_SEEDS
+
+
+@pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
+def test_the_query_of_dot_attention_starts_as_the_authors_does(profile):
+    """Uniform in ±1/√N (their attentions.py), in every profile and for every encoder."""
+    params = tasc.Params(**values(profile))
+    dot = [run.fits[0].model for run in tasc.grid(params) if run.fits[0].model.attention == "dot"]
+    assert {config.dot_init for config in dot} == {"kaiming"}
+    torch.manual_seed(0)
+    width = params.hidden_size
+    query = torch.cat([build_attention(dot[0], width).query.detach() for _ in range(2000 // width)]) * width**0.5
+    assert query.abs().max() <= 1
+    assert query.abs().max() > 0.99, "the whole range"
+    assert query.std().item() == pytest.approx(3**-0.5, rel=0.1), "uniform"
 
 
 def test_the_paper_profile_trains_as_the_released_code():
