@@ -43,8 +43,9 @@ def bar(label: str, *, total: int | None = None, unit: str = "it", **options: An
     """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
 
     Only the outermost loop of a thread has a bar: a bar inside another one is silent, since a notebook keeps a line
-    of output for each bar it ever showed. A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120). In a
-    notebook it goes to standard output, since standard error is shown as a red block even when it was cleared.
+    of output for each bar it ever showed. A plain text bar everywhere: the widget bar is saved frozen at 0% in
+    executed notebooks (tqdm#1120). In a notebook it goes to standard output, since standard error is shown as a red
+    block even when it was cleared.
     """
     depth = getattr(_open, "bars", 0)
     line = tqdm(

@@ -55,7 +55,10 @@ def test_one_failure_refutes_and_one_doubt_suspends() -> None:
 def test_verdicts_are_counted_in_a_sentence() -> None:
     numbers = {"effect": 0.1, "low": 0.0, "high": 0.2}
     ledger = [Claim(id=str(i), **{**CLAIM, "verdict": v}, **numbers) for i, v in enumerate(VERDICTS[:2] * 2)]
-    assert tally(ledger) == "Of 4 claims: **2** reproduced, **2** not reproduced, **0** undetermined, **0** not tested."
+    assert (
+        tally(ledger)
+        == "Of 4 claims: **2** reproduced, **2** not reproduced, **0** undetermined, **0** not tested."
+    )
 
 
 def test_unknown_verdict_is_refused() -> None:
@@ -64,6 +67,8 @@ def test_unknown_verdict_is_refused() -> None:
 
 
 def test_a_claim_that_was_not_tested_has_no_number_and_says_why():
-    claim = not_tested("No model of this run learned anything.", id="1", n_of="models", **{k: CLAIM[k] for k in SAID})
+    claim = not_tested(
+        "No model of this run learned anything.", id="1", n_of="models", **{k: CLAIM[k] for k in SAID}
+    )
     assert (claim.verdict, claim.n, math.isnan(claim.effect)) == ("not tested", 0, True)
     assert claim.note == "No model of this run learned anything."
