@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ SWITCH = "ATTNLIB_PROGRESS"
 
 DELAY = 1.0
 """Seconds a loop may take without a bar."""
+
+_open = threading.local()
+"""How many bars this thread has open."""
 
 
 class Line(tqdm):
@@ -53,23 +57,28 @@ def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: 
 def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[Line]:
     """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
 
-    A plain text bar everywhere: the widget bar is saved frozen at 0 % in executed notebooks (tqdm#1120). In a
-    notebook it goes to standard output, since standard error is shown as a red block even when it was cleared.
+    Only the outermost loop of a thread has a bar: a bar inside another one is silent, since a notebook keeps a line
+    of output for each bar it ever showed. A plain text bar everywhere: the widget bar is saved frozen at 0% in
+    executed notebooks (tqdm#1120). In a notebook it goes to standard output, since standard error is shown as a red
+    block even when it was cleared.
     """
+    depth = getattr(_open, "bars", 0)
     line = Line(
         desc=label,
         total=total,
         unit=unit,
-        disable=not visible(),
+        disable=depth > 0 or not visible(),
         leave=False,
         dynamic_ncols=True,
         delay=DELAY,
         file=sys.stdout if _in_notebook() else sys.stderr,
         **options,
     )
+    _open.bars = depth + 1
     try:
         yield line
     finally:
+        _open.bars -= 1
         line.close()
 
 

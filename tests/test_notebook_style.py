@@ -37,9 +37,19 @@ def problems(notebook):
     defined = sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for tree in trees for node in ast.walk(tree))
     if defined > 1:
         found.append(f"{defined} functions are defined; what is used twice belongs in the library")
+    found += [f"the value of `{call}` is never shown" for tree in trees for call in _lost(tree)]
     if not any(isinstance(node, ast.Assert) for node in ast.walk(trees[-1])):
         found.append("the last code cell must check the results")
     return found
+
+
+def _lost(tree):
+    """Calls whose value a notebook would only show at the end of a cell, and which stand elsewhere."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and node is not tree.body[-1]:
+            call = ast.unparse(node.value)
+            if re.match(r"(narrate\.say|al\.heatmap|al\.explore)\(", call):
+                yield call
 
 
 def _parameters(code):
@@ -124,6 +134,7 @@ def test_a_bad_notebook_breaks_the_rules():
         half,
         rich,
         new_code_cell("def f(): ...\ndef g(): ...\nf();\nopen('/home/me/x')"),
+        new_code_cell("narrate.say('lost')\nif x:\n    al.heatmap(x)"),
         new_markdown_cell("few words"),
     ]
     told = "\n".join(problems(bad))
@@ -141,6 +152,8 @@ def test_a_bad_notebook_breaks_the_rules():
         "small plain text",
         "2 functions",
         "semicolon",
+        "narrate.say('lost')` is never shown",
+        "al.heatmap(x)` is never shown",
         "path of one machine",
         "must check the results",
     ):

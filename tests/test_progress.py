@@ -46,3 +46,26 @@ def test_a_postfix_leaves_no_dead_bar(monkeypatch, capsys, delay, drawn):
     said = capsys.readouterr().err
     assert ("erasing" in said) is drawn
     assert said.rpartition("\r")[0].rpartition("\r")[2].strip() == "", "what was drawn is cleared"
+
+
+def test_a_bar_inside_another_is_silent(monkeypatch, capsys):
+    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    for _ in progress.progress(range(3), "outer"):
+        with progress.bar("inner", total=2) as line:
+            line.set_postfix_str("shown at once", refresh=True)
+            line.update(2)
+    said = capsys.readouterr().err
+    assert "outer" in said
+    assert "inner" not in said
+    assert "shown at once" not in said
+
+
+def test_a_loop_that_broke_off_leaves_room_for_the_next_bar(monkeypatch, capsys):
+    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    with pytest.raises(ValueError, match="lost"), progress.bar("first", total=2):
+        raise ValueError("lost")
+    with progress.bar("second", total=2) as line:
+        line.update(2)
+    assert "second" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Macro-F1 with intervals over seeds and texts.
+"""Macro-F1 with intervals over seeds and texts, and which models learned nothing by it.
 
 F1 is no mean over texts, so `common.summarise` cannot resample it. Here texts and seeds are drawn once a resample
 for all models alike (the same texts meet every model), and each model's F1 is computed anew from weighted counts.
@@ -15,7 +15,11 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
+from attnlib.narrate import plural
 from attnlib.studies.common import RESAMPLES, weights
+
+LEARNED = 0.1
+"""Macro-F1 above that of always predicting the commonest class from which a model has learned something."""
 
 
 def f1_summary(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
@@ -67,6 +71,52 @@ def f1_contrast(
     table = pd.DataFrame(rows)
     table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
     return table
+
+
+def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd.DataFrame:
+    """Models (cells of `by`) that learned nothing: macro-F1 less than `margin` above always predicting the most
+    frequent class and above guessing, which has a macro-F1 of 1 / C with C classes.
+
+    The decisions of such a model say nothing about a text, so what changes them says nothing about attention.
+    """
+    rows = []
+    for key, part in labels.assign(seed=0).groupby([labels[name] for name in by], sort=False, dropna=False):
+        constant = part.assign(prediction=part["truth"].mode()[0])
+        level = max(resampled_f1(constant, resamples=1)[1], 1 / part["truth"].nunique())
+        if resampled_f1(part, resamples=1)[1] < level + margin:
+            rows.append(key)
+    return pd.DataFrame(rows, columns=list(by)).astype(labels[list(by)].dtypes)
+
+
+def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `frame` that belong to none of `models` (as `idle` gives them), by the columns of both."""
+    keys = [name for name in models if name in frame]
+    if frame.empty or models.empty:
+        return frame
+    named = models[keys].drop_duplicates().assign(left_out=True)
+    return frame[frame[keys].merge(named, on=keys, how="left")["left_out"].isna().to_numpy()]
+
+
+def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
+    """The models that learned nothing, the first of them by name; nothing to say where there are none."""
+    if models.empty:
+        return []
+    varying = [name for name in models if len(models[name].unique()) > 1] or list(models)[-1:]
+    each = [
+        ", ".join(_option(n, v) for n, v in row.items()) for row in models[varying].head(named).to_dict("records")
+    ]
+    more = f"; and {len(models) - named} more" if len(models) > named else ""
+    return [
+        f"**{len(models)} of {plural(of, 'model')} learned nothing** (macro-F1 less than {LEARNED:g} above guessing "
+        f"and above always predicting the most frequent class); the claims leave them out: {'; '.join(each)}{more}."
+    ]
+
+
+def _option(name: str, value: Any) -> str:
+    """`seed 1`, `strength 0.1`, and names as they are."""
+    if isinstance(value, str):
+        return value
+    return f"{name} {value:g}" if value == value else f"no {name}"
 
 
 def resampled_f1(

@@ -12,7 +12,8 @@ from attnlib.reference import reference
 from attnlib.studies import tasc_cells
 from attnlib.studies.common import beside_paper, contrast, relative, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.f1 import f1_contrast, f1_summary, resampled_f1
+from attnlib.studies.f1 import f1_contrast, f1_summary
+from attnlib.studies.f1 import idle as idle_models
 from attnlib.studies.tasc import BASELINES, FRACTION, POOLS, RANKINGS, TOP1
 from attnlib.studies.tasc_cells import CELL
 
@@ -56,19 +57,9 @@ def balanced(flips: pd.DataFrame) -> pd.DataFrame:
     return flips[flips["encoder"].isin(counts.index[counts == full])]
 
 
-def idle(labels: pd.DataFrame, margin: float = 0.1) -> pd.DataFrame:
-    """Models whose macro-F1 is less than `margin` above always predicting one class and above guessing.
-
-    A guess that follows the frequencies of C classes has a macro-F1 of 1 / C. The decisions of such a model say
-    nothing about a text, so what flips them says nothing about attention.
-    """
-    rows = []
-    for key, part in labels.groupby([*CELL, "variant", "seed"], sort=False):
-        constant = part.assign(prediction=part["truth"].mode()[0])
-        level = max(resampled_f1(constant, resamples=1)[1], 1 / part["truth"].nunique())
-        if resampled_f1(part, resamples=1)[1] < level + margin:
-            rows.append(key)
-    return pd.DataFrame(rows, columns=[*CELL, "variant", "seed"])
+def idle(labels: pd.DataFrame) -> pd.DataFrame:
+    """Models that learned nothing (`f1.idle`), one row each."""
+    return idle_models(labels, [*CELL, "variant", "seed"])
 
 
 def nothing_to_lose(labels: pd.DataFrame) -> set[tuple]:

@@ -16,8 +16,9 @@ from typing import Any
 
 import pandas as pd
 
+from attnlib.errors import DataError
 from attnlib.grid import GridResult, run_grid
-from attnlib.spec import Fit, Run, measure
+from attnlib.spec import Corpora, Fit, Run, measure
 from attnlib.studies.tying_mlm_measures import behaviour, distances, imitate, knowledge
 from attnlib.studies.tying_mlm_params import MI_BATCH, VARIANTS, Params  # noqa: F401  part of the study
 
@@ -146,9 +147,25 @@ class Results:
     grid: GridResult
 
 
-def results(params: Params, executor: Any = None) -> Results:
-    """Compute what the store does not hold, and gather."""
-    found = run_grid(grid(params), executor=executor, title="word-level objectives")
+def load(params: Params) -> Corpora:
+    """The corpora of the study. One without two classes is refused, before anything is trained."""
+    loaded = Corpora()
+    for name in params.all_corpora:
+        corpus = loaded[params.data(name)]
+        if len(corpus.classes) != 2:
+            named = ", ".join(corpus.classes[:6]) + (", …" if len(corpus.classes) > 6 else "")
+            raise DataError(
+                f"{corpus.name!r} has {len(corpus.classes)} classes ({named}). This study measures F1 of the "
+                "positive one of two. Choose a corpus with two classes, or keep the texts of two classes of yours."
+            )
+    return loaded
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: what `load` gave, where it is there already."""
+    found = run_grid(
+        grid(params), executor=executor, corpora=corpora or load(params), title="word-level objectives"
+    )
     return Results(
         swaps=found.frame("swaps"),
         texts=found.frame("texts"),

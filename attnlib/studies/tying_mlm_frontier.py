@@ -14,6 +14,8 @@ from attnlib.studies.tying_mlm_tables import with_interval
 def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
     """Figure 1 in numbers: mean JSD and TVD of every adversary, with intervals over texts."""
     rows = []
+    if distances.empty:
+        return pd.DataFrame()
     for (dataset, variant, lam), part in distances.groupby(["dataset", "variant", "lam"], sort=False):
         row = {"dataset": dataset, "variant": variant, "λ": lam}
         for name in ("jsd", "tvd"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,6 @@ from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
-
-if TYPE_CHECKING:
-    pass
 
 CELL = ["dataset", "attention", "variant"]
 SWAPPED = ("uniform", "permuted")
@@ -116,6 +113,8 @@ def ablation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
         for frame in (swaps, texts)
     ]
     keys = ["dataset", "variant", "strength"]
+    if chosen[0].empty:
+        return pd.DataFrame()
     found = pd.concat([f1_long(chosen[0], keys), probability(chosen[1], keys)], ignore_index=True)
     return _ordered(found, keys)
 
@@ -164,8 +163,8 @@ def fragility_table(swaps: pd.DataFrame) -> pd.DataFrame:
                 gap = difference([(found[variant][metric], found["base"][metric])])
                 row = {"dataset": dataset, "attention": attention, "variant": variant, "metric": metric}
                 rows.append(row | gap._asdict())
-    table = pd.DataFrame(rows)
-    table["p_holm"] = stats.holm(table["p"])
+    table = pd.DataFrame(rows, columns=[*CELL, "metric", *stats.Difference._fields])
+    table["p_holm"] = stats.holm(table["p"]) if rows else table["p"]
     return table.drop(columns="missing")
 
 
@@ -176,7 +175,11 @@ def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
-    """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets."""
+    """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets.
+
+    Where no resample differs from another, the bootstrap sees no chance at all. By the rule of three up to 3/n of
+    the texts may still differ (95%), and the interval reaches as many points to both sides.
+    """
     gaps = [a.minus(b) for a, b in pairs]
     if not gaps:
         raise DataError("There is no pair of cells to compare.")
@@ -185,6 +188,8 @@ def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (len(draws) + 1))
     n = sum({g.dataset: g.n for g in gaps}.values())
+    if high - low < 1e-9:
+        low, high = estimate - 300 / n, estimate + 300 / n
     return stats.Difference(estimate, float(low), float(high), n, 0, float(p))
 
 
@@ -249,6 +254,8 @@ def with_interval(row: Mapping[str, float], digits: int) -> str:
 def changes(frame: pd.DataFrame, variants: Sequence[str], pair: Sequence[str] = ()) -> pd.DataFrame:
     """Each variant minus base over a frame with `value`, averaged over data sets and `pair`; Holm over the rows."""
     present = [v for v in variants if (frame["variant"] == v).any()]
+    if not present:
+        return pd.DataFrame(columns=["contrast", "a", "b", *stats.Difference._fields, "p_holm"])
     table = pd.concat(
         [contrast(frame, "variant", v, "base", pair=["dataset", "attention", *pair]) for v in present],
         ignore_index=True,

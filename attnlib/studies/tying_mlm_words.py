@@ -14,7 +14,9 @@ from attnlib.narrate import percent, plural
 from attnlib.reference import reference
 from attnlib.studies.common import missing
 from attnlib.studies.corpora import kin
+from attnlib.studies.f1 import about_idle
 from attnlib.studies.tying_mlm import MI_PAPER, Params, Results, models
+from attnlib.studies.tying_mlm_pairs import unlearned
 from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def about_corpora(corpora: Iterable[Corpus]) -> list[str]:
 
 
 def about_runs(results: Results) -> list[str]:
-    """What was computed, what came from the store, what is missing, and where training stopped."""
+    """What was computed, what is missing, where training stopped, and which models learned nothing."""
     kept = results.kept
     at_end = (kept["epoch"] == kept["epochs"]).mean()
     told = [
@@ -48,7 +50,7 @@ def about_runs(results: Results) -> list[str]:
         f"{plural(len(kept), 'classifier')}: the epoch kept is {kept['epoch'].mean():.1f} on average; in "
         f"{percent(at_end)} of the trainings it is the last one run, where more epochs might still have helped.",
     ]
-    return [*told, *missing(results.grid)]
+    return [*told, *missing(results.grid), *about_idle(unlearned(results.swaps), len(kept))]
 
 
 def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
@@ -134,13 +136,15 @@ def about_residual(gaps: pd.DataFrame) -> list[str]:
 
 def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference]) -> list[str]:
     """Where the frontiers lie, and what imitation alone costs."""
+    if table.empty:
+        return ["There is no adversary: none was asked for (`lambdas`, `adversary_bases`), or every one failed."]
     told = []
     for (dataset, variant), part in table.groupby(["dataset", "variant"], sort=False):
         low, far = part.loc[part["λ"].idxmin()], part.loc[part["jsd"].idxmax()]
         told.append(
-            f"{dataset}, **{variant}**: with λ = {low['λ']:g} the adversary is {low['tvd']:.3f} off in TVD at a "
-            f"JSD of {low['jsd']:.3f}; the farthest (λ = {far['λ']:g}) reaches {far['jsd']:.3f} and pays "
-            f"{far['tvd']:.3f}."
+            f"{dataset}, **{variant}**: with λ = {low['λ']:g} the adversary's outputs differ by {low['tvd']:.3f} "
+            f"TVD at a JSD of {low['jsd']:.3f}; the one that moves attention farthest (λ = {far['λ']:g}, JSD "
+            f"{far['jsd']:.3f}) differs by {far['tvd']:.3f}."
         )
     for variant, gap in gaps.items():
         if np.isnan(gap.estimate):
@@ -149,8 +153,10 @@ def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference])
             )
             continue
         told.append(
-            f"At equal JSD, adversaries of {variant} pay {gap.estimate:+.3f} TVD compared with those of base "
-            f"({gap.low:+.3f} to {gap.high:+.3f}; n = {gap.n:,} texts, one seed)."
+            f"At equal JSD, fooling {variant} changes outputs by {abs(gap.estimate):.3f} TVD "
+            f"{'more' if gap.estimate >= 0 else 'less'} than fooling base ({gap.estimate:+.3f}, 95% CI "
+            f"[{gap.low:.3f}, {gap.high:.3f}], n = {gap.n:,} texts). Each rests on one training, so no claim is "
+            "decided."
         )
     return told
 

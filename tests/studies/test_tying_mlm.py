@@ -7,11 +7,12 @@ import inspect
 import pytest
 
 from attnlib import notebooks
-from attnlib.errors import ConfigError
+from attnlib.errors import ConfigError, DataError
 from attnlib.spec import Fit, Measure
 from attnlib.studies import tying_mlm as study
 from attnlib.studies import tying_mlm_settings as settings
 from attnlib.studies.tying_mlm_measures import knowledge
+from tests import own_tables
 
 
 def planned(profile: str) -> study.Params:
@@ -134,6 +135,16 @@ def test_the_batch_of_k_means_changes_no_name_of_a_run_unless_it_differs() -> No
     assert all("batch_size" not in run.params for run in runs[study.MI_BATCH])
     assert all(run.params["batch_size"] == 100 for run in runs[100])
     assert planned("paper").mi_batch == 100
+
+
+def test_a_corpus_of_six_classes_is_refused_before_training(tmp_path, monkeypatch) -> None:
+    path = own_tables.write(tmp_path, "six")
+    monkeypatch.setattr(study, "run_grid", lambda *_, **__: pytest.fail("nothing may be trained"))
+    for call in (study.load, study.results):
+        with pytest.raises(DataError, match=r"6 classes \(food, .* two classes"):
+            call(study.Params(corpora=[str(path)]))
+    params = study.Params(corpora=[str(own_tables.write(tmp_path, "sixty"))])
+    assert len(study.load(params)[params.data(params.corpora[0])].classes) == 2
 
 
 def test_adversaries_meet_corpora_that_no_table_has() -> None:

@@ -1,0 +1,36 @@
+"""The code of a notebook of the series, run in this process on small parameters of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from attnlib import paths
+
+
+def run_cells(name: str, folder: Path, **values: Any) -> dict[str, Any]:
+    """All cells of the notebook `name`, with `values` in place of its parameters; returns what it defined.
+
+    Results and stored models go to `folder`; `claims.json` is there at the end.
+    """
+    notebook = nbformat.read(paths.notebooks() / f"{name}.ipynb", as_version=4)
+    space: dict[str, Any] = {"__name__": "__main__"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTNLIB_OUT", str(folder))
+        patch.setenv("ATTNLIB_STORE", str(folder / "store"))
+        patch.setenv("ATTNLIB_PROGRESS", "0")
+        for number, cell in enumerate(notebook.cells):
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"{name}, cell {number}", "exec"), space)
+                if "parameters" in cell.metadata.get("tags", ()):
+                    space |= values
+    return space
+
+
+def ledger(folder: Path) -> dict[str, dict[str, Any]]:
+    """The claims of a run, by id."""
+    return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text(encoding="utf-8"))}
