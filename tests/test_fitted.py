@@ -202,8 +202,9 @@ def test_two_strings_are_two_texts_and_a_pair_only_for_a_query_model(lstm, answe
 
 def test_a_query_is_not_left_unread(lstm, answering):
     asked = Example(("a", "text"), 0, query=("a", "question"), id="q1")
-    with pytest.raises(DataError, match="q1"):
-        lstm.predict([asked, "a text"])
+    for texts in ([asked], [asked, "a text"]):
+        with pytest.raises(DataError, match="q1"):
+            lstm.predict(texts)
     assert len(answering.predict([asked]).labels) == 1
 
 

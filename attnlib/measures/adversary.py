@@ -117,44 +117,56 @@ def search(
     steps: int = 500,
     learning_rate: float = 0.01,
     seed: int = 0,
+    rows: Sequence[int] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Adversarial attention for each text of a trace (Jain & Wallace 2019, section 4.2.2).
 
-    `restarts` distributions a text start from softmax(3 N(0, 1)) and climb for `steps` of Adam (amsgrad) on
-    JSD to the trained attention plus mean JSD to each other, minus 500 max(0, TVD of outputs - 0.01). Of those
-    within `epsilon` the farthest counts; where none is, the trained attention itself, at distance zero.
+    `restarts` distributions per text start from softmax(3 N(0, 1)) and climb for `steps` of Adam (amsgrad) on
+    JSD to the trained attention plus mean JSD to each other, minus 500 max(0, TVD of outputs - epsilon). Of all
+    that were met within `epsilon` the farthest counts; where none was, the trained attention itself, at distance
+    zero. (The authors' code penalises from 0.01 on, whatever epsilon is.)
+
+    rows  the number of each text, such as `batch.rows` (default: its place in the trace). What a text starts from
+          depends on `seed` and this number alone, so that neither its batch nor padding changes what is found
 
     Returns alpha (B, T), its jsd (B,) in nats and the tvd of the outputs (B,).
     """
-    if restarts < 1 or steps < 0:
-        raise ConfigError(f"search needs restarts >= 1 and steps >= 0; got {restarts} and {steps}.")
-    trace = _detached(trace)
+    if restarts < 1 or steps < 0 or not epsilon >= 0:
+        raise ConfigError(
+            f"search needs restarts >= 1, steps >= 0 and epsilon >= 0; got {restarts}, {steps} and {epsilon}."
+        )
+    dtype, trace = trace.alpha.dtype, _detached(trace)
     allowed = trace.mask.unsqueeze(1)
-    generator = torch.Generator().manual_seed(seed)
-    start = 3 * torch.randn(trace.mask.shape[0], restarts, trace.mask.shape[1], generator=generator)
-    scores = start.to(trace.alpha).requires_grad_()
+    scores = _starts(trace.mask, restarts, seed, rows).to(trace.alpha).requires_grad_()
     own, output = trace.alpha.unsqueeze(1), trace.probabilities.unsqueeze(1)
     optimiser = torch.optim.Adam([scores], lr=learning_rate, amsgrad=True)
+    chosen, best, change = trace.alpha, torch.zeros_like(trace.alpha[:, 0]), torch.zeros_like(trace.alpha[:, 0])
     with torch.enable_grad():
-        for _ in range(steps):
+        for step in range(steps + 1):
             alpha = _softmax(scores, allowed)
             apart = tvd(with_attention(trace, alpha).softmax(-1), output)
-            loss = 500 * (apart - 0.01).relu() - jsd(alpha, own) - _spread(alpha)
-            optimiser.zero_grad()
-            loss.sum().backward()
-            optimiser.step()
-    alpha = _softmax(scores.detach(), allowed)
-    apart = tvd(with_attention(trace, alpha).softmax(-1), output)
-    far = jsd(alpha, own).masked_fill(apart > epsilon, -1.0)
-    best = far.argmax(1)
-    rows = torch.arange(len(best), device=best.device)
-    found = far[rows, best] >= 0
-    chosen = torch.where(found.unsqueeze(-1), alpha[rows, best], trace.alpha)
-    return (
-        chosen,
-        far[rows, best].clamp_min(0.0),
-        torch.where(found, apart[rows, best], torch.zeros_like(apart[:, 0])),
-    )
+            far = jsd(alpha, own)
+            near, one = far.detach().masked_fill(apart > epsilon, -1.0).max(1)
+            better, at = near > best, (torch.arange(len(one), device=one.device), one)
+            chosen = torch.where(better.unsqueeze(-1), alpha.detach()[at], chosen)
+            change = torch.where(better, apart.detach()[at], change)
+            best = torch.where(better, near, best)
+            if step < steps:
+                loss = 500 * (apart - epsilon).relu() - far - _spread(alpha)
+                optimiser.zero_grad()
+                loss.sum().backward()
+                optimiser.step()
+    return chosen.to(dtype), best.to(dtype), change.to(dtype)
+
+
+def _starts(mask: Tensor, restarts: int, seed: int, rows: Sequence[int] | None) -> Tensor:
+    """(B, restarts, T) float64: 3 N(0, 1) at attended positions, drawn for each text alone."""
+    out = torch.zeros(len(mask), restarts, mask.shape[1], dtype=torch.float64)
+    for b, row in enumerate(range(len(mask)) if rows is None else rows):
+        places = mask[b].nonzero().squeeze(1).cpu()
+        drawn = np.random.default_rng([seed, int(row)]).standard_normal((len(places), restarts))
+        out[b][:, places] = 3 * torch.from_numpy(drawn).T
+    return out
 
 
 def _spread(alpha: Tensor) -> Tensor:
@@ -171,10 +183,14 @@ def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _detached(trace: Trace) -> Trace:
+    """The trace without its graph; in float64 where the decoder is linear, lest rounding steer the search."""
     from dataclasses import fields, replace
 
     found = {f.name: getattr(trace, f.name) for f in fields(trace)}
-    return replace(trace, **{k: v.detach() for k, v in found.items() if isinstance(v, Tensor)})
+    found = {name: value.detach() for name, value in found.items() if isinstance(value, Tensor)}
+    if trace.linear:
+        found = {name: value.double() if value.is_floating_point() else value for name, value in found.items()}
+    return replace(trace, **found)
 
 
 @torch.no_grad()

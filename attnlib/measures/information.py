@@ -63,8 +63,9 @@ def information(
 ) -> Information:
     """The estimate with its floor and a bootstrap interval over samples.
 
-    A bootstrap sample repeats values and so carries more plug-in bias than the sample itself; the interval is
-    moved by the difference of the two (basic bootstrap: 2 * estimate minus the upper and lower quantiles).
+    A bootstrap sample repeats values and so carries more bias than the sample itself, often by more than the width
+    of the interval: the spread of the draws about their median is used, not where they lie. The interval hence
+    holds its estimate. It never goes beyond the `ceiling` nor, for the plug-in estimate, below zero.
     """
     x, y = _labels(x, y)
     value = mutual_information(x, y, estimator=estimator, shuffles=shuffles, seed=seed)
@@ -73,12 +74,24 @@ def information(
     for k in range(resamples):
         rows = rng.integers(0, len(x), len(x))
         draws[k] = mutual_information(x[rows], y[rows], estimator=estimator, shuffles=1, seed=k)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Information(value, float(2 * value - high), float(2 * value - low), _floor(x, y, shuffles, seed), len(x))
+    low, middle, high = np.quantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    most = max(value, min(ceiling(x, estimator), ceiling(y, estimator)))
+    low, high = value - (high - middle), min(value + (middle - low), most)
+    low = max(low, 0.0) if estimator == "plugin" else low
+    return Information(value, float(low), float(high), _floor(x, y, shuffles, seed), len(x))
+
+
+def ceiling(x: ArrayLike, estimator: Estimator = "plugin") -> float:
+    """The most that an estimate of mutual information with the labels x can be, in nats.
+
+    The plug-in entropy; for `miller_madow` corrected as the information is, by (K - 1) / 2n for K labels.
+    """
+    found = entropy_of(x)
+    return found + (len(np.unique(x)) - 1) / (2 * len(x)) if estimator == "miller_madow" else found
 
 
 def entropy_of(x: ArrayLike) -> float:
-    """Plug-in entropy of labels, in nats: the ceiling of any mutual information with them."""
+    """Plug-in entropy of labels, in nats."""
     counts = np.unique(np.asarray(x), return_counts=True)[1]
     p = counts / counts.sum()
     return float(-(p * np.log(p)).sum())

@@ -144,7 +144,7 @@ def rank_information(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """m_r and mean weight by rank, and how well the one follows the other.
 
-    A bootstrap sample repeats texts, which adds information and noise of its own: its spread is used, not its mean.
+    The order of the texts does not matter: they are sorted before clusters and bootstrap samples are drawn.
 
     The frame, one row a rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
     (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
@@ -159,6 +159,7 @@ def rank_information(
     if not (states.lengths > 1).any():
         raise DataError("No text has two attended positions, so there are no ranks to compare.")
     counts = usable_counts(counts, int((states.lengths > 1).sum()))
+    states = _sorted(states)
     y = output_labels(states.logits, seed=seed)
     k = states.alpha.shape[1]
     n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
@@ -186,16 +187,22 @@ def rank_information(
     return frame, facts
 
 
+def _sorted(states: Ranked) -> Ranked:
+    """The texts in an order of their own: by outputs, then weights, then states."""
+    last = states.hidden.sum((1, 2), dtype=float)
+    order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
+    return Ranked(*(values[order] for values in states))
+
+
 def _of_rank(x: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> dict[str, float]:
     """What the clusters x of one rank tell of the outputs y."""
     found = information(x, y, resamples=resamples, seed=seed)
-    reach = (found.high - found.low) / 2
     return {
         "n": found.n,
         "occupied": len(np.unique(x)),
         "information": found.value,
-        "low": found.value - reach,
-        "high": found.value + reach,
+        "low": found.low,
+        "high": found.high,
         "floor": found.floor,
         "miller_madow": mutual_information(x, y, estimator="miller_madow"),
         "shuffled": found.value - found.floor,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.errors import ConfigError, DataError, unknown
-from attnlib.measures.information import Estimator, clusters, entropy_of, information
+from attnlib.measures.information import Estimator, ceiling, clusters, information
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -106,8 +106,8 @@ def retention(
                 same occurrences
 
     Columns: metric (the sample), value, low, high (bootstrap over occurrences), floor (value of shuffled labels:
-    what bias alone gives), ceiling (entropy of the input labels, the most a state can know), n (occurrences), words
-    (that occur), k.
+    what bias alone gives), ceiling (entropy of the input labels by the same estimator, the most a state can know),
+    n (occurrences), words (that occur), k.
     """
     if inputs not in ("words", "clusters"):
         raise ConfigError(unknown("kind of input labels", inputs, ("words", "clusters")))
@@ -125,5 +125,5 @@ def retention(
         resamples=resamples,
         seed=seed,
     )
-    row = {"metric": sample, **found._asdict(), "ceiling": entropy_of(known)}
+    row = {"metric": sample, **found._asdict(), "ceiling": ceiling(known, estimator)}
     return pd.DataFrame([row | {"words": places["id"].nunique(), "k": k}])

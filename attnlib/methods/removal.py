@@ -9,6 +9,7 @@ from attnlib.engine import attention
 from attnlib.engine.select import input_eraser
 from attnlib.errors import ConfigError
 from attnlib.methods.base import Job, method, normalised
+from attnlib.models.projections import EXPONENTIAL
 
 BOTH = ("input", "hidden")
 ROUNDINGS = 8
@@ -49,7 +50,7 @@ def _drop(job: Job, operator: str | None, default: str) -> Tensor:
                 "states lose their weight. Leave operator out, or use level='input'."
             )
         # A sparse projection moves its threshold when a position goes; renormalising would not.
-        logits = attention.single_logits(job.trace, reproject=True)
+        logits = attention.single_logits(job.trace, reproject=job.model.config.projection not in EXPONENTIAL)
     else:
         logits = input_eraser(job.fitted, job.batch, job.trace, operator or default).singles()
     drop = whole - job.explained(logits)

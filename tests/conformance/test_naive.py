@@ -1,5 +1,6 @@
 """Equality with the slow definitions, on models of every kind, in float64."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -58,6 +59,27 @@ def test_attention_level(name):
         frame, top = (way(fitted, texts, scores, **ways) for way in (fraction_to_flip, top_token_flips))
         emptied = [naive.emptied(fitted, t, s, reproject) for t, s in zip(texts, scores, strict=True)]
         agree(frame, top, curves, fitted.classes, emptied)
+
+
+@pytest.mark.parametrize("name", ["lstm", "mlp", "query-mlp", "han-gru", "gru-gumbel-feat"])
+def test_attention_level_where_single_precision_loses_weights(name):
+    """Scores hundreds apart: most float32 weights are zero, and what the model says without its best is not."""
+    exact, rounded = (deepcopy(zoo.fitted(name)) for _ in range(2))
+    texts = zoo.texts(exact, 4)
+    trace = exact.trace(texts)
+    spread = trace.scores[trace.mask].max() - trace.scores[trace.mask].min()
+    for fitted in (exact, rounded):
+        reader = fitted.model.sentence if fitted.model_config.hierarchical else fitted.model.reader
+        reader.attention.register_forward_hook(lambda module, inputs, scores: scores * float(600 / spread))
+    rounded.model.float()
+    scores = importance(exact, texts, "alpha", level="hidden")
+    trace = rounded.trace(texts)
+    assert (trace.alpha[trace.mask] == 0).any()
+    fast = tables(rounded, texts, scores, "attention")
+    for text, s, found in zip(texts, scores, fast, strict=True):
+        torch.testing.assert_close(found, naive.curve(exact, text, s, "attention", "", True), atol=2e-3, rtol=1e-3)
+    frame = fraction_to_flip(rounded, texts, scores, level="attention")
+    assert ((frame["removed"] == frame["length"]) == (frame["status"] == "only_when_empty")).all()
 
 
 @pytest.mark.parametrize("operator", INPUT)

@@ -65,6 +65,27 @@ def test_search_stays_within_epsilon_and_moves_attention(base, corpus) -> None:
     assert far.mean() > 0.05, "a BiLSTM spreads its evidence, so some other attention does as well"
 
 
+def test_search_does_not_depend_on_the_batch(base, corpus) -> None:
+    texts = sorted(corpus.test[:6], key=len)
+    quick = {"steps": 60, "learning_rate": 0.05, "restarts": 3}
+    together = search(base.trace(texts), **quick)
+    for i, text in enumerate(texts):
+        alone = search(base.trace([text]), rows=[i], **quick)
+        for a, b in zip(together, alone, strict=True):
+            b = b[0] if b.dim() == 1 else torch.nn.functional.pad(b[0], (0, len(a[i]) - len(b[0])))
+            assert torch.allclose(a[i], b, atol=1e-5)
+
+
+def test_epsilon_is_how_far_outputs_may_move(base, corpus) -> None:
+    trace = base.trace(corpus.test[:15])
+    found = [search(trace, epsilon=e, steps=150, learning_rate=0.05) for e in (0.01, 0.1, 0.4)]
+    for epsilon, (_, _, apart) in zip((0.01, 0.1, 0.4), found, strict=True):
+        assert (apart <= epsilon + 1e-6).all()
+    far = [distance.mean() for _, distance, _ in found]
+    assert far[0] < far[1] < far[2]
+    assert found[2][2].mean() > 0.1, "what is allowed is used"
+
+
 def test_search_falls_back_to_the_trained_attention(base, corpus) -> None:
     trace = base.trace(corpus.test[:8])
     alpha, far, apart = search(trace, steps=0, restarts=1, epsilon=0.0)
@@ -137,6 +158,8 @@ def test_bad_input(base, corpus) -> None:
         train_adversary(base, corpus, -1.0)
     with pytest.raises(ConfigError, match="restarts"):
         search(base.trace(["good"]), restarts=0)
+    with pytest.raises(ConfigError, match="epsilon"):
+        search(base.trace(["good"]), epsilon=-0.1)
 
 
 def test_an_adversary_may_leave_out_the_regulariser_of_its_base(corpus) -> None:

@@ -7,7 +7,14 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from attnlib.errors import ConfigError, DataError
-from attnlib.measures.information import clusters, entropy_of, information, mutual_information
+from attnlib.measures.information import (
+    ESTIMATORS,
+    ceiling,
+    clusters,
+    entropy_of,
+    information,
+    mutual_information,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -55,6 +62,20 @@ def test_interval_covers_the_truth_and_carries_n_and_floor() -> None:
     assert found.low < truth < found.high
     assert found.n == 2000
     assert 0 <= found.floor < 0.01 < found.value
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_an_interval_holds_its_estimate_and_ends_at_the_ceiling(estimator) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 12, 150)
+        for y in (rng.integers(0, 12, 150), np.where(rng.random(150) < 0.5, x, rng.integers(0, 12, 150)), x):
+            found = information(x, y, estimator=estimator, resamples=60, shuffles=4)
+            most = min(ceiling(x, estimator), ceiling(y, estimator))
+            assert found.low <= found.value <= found.high <= most + 1e-12
+            assert found.high - found.low > 0
+            if estimator == "plugin":
+                assert found.low >= 0
 
 
 def test_more_samples_narrow_the_interval() -> None:

@@ -11,7 +11,7 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.errors import ConfigError, DataError
-from attnlib.measures.information import entropy_of
+from attnlib.measures.information import ESTIMATORS, entropy_of
 from attnlib.measures.retention import choose_words, occurrences, retention, states
 from attnlib.training import fit
 
@@ -41,6 +41,12 @@ def test_a_state_that_is_its_word_knows_all_of_it(corpus, words_alone) -> None:
         assert 0 < row["floor"] < row["value"]
         assert (row["words"], row["k"], row["metric"]) == (20, 20, sample)
         assert row["n"] <= 800
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_nothing_is_kept_beyond_the_ceiling(corpus, words_alone, estimator) -> None:
+    row = retention(words_alone, corpus, estimator=estimator, **FEW).iloc[0]
+    assert row["low"] <= row["value"] <= row["high"] <= row["ceiling"] + 1e-12
 
 
 def test_a_constant_state_knows_nothing(corpus, words_alone) -> None:
