@@ -1,6 +1,5 @@
 """Packed files and names of files: nothing unpacks without end, leads outside or is waited for."""
 
-
 import bz2
 import gzip
 import lzma
