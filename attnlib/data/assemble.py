@@ -53,6 +53,12 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         notes += found
         if split == "train" and config.strict_length_filter and config.limit is None:
             known = Vocabulary.build(kept.values(), min_df=min_df)  # Jain & Wallace count before they filter
+        if not kept:
+            why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
+            raise DataError(
+                f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and "
+                "that every class has three texts at least."
+            )
         splits[split], found = _narrowed(split, kept, len(members), raw, config)
         notes += found
     notes += checks.check_classes(raw.name, splits["train"], classes)

@@ -248,6 +248,8 @@ def _changed(raw: RawCorpus, changes: dict[str, Any]) -> RawCorpus:
         changes["preprocessing"] = raw.preprocessing.replace(**steps)
     else:
         raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
+    if not isinstance(changes.get("drop_missing", True), bool):
+        raise ConfigError(f"drop_missing must be true or false; got {changes['drop_missing']!r}.")
     return replace(raw, **changes)
 
 

@@ -40,10 +40,9 @@ def user_path(name: str | Path) -> Path:
         path = Path(name).expanduser()
         path.exists()
     except (OSError, ValueError, RuntimeError, TypeError) as error:
+        why = getattr(error, "strerror", None) or _first_line(error)
         shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
-        raise DataError(
-            f"{shown!r} cannot be a path here ({_first_line(error)}). Give the path of a file."
-        ) from None
+        raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
     return path
 
 

@@ -15,6 +15,9 @@ from attnlib.data.markup import without_html, without_tags
 
 DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
+RUN = 2_000
+"""Letters and signs without a blank that are tokenised at once: no language writes so, but links and rubbish do."""
+_ENDLESS = re.compile(rf"\S{{{RUN + 1},}}")
 _SPACE = re.compile(r"\s+")
 _NOT_WORD = re.compile(r"\W")
 _RUN = re.compile(r"(\W)+")
@@ -136,7 +139,15 @@ def _spacy() -> Callable[[str], list[str]]:
 
     tokenizer = spacy.blank("en").tokenizer
     tokenizer.add_special_case("<DE>", [{ORTH: "<DE>"}])
-    return lambda text: [token.text for token in tokenizer(text)]
+    return lambda text: [token.text for token in tokenizer(_ENDLESS.sub(_shorter, text))]
+
+
+def _shorter(match: re.Match[str]) -> str:
+    """A stretch without a blank, in pieces: the tokeniser's time grows with the square of its length."""
+    run = match[0]
+    if run.isalnum():
+        return run[:RUN]
+    return " ".join(run[i : i + RUN] for i in range(0, len(run), RUN))
 
 
 def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:

@@ -25,8 +25,8 @@ def refuse_pickles(name: str) -> None:
     other = [file for file in files if file.endswith(OTHER)]
     if unsafe:
         raise ConfigError(
-            f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when it is read, so it "
-            "is never read here. If you trust the file, convert to safetensors on a machine you can spare: "
+            f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when read, so it never "
+            "is here. If you trust the file, convert to safetensors on a machine you can spare: "
             "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
         )
     found = f"only {', '.join(other)}" if other else "no weights"

@@ -26,7 +26,7 @@ def delimited(
     delimiter = _sniffed(text, path, favourite) if delimiter is None else _one_sign(delimiter)
     rows, notes = _unquoted(text, delimiter, path)
     width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    if _is_header(rows[0]):
+    if _is_header(rows[0], rows[1:]):
         header, rows = rows[0], rows[1:]
     else:
         header = [str(i) for i in range(width)]
@@ -123,10 +123,17 @@ def _sniffed(text: str, path: Path, favourite: str) -> str:
     return found
 
 
-def _is_header(row: list[str]) -> bool:
+def _is_header(row: list[str], rest: list[list[str]]) -> bool:
+    """Whether the first row looks like names, none of which is a common value of its own column."""
     names = [cell.strip() for cell in row]
     filled = [name for name in names if name]
-    return bool(filled) and all(_NAME.fullmatch(name) for name in filled)
+    if not filled or not all(_NAME.fullmatch(name) for name in filled):
+        return False
+    others = [other for other in rest if other != row]  # joined files repeat their header
+    common = max(2, len(others) / 100)
+    return not any(
+        name and sum(len(r) > k and r[k].strip() == name for r in others) >= common for k, name in enumerate(names)
+    )
 
 
 def _columns(header: list[str], rows: list[list[str]], path: Path, delimiter: str) -> dict[str, list[Any]]:

@@ -64,7 +64,7 @@ def read_table(path: Path, *, delimiter: str | None = None, encoding: str | None
             columns, notes = delimited(text, path, delimiter, favourite)
     table = Table(columns, list(notes))
     if not len(table):
-        raise DataError(f"{path.name} holds no row.")
+        raise DataError(f"{path.name} holds no row of data: a table needs a text and a label in every row.")
     return table
 
 

@@ -169,6 +169,11 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
         tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)
     except Exception as error:  # there is no list of what a damaged folder can raise
         raise ConfigError(unreadable("tokeniser", pretrained, error)) from None
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        # without its files, the library makes a tokeniser that knows no word
+        raise ConfigError(
+            f"The tokeniser of {pretrained!r} has no words: tokenizer.json or the vocabulary is missing."
+        )
     if not tokenizer.is_fast:
         raise ConfigError(
             f"The tokeniser of {pretrained!r} has no fast version (tokenizer.json), which ties pieces to words."
