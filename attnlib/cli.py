@@ -23,9 +23,7 @@ RUN_EXAMPLES = """
 Examples:
   attnlib run 00_quickstart
   attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3 --name imdb
-  attnlib run 00_quickstart -p corpus reviews.csv
-  attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: body, label: stars}"
-  attnlib run 01_tasc -p corpora "[rotten_tomatoes, {train: a.csv, test: b.csv}]"
+  attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: Review, label: Liked}"
   attnlib run all --profile cpu --jobs 2
   attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
   attnlib run all --profile paper --dry-run

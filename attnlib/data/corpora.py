@@ -45,6 +45,10 @@ SHARED = ("preprocessing", "drop_missing", "name")
 """Options that every reader has, beside those of DataConfig."""
 
 
+QUICK = 2**20
+"""Bytes of a table that is read just to see whether it can be."""
+
+
 @dataclass(frozen=True)
 class CorpusSpec:
     """A registered corpus: what it is, and the reader that gives its rows.
@@ -173,9 +177,9 @@ def _plain_value(value: Any) -> Any:
 
 
 def check_source(config: DataConfig) -> None:
-    """Raise DataError where the files of a corpus are not there, and ConfigError for a step it cannot do.
+    """Raise what `load_corpus` would, as far as that is known at once: DataError for files that are not there.
 
-    No text is read.
+    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is told here; others are not.
     """
     spec, first = _resolve(config.corpus)
     if not isinstance(steps := config.options.get("preprocessing", {}), Mapping):
@@ -185,6 +189,9 @@ def check_source(config: DataConfig) -> None:
     for file in files:
         if file is not None:
             find_source(file, "", config.corpus)
+    sizes = [Path(file).expanduser().stat().st_size for file in files if file is not None]
+    if spec.name not in corpora and sum(sizes) <= QUICK:
+        load_corpus(config)
     if spec.kind == "raw" and not any(files) and paths.development_data() is None:
         find_source(None, "", config.corpus)
 

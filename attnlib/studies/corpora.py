@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
-
     from attnlib.config import DataConfig
 
 KIN = {
@@ -65,13 +63,6 @@ class Dataset(str):
 
     def __reduce__(self) -> tuple:
         return type(self), (self.spec,)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
-        from pydantic_core import core_schema
-
-        shown = core_schema.plain_serializer_function_ser_schema(lambda dataset: dataset.spec)
-        return core_schema.no_info_plain_validator_function(cls, serialization=shown)
 
 
 def _name(spec: str | Path | Mapping[str, Any]) -> str:

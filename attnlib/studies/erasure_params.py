@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
 from attnlib.errors import unknown
 from attnlib.studies.corpora import Dataset
-from attnlib.studies.params import ByDataset, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.params import ByDataset, Entry, Positive, Seed, Size, Some, StudyParams
 
 Architecture = Literal["han", "flan"]
 BOTH: tuple[Architecture, ...] = ("han", "flan")
@@ -64,7 +64,7 @@ class Params(StudyParams):
     epochs: Size = 5
     learning_rate: Positive = 1e-3
     batch_size: Size = 32
-    beyond: Dataset | None = None
+    beyond: Entry | None = None
     beyond_seeds: Some[Seed] = (0,)
     beyond_hidden: int = Field(128, ge=2)
     beyond_epochs: Size = 5

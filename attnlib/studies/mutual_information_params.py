@@ -78,6 +78,7 @@ class Params(StudyParams):
         _check_files(self)
         _check_lists(self)
         _check_ablated(self)
+        ModelConfig(kernel_sizes=self.kernel_sizes)  # also where no cnn is trained
         for corpus in (*self.corpora, *self.query_corpora):
             models(self, corpus)  # refuses what no model can be
         return self

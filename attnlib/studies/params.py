@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
 from attnlib.config import Config, DataConfig
 from attnlib.errors import DataError, unknown
@@ -44,8 +52,10 @@ Some = Annotated[tuple[T, ...], AfterValidator(_some), AfterValidator(_once)]
 """The same with at least one entry."""
 ByDataset = Annotated[dict[str, T], BeforeValidator(_by_name)]
 """Values by the name of a data set, which may also be given as its file."""
-Datasets = Annotated[tuple[Dataset, ...], BeforeValidator(_listed), AfterValidator(_once)]
-"""Entries are a name, a path, `hub:NAME` or a mapping of loader options; a single one needs no list."""
+Entry = Annotated[Dataset, PlainValidator(Dataset), PlainSerializer(lambda dataset: dataset.spec)]
+"""A name, a path, `hub:NAME` or a mapping of loader options."""
+Datasets = Annotated[tuple[Entry, ...], BeforeValidator(_listed), AfterValidator(_once)]
+"""Several of them; a single one needs no list."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
