@@ -126,7 +126,7 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
                 axis.plot(history["epoch"], history[name], marker=at[0], color=at[1], label=told)
             for epoch in history.loc[history["best"].astype(bool), "epoch"]:
                 axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
-            label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats a text)" if unit == "loss" else unit)
+            label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend()
     return figure
@@ -287,7 +287,7 @@ def scatter_density(
             if most > dense:
                 grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
                 cells = axis.hexbin(part[x], part[y], **grid)
-                figure.colorbar(cells, ax=axis, label=f"{unit} a cell (log)")
+                figure.colorbar(cells, ax=axis, label=f"{unit} per cell (log)")
             else:
                 look = {"s": 14, "alpha": 0.5, "color": CYCLE[k], "edgecolors": "none"}
                 axis.scatter(part[x], part[y], rasterized=len(part) > MANY, **look)

@@ -88,7 +88,7 @@ class Scale:
             for name, end in ((self.low_name, self.low), (self.high_name, self.high))
         ]
         return (
-            f'<span style="white-space:nowrap;margin-right:1.5em">{escape(label)}: {ends[0]} '
+            f'<span style="display:inline-block;margin-right:1.5em">{escape(label)}: {ends[0]} '
             f'<span style="display:inline-block;width:6em;height:.7em;border:1px solid rgba(128,128,128,.6);'
             f'background:linear-gradient(90deg,{strip});vertical-align:-.05em"></span> {ends[1]}</span>'
         )
@@ -160,7 +160,8 @@ def text_heatmap(
     gutter = f'<div style="flex:none;text-align:right"><span style="display:block">&nbsp;</span>{names}</div>'
     below = "".join(scales[name].legend(name) for name in rows)
     if marked is not None and any(marked[:limit]):
-        below += '<span style="margin-right:1.5em"><u>underlined</u>: marked as decisive</span>'
+        told = "<u>underlined</u>: marked as decisive"
+        below += f'<span style="display:inline-block;margin-right:1.5em">{told}</span>'
     if unknown_words is not None and any(unknown_words[:limit]):
         below += '<span style="border-bottom:1px dotted currentColor">dotted</span>: unknown to the model'
     below = f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{below}</div>'

@@ -222,7 +222,8 @@ def test_a_chart_follows_the_colours_of_its_page() -> None:
     page = render.inline_svg(figure.svg(), "x")
     fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
     assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
-    assert 'style="fill:currentColor"' in page, "letters"
+    assert "fill:currentColor" in page, "letters"
+    assert "--jp-layout-color0" in page, "in JupyterLab too"
     assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
 
 
