@@ -1,4 +1,4 @@
-"""Text coloured by numbers, one a token: escaped HTML that shows itself in a notebook. Pure functions.
+"""Text coloured by numbers, one per token: escaped HTML that shows itself in a notebook. Pure functions.
 
 Colours are translucent and the text keeps the page's own colour, so the same HTML reads well on light and on dark
 pages; every number is in the tooltip, so colour is never the only carrier.
@@ -120,7 +120,7 @@ def text_heatmap(
 ) -> Html:
     """One text, coloured.
 
-    values         one number a token, or several rows of them by name: one row colours the words
+    values         one number per token, or several rows of them by name: one row colours the words
                    themselves, several stand aligned under their words as numbers (`numbers` decides otherwise)
     scales         by row name; default: `Scale.of` the row
     head           a line above the text: a plain string is escaped, `Html` is taken as it is
@@ -136,7 +136,7 @@ def text_heatmap(
     scales = {name: scales.get(name) or Scale.of(row) for name, row in rows.items()}
     for name, marks in (("marked", marked), ("unknown_words", unknown_words)):
         if marks is not None and len(marks) != len(tokens):
-            raise DataError(f"{name} has {len(marks)} entries, the text {len(tokens)} tokens. Give one a token.")
+            raise DataError(f"{name} has {len(marks)} entries, the text {len(tokens)} tokens. Give one per token.")
     limit = max(limit, 1)
     gone = {int(i) for i in erased}
     cells = []
@@ -183,7 +183,7 @@ def _rows(tokens: Sequence[str], values: object, label: str) -> dict[str, np.nda
     for name, row in rows.items():
         if row.shape != (len(tokens),):
             raise DataError(
-                f"Row {name!r} has the shape {row.shape}, the text {len(tokens)} tokens. Give one number a token."
+                f"Row {name!r} has the shape {row.shape}, the text {len(tokens)} tokens. Give one number per token."
             )
     return rows
 
