@@ -107,7 +107,7 @@ def read(
     target: str | None = None,
     seed: int = 0,
 ) -> list[Reading]:
-    """One `Reading` a text, in the order given; `by` and `target` as of `heatmap`."""
+    """One `Reading` per text, in the order given; `by` and `target` as of `heatmap`."""
     names = [by] if isinstance(by, str) else list(by)
     if target is not None and target not in fitted.classes:
         raise UnknownName(unknown("class", target, fitted.classes))

@@ -10,7 +10,7 @@ from attnlib.textmap import Html
 
 
 def say(*sentences: str) -> Html:
-    """One paragraph a sentence group; `**words**` are bold, everything else is shown as it is."""
+    """One paragraph per group of sentences; `**words**` are bold, everything else is shown as it is."""
     paragraphs = [re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(sentence, quote=False)) for sentence in sentences]
     plain = "\n".join(re.sub(r"\*\*(.+?)\*\*", r"\1", sentence) for sentence in sentences)
     html = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)

@@ -111,7 +111,7 @@ def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None) ->
 def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str = "accuracy") -> Chart:
     """Loss on train and dev, and one dev score, by epoch; the epoch that was kept is marked.
 
-    history: one row an epoch, as `Fitted.history`: `epoch`, `loss`, `dev_loss`, `dev_<score>`, `best` (bool).
+    history: one row per epoch, as `Fitted.history`: `epoch`, `loss`, `dev_loss`, `dev_<score>`, `best` (bool).
     """
     _require(history, ["epoch", "loss", f"dev_{score}", "best"])
     if history.empty:
@@ -126,7 +126,7 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
                 axis.plot(history["epoch"], history[name], marker=at[0], color=at[1], label=told)
             for epoch in history.loc[history["best"].astype(bool), "epoch"]:
                 axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
-            label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats a text)" if unit == "loss" else unit)
+            label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.legend()
     return figure
@@ -144,7 +144,7 @@ def histogram(
     x: str,
     y: str = "share of texts",
 ) -> Chart:
-    """Shares by bin, one outline a hue; rows named in the column `aside` stand as bars of their own on the right.
+    """Shares by bin, one outline per hue; rows named in the column `aside` stand as bars of their own on the right.
 
     Every row counts once: in a bin, or (where `aside` holds a name) beside the axis. So each hue sums to one.
     """
@@ -192,7 +192,7 @@ def intervals(
     x: str,
     percent: bool = False,
 ) -> Chart:
-    """Dot and whisker, one line a row of `name`; `reference` (a paper's printed value) as a hollow marker.
+    """Dot and whisker, one line per row of `name`; `reference` (a paper's printed value) as a hollow marker.
 
     Rows keep the frame's order, from top to bottom. NaN references are left out.
     """
@@ -276,7 +276,7 @@ def scatter_density(
 ) -> Chart:
     """Points, or beyond `dense` of them hexagons coloured by the logarithm of their count of `unit`.
 
-    One panel a value of `hue`: hexagons cannot be told apart by colour.
+    One panel per value of `hue`: hexagons cannot be told apart by colour.
     """
     _require(frame, [x, y, *([hue] if hue else [])])
     groups = {name: part.dropna(subset=[x, y]) for name, part in _groups(frame, hue).items()}
@@ -287,7 +287,7 @@ def scatter_density(
             if most > dense:
                 grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
                 cells = axis.hexbin(part[x], part[y], **grid)
-                figure.colorbar(cells, ax=axis, label=f"{unit} a cell (log)")
+                figure.colorbar(cells, ax=axis, label=f"{unit} per cell (log)")
             else:
                 look = {"s": 14, "alpha": 0.5, "color": CYCLE[k], "edgecolors": "none"}
                 axis.scatter(part[x], part[y], rasterized=len(part) > MANY, **look)
@@ -308,7 +308,7 @@ def token_bars(
     y: str = "value",
     line: float | None = None,
 ) -> Chart:
-    """One group of bars a token, one bar a series; `line` draws a level across, such as chance."""
+    """One group of bars per token, one bar per series; `line` draws a level across, such as chance."""
     if not series:
         raise DataError("token_bars needs at least one series of values.")
     for name, values in series.items():

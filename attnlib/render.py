@@ -29,13 +29,13 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """A sign beside each colour, for those who do not see the colour."""
-PAGE = {
-    "#ffffff": "var(--paper,var(--jp-layout-color0,#ffffff))",
-    "#000000": "currentColor",
-    "#d9d9d9": "var(--line,var(--jp-border-color2,#d9d9d9))",
-    "#666666": "var(--soft,var(--jp-ui-font-color2,#666666))",
-}
+PAGE = {"#ffffff": "var(--c0)", "#000000": "currentColor", "#d9d9d9": "var(--c1)", "#666666": "var(--c2)"}
 """Colours of a chart that follow the page; series keep theirs."""
+PAGE_STYLE = (
+    "fill:currentColor;--c0:var(--paper,var(--jp-layout-color0,#fff));"
+    "--c1:var(--line,var(--jp-border-color2,#d9d9d9));--c2:var(--soft,var(--jp-ui-font-color2,#666))"
+)
+"""Said once per chart: the colours of a report, else those of JupyterLab, else those it was drawn in."""
 
 
 def report(folder: Path) -> str:
@@ -108,7 +108,8 @@ def _card(folder: Path, out: Path) -> dict[str, Any]:
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report's header."""
-    header = {name: value for name, value in (run.get("header") or {}).items() if value is not None}
+    said = (run.get("header") or {}).items()
+    header = {name: value for name, value in said if value not in (None, "", "none", [])}
     found = [("Notebook", run["notebook"]), ("Profile", run["profile"])]
     found += [(name.replace("_", " ").capitalize(), _words(value)) for name, value in header.items()]
     found += [("Duration", duration(run["seconds"])), ("Date", day(run["date"]))]
@@ -188,7 +189,7 @@ def inline_svg(svg: str, prefix: str) -> str:
     svg = re.sub(r'\shref="#([^"]+)"', rf' href="#{prefix}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
-    return offline(svg).strip().replace("<svg ", '<svg style="fill:currentColor" ', 1)
+    return offline(svg).strip().replace("<svg ", f'<svg style="{PAGE_STYLE}" ', 1)
 
 
 def duration(seconds: float) -> str:

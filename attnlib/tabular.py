@@ -65,12 +65,13 @@ def table_html(
 def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
     """Columns without any value, and those with the same name or count in each of three rows or more.
 
-    The first column and those in `keep` stay, and so do constant decimals: they are results.
+    Those in `keep` stay, and so do constant decimals: they are results. The first column stays where no other text
+    tells the rows apart.
     """
     from pandas.api.types import is_float_dtype
 
     empty, constant = [], []
-    for column in frame.columns[1:]:
+    for column in frame.columns:
         values = frame[column]
         if column in keep or not len(values):
             continue
@@ -80,6 +81,9 @@ def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[
             told = values.astype(str)
             if (told == told.iloc[0]).all() and len(told.iloc[0]) <= 40:
                 constant.append(column)
+    first, *others = frame.columns if len(frame.columns) else [None]
+    if not any(column not in (*empty, *constant) and not _is_numeric(frame[column]) for column in others):
+        empty, constant = ([column for column in found if column != first] for found in (empty, constant))
     return empty, constant
 
 

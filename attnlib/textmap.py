@@ -1,4 +1,4 @@
-"""Text coloured by numbers, one a token: escaped HTML that shows itself in a notebook. Pure functions.
+"""Text coloured by numbers, one per token: escaped HTML that shows itself in a notebook. Pure functions.
 
 Colours are translucent and the text keeps the page's own colour, so the same HTML reads well on light and on dark
 pages; every number is in the tooltip, so colour is never the only carrier.
@@ -88,7 +88,7 @@ class Scale:
             for name, end in ((self.low_name, self.low), (self.high_name, self.high))
         ]
         return (
-            f'<span style="white-space:nowrap;margin-right:1.5em">{escape(label)}: {ends[0]} '
+            f'<span style="display:inline-block;margin-right:1.5em">{escape(label)}: {ends[0]} '
             f'<span style="display:inline-block;width:6em;height:.7em;border:1px solid rgba(128,128,128,.6);'
             f'background:linear-gradient(90deg,{strip});vertical-align:-.05em"></span> {ends[1]}</span>'
         )
@@ -120,7 +120,7 @@ def text_heatmap(
 ) -> Html:
     """One text, coloured.
 
-    values         one number a token, or several rows of them by name: one row colours the words
+    values         one number per token, or several rows of them by name: one row colours the words
                    themselves, several stand aligned under their words as numbers (`numbers` decides otherwise)
     scales         by row name; default: `Scale.of` the row
     head           a line above the text: a plain string is escaped, `Html` is taken as it is
@@ -136,7 +136,7 @@ def text_heatmap(
     scales = {name: scales.get(name) or Scale.of(row) for name, row in rows.items()}
     for name, marks in (("marked", marked), ("unknown_words", unknown_words)):
         if marks is not None and len(marks) != len(tokens):
-            raise DataError(f"{name} has {len(marks)} entries, the text {len(tokens)} tokens. Give one a token.")
+            raise DataError(f"{name} has {len(marks)} entries, the text {len(tokens)} tokens. Give one per token.")
     limit = max(limit, 1)
     gone = {int(i) for i in erased}
     cells = []
@@ -160,7 +160,8 @@ def text_heatmap(
     gutter = f'<div style="flex:none;text-align:right"><span style="display:block">&nbsp;</span>{names}</div>'
     below = "".join(scales[name].legend(name) for name in rows)
     if marked is not None and any(marked[:limit]):
-        below += '<span style="margin-right:1.5em"><u>underlined</u>: marked as decisive</span>'
+        told = "<u>underlined</u>: marked as decisive"
+        below += f'<span style="display:inline-block;margin-right:1.5em">{told}</span>'
     if unknown_words is not None and any(unknown_words[:limit]):
         below += '<span style="border-bottom:1px dotted currentColor">dotted</span>: unknown to the model'
     below = f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{below}</div>'
@@ -182,7 +183,7 @@ def _rows(tokens: Sequence[str], values: object, label: str) -> dict[str, np.nda
     for name, row in rows.items():
         if row.shape != (len(tokens),):
             raise DataError(
-                f"Row {name!r} has the shape {row.shape}, the text {len(tokens)} tokens. Give one number a token."
+                f"Row {name!r} has the shape {row.shape}, the text {len(tokens)} tokens. Give one number per token."
             )
     return rows
 

@@ -100,7 +100,7 @@ def test_points_of_two_kinds_have_a_panel_each_and_their_unit():
     colours = [tuple(axis.collections[0].get_facecolor()[0]) for axis in points.axes]
     assert len(set(colours)) == 2
     dense = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states", dense=10)
-    assert "states a cell (log)" in texts(dense)
+    assert "states per cell (log)" in texts(dense)
 
 
 def test_a_training_curve_marks_the_epoch_that_was_kept():

@@ -9,10 +9,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib import plots, render
+from attnlib import plots, render, tabular
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
@@ -222,7 +223,8 @@ def test_a_chart_follows_the_colours_of_its_page() -> None:
     page = render.inline_svg(figure.svg(), "x")
     fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
     assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
-    assert 'style="fill:currentColor"' in page, "letters"
+    assert "fill:currentColor" in page, "letters"
+    assert "--jp-layout-color0" in page, "in JupyterLab too"
     assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
 
 
@@ -272,7 +274,11 @@ addEventListener("load", function () {
     return entry.name; }).filter(function (name) { return name.slice(0, 5) !== "data:"; });
   var shown = function (query) { return getComputedStyle(document.querySelector(query)).display !== "none"; };
   var seen = { width: root.clientWidth, needed: root.scrollWidth, loaded: loaded, code: shown(".input"),
-    contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor };
+    contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor,
+    chart: getComputedStyle(document.querySelector("figure svg path")).fill,
+    letters: getComputedStyle(document.querySelector("figure svg")).fill,
+    ledger: Math.max.apply(null, Array.from(document.querySelectorAll(".claims td")).map(function (cell) {
+      return cell.getBoundingClientRect().right; })) };
   document.getElementById("show-code").click();
   seen.clicked = shown(".input");
   document.getElementById("theme").click();
@@ -298,6 +304,20 @@ def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None
     assert seen["contents"] == (width > 1000), "a column on a desk, folded away on a phone"
     assert seen["paper"] == ("rgb(20, 24, 30)" if dark else "rgb(255, 255, 255)")
     assert seen["theme"] == ("light" if dark else "dark"), "the button turns it round"
+    assert seen["chart"] == seen["paper"], "a chart has the page's own ground"
+    assert seen["letters"] == ("rgb(228, 232, 238)" if dark else "rgb(28, 36, 48)")
+    assert 0 < seen["ledger"] <= width, "effect, interval and n are seen without scrolling"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
+def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({f"a longer name {k}": [1234.5678 + k, 98765.4321 * k] for k in range(13)})
+    page = re.sub(r"(<main[^>]*>)", lambda found: found[1] + tabular.table_html(frame, "wide"), text)
+    browse(page, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    read = ["pdftotext", "-layout", "-l", "1", str(tmp_path / "page.pdf"), "-"]
+    words = subprocess.run(read, capture_output=True, text=True, check=True).stdout.split()
+    assert {f"{98765.4321 * k:,.0f}" for k in range(1, 13)} <= set(words)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")

@@ -101,9 +101,11 @@ def test_columns_that_say_nothing_are_named_below(
     assert list(pd.read_parquet(tmp_path / "tables" / "short.parquet")) == list(frame)
     assert b"paper" in base64.b64decode(shown[0].find("a")["href"].partition("base64,")[2])
     output.table(frame, "kept", keep=["encoder", "paper"])
-    assert rows(shown[1])[0] == ["dataset", "encoder", "ours", "paper", "seed"]
+    assert rows(shown[1])[0] == ["encoder", "ours", "paper", "seed"]
     output.table(frame.head(2), "two_rows")
     assert rows(shown[2])[0] == ["dataset", "encoder", "n", "ours", "seed"], "two rows may agree by chance"
+    output.table(frame.assign(encoder=["x", "y", "z"]), "told_apart")
+    assert rows(shown[3])[0] == ["encoder", "ours", "seed"], "another column tells the rows apart"
 
 
 @pytest.mark.parametrize(

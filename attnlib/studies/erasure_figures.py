@@ -34,7 +34,7 @@ def delta_scatter(single: pd.DataFrame) -> Chart:
                 )  # fmt: skip
             else:
                 axis.scatter(
-                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.35, color=CYCLE[0], edgecolors="none",
+                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
                     rasterized=len(part) > MANY,
                 )  # fmt: skip
             axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
