@@ -34,11 +34,7 @@ Said = Callable[[int], Mapping[str, Any]]
 
 def claims(results: Results, setting: str, *, frozen: bool = False) -> list[Claim]:
     """The ledger of the study. `frozen`: the pretrained encoder was not fine-tuned."""
-
-    def said(k: int) -> dict[str, Any]:
-        place = {"id": f"tasc-{k}", "paper": PAPER, "setting": setting, "n_of": "texts times models"}
-        return place | RULES[k]._asdict()
-
+    said = sayer(setting)
     fewest = results.flips.groupby("dataset")["instance"].nunique().min()
     if fewest < FEWEST_TEXTS:
         why = f"A corpus has {plural(int(fewest), 'test text')}; a verdict needs at least {FEWEST_TEXTS}."
@@ -65,6 +61,12 @@ def claims(results: Results, setting: str, *, frozen: bool = False) -> list[Clai
             _narrower(whole, said),
         ]
     return sorted(found, key=lambda one: int(one.id.removeprefix("tasc-")))
+
+
+def sayer(setting: str) -> Said:
+    """What the ledger says of claim k, whatever its verdict."""
+    common = {"paper": PAPER, "setting": setting, "n_of": "texts times models"}
+    return lambda k: {"id": f"tasc-{k}", **common, **RULES[k]._asdict()}
 
 
 def _f1(labels: pd.DataFrame, said: Said) -> Claim:

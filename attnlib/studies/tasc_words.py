@@ -254,7 +254,7 @@ def checks(params: Params, results: Results) -> dict[str, bool]:
         "the top token flips a text where the fraction is one token": bool(
             params.quirks or (one == (top["value"] == 100).to_numpy()).all()
         ),
-        "Lin-TaSc adds one number a word": bool((linear["scaling"] == linear["vocabulary"]).all()),
+        "Lin-TaSc adds one number per word": bool((linear["scaling"] == linear["vocabulary"]).all()),
     }
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from own_tables import NAMES, write
 
 import attnlib as al
 from attnlib.studies import quickstart, quickstart_claims, quickstart_words
@@ -140,12 +139,6 @@ def test_a_model_that_hides_its_words_is_called_out_and_an_honest_one_passes(hon
     assert "Pruthi" in bad[-1]
 
 
-def small(path):
-    corpus = al.load_corpus(str(path))
-    config = al.ModelConfig(encoder="lstm", embedding_size=8, hidden_size=8)
-    return corpus, [al.fit(corpus, config, al.TrainConfig(epochs=1), seed) for seed in (0, 1)]
-
-
 def finished(corpus, models):
     """The cells of the notebook from the counts on: claims, sentences, tables, checks."""
     found = measured(models, corpus)
@@ -158,12 +151,6 @@ def finished(corpus, models):
     return quickstart_claims.claims(found, "small")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_awkward_tables_get_to_the_end(tmp_path, name):
-    corpus, models = small(write(tmp_path, name))
-    assert {claim.verdict for claim in finished(corpus, models)} <= {"not tested", "undetermined", "not reproduced"}
-
-
 def test_where_no_decision_flips_the_checks_still_run(texts):
     model = al.fit(texts, CONFIG, al.TrainConfig(epochs=0))
     for weights in model.model.decoder.parameters():
@@ -173,12 +160,13 @@ def test_where_no_decision_flips_the_checks_still_run(texts):
     assert {claim.verdict for claim in finished(texts, [model])} == {"not tested"}
 
 
-@pytest.mark.parametrize("words", [1, 2])
-def test_texts_of_one_or_two_words(tmp_path, words):
-    tail = " film" if words == 2 else ""
-    rows = [f"{'good' if i % 2 else 'bad'}{i}{tail},{'pos' if i % 2 else 'neg'}" for i in range(240)]
+def test_texts_of_one_word(tmp_path):
+    rows = [f"{'good' if i % 2 else 'bad'}{i},{'pos' if i % 2 else 'neg'}" for i in range(240)]
     path = tmp_path / "short.csv"
     path.write_text("\n".join(["text,label", *rows]))
-    corpus, models = small(path)
-    assert {len(example) for example in corpus.test} <= {words}
-    assert {claim.verdict for claim in finished(corpus, models)} <= {"not tested", "undetermined"}
+    corpus = al.load_corpus(str(path))
+    model = al.fit(
+        corpus, al.ModelConfig(encoder="lstm", embedding_size=8, hidden_size=8), al.TrainConfig(epochs=1)
+    )
+    assert {len(example) for example in corpus.test} == {1}
+    assert {claim.verdict for claim in finished(corpus, [model])} == {"not tested"}

@@ -1,0 +1,34 @@
+"""Notebooks 00 and 01, cell by cell, on small awkward tables: each gets to its end and judges only what it can."""
+
+import pytest
+from own_tables import NAMES, write
+
+from tests.studies.cells import run_cells
+
+pytestmark = pytest.mark.slow
+TINY = {"vectors": "none", "hidden_size": 8, "epochs": 1}
+ONE_CELL = {"encoders": ["mlp"], "attentions": ["additive"], "variants": ["none", "lin"], "embedding_size": 8}
+
+
+def short(folder):
+    """Two classes, texts of one or two words."""
+    rows = [f"{'good' if i % 2 else 'bad'}{i}{' film' if i % 3 else ''},{'pn'[i % 2]}" for i in range(240)]
+    path = folder / "short.csv"
+    path.write_text("\n".join(["text,label", *rows]))
+    return path
+
+
+@pytest.mark.parametrize("name", [*NAMES, "short"])
+def test_00_gets_to_its_end(tmp_path, monkeypatch, name):
+    path = short(tmp_path) if name == "short" else write(tmp_path, name)
+    found = run_cells("00_quickstart", tmp_path, monkeypatch, corpus=str(path), **TINY)
+    assert {claim.verdict for claim in found["claims"]} <= {"not tested", "undetermined", "not reproduced"}
+
+
+@pytest.mark.parametrize("name", [*NAMES, "short"])
+def test_01_gets_to_its_end_with_a_single_cell(tmp_path, monkeypatch, name):
+    path = short(tmp_path) if name == "short" else write(tmp_path, name)
+    options = {"corpora": [str(path)], "seeds": [0], "texts": 20, "ig_steps": 4, "limit": 100}
+    found = run_cells("01_tasc", tmp_path, monkeypatch, **TINY, **ONE_CELL, **options)
+    assert len(found["claims"]) == 13
+    assert {claim.verdict for claim in found["claims"]} == {"not tested"}, "one epoch teaches nothing"
