@@ -285,9 +285,13 @@ class Store:
         found = {}
         for path in sorted((self.root / "failures").glob("*.json")):
             try:
-                found[path.stem] = json.loads(path.read_text("utf-8"))
-            except (OSError, ValueError):
-                continue
+                record = json.loads(path.read_text("utf-8"))
+                complete = {"task", "run"} <= record.keys()
+                complete &= all({"error", "message", "traceback"} <= a.keys() for a in record["attempts"] or [{}])
+            except (OSError, ValueError, TypeError, AttributeError, LookupError):
+                continue  # cut short or edited: there is nothing to learn from it
+            if complete:
+                found[path.stem] = record
         return found
 
     def remove(self, key: str) -> None:

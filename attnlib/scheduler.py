@@ -13,7 +13,7 @@ from attnlib.batch import SerialExecutor
 from attnlib.codehash import code_hash, code_of
 from attnlib.progress import bar
 from attnlib.runs import CorruptEntry, Store
-from attnlib.spec import Corpora, Fit, Measure, Run, canonical, columns, identity, key_of
+from attnlib.spec import Corpora, Fit, Measure, Run, canonical, columns, contents, identity, key_of
 from attnlib.tasks import Job, Outcome, describe, execute
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ class Scheduler:
             code={node.run.task: code_hash(node.run.task) for node in nodes},
             data={digest: corpus.fingerprint for digest, corpus in used.items()},
             models=models,
+            files={node.key: contents(node.run.model) for node in nodes if isinstance(node.run, Fit)},
             corpora={corpus.fingerprint: corpus for corpus in used.values()} if ship else {},
         )
 
@@ -225,7 +226,7 @@ class Scheduler:
             elif outcome.error is not None:
                 node.attempts += 1
                 node.errors.append(outcome.error)
-                if node.attempts < ATTEMPTS:
+                if node.attempts < ATTEMPTS and not outcome.final:
                     self._requeue(node)
                 else:
                     self._fail(node)

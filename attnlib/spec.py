@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised when the layout of stored entries changes."""
 FIT = "attnlib.training:fit"
+CONTENTS = "contents:"
+"""Before the hash that stands for a file or folder in a run's identity."""
 
 
 class Fit(Config):
@@ -191,11 +193,14 @@ def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
     parts |= {"params": run.params, "data": None if run.corpus is None else _data(corpora[run.corpus])}
     if isinstance(run, Measure):
         return parts
-    model = run.model.model_dump(mode="json")
-    for option in ("vectors", "pretrained"):
-        model[option] = _contents(model[option])
+    model = run.model.model_dump(mode="json") | contents(run.model)
     train = run.train.model_dump(mode="json", exclude={"device"})
     return parts | {"model": model, "train": train, "seed": run.seed}
+
+
+def contents(model: ModelConfig) -> dict[str, str]:
+    """What options that may name a file or a folder stand for, on this machine."""
+    return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
 
 
 def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
@@ -236,7 +241,7 @@ def _contents(value: str) -> str:
         return value
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     stats = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
-    return f"contents:{_hash_files(stats, str(path))}"
+    return f"{CONTENTS}{_hash_files(stats, str(path))}"
 
 
 @lru_cache(maxsize=64)

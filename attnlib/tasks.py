@@ -27,7 +27,7 @@ from attnlib.codehash import code_hash
 from attnlib.config import DataConfig
 from attnlib.errors import AttnlibError, ConfigError
 from attnlib.files import hint
-from attnlib.spec import Fit, Measure, Run, resolve
+from attnlib.spec import CONTENTS, Fit, Measure, Run, contents, resolve
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -48,6 +48,7 @@ class Job:
     fits     key of a run -> keys of the models it needs
     code     task -> hash of its code, which must be the worker's too
     data     digest of a DataConfig -> fingerprint of its corpus
+    files    key of a run that trains -> what the files of its config hold (`spec.contents`), as the key says
     models   key of a finished fit -> its folder, or its files where the worker shares no disk
     corpora  fingerprint -> corpus, where the worker could not load it by itself
     """
@@ -58,17 +59,26 @@ class Job:
     data: Mapping[str, str]
     models: Mapping[str, str | Mapping[str, bytes]]
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run: files, an error, or a corpus (its fingerprint) that the worker needs."""
+    """What became of one run: files, an error, or a corpus (its fingerprint) that the worker needs.
+
+    final  the error will come again: no second attempt
+    """
 
     key: str
     files: Mapping[str, bytes] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     error: Mapping[str, str] | None = None
+    final: bool = False
     needs: str | None = None
+
+
+class WorkerDiffers(ConfigError):
+    """The worker would compute something else than the key of the run says."""
 
 
 class NeedsCorpus(Exception):
@@ -109,7 +119,7 @@ def execute(job: Job) -> list[Outcome]:
             except NeedsCorpus as need:
                 outcomes.append(Outcome(key, needs=str(need)))
             except Exception as error:
-                outcomes.append(Outcome(key, error=describe(error)))
+                outcomes.append(Outcome(key, error=describe(error), final=isinstance(error, WorkerDiffers)))
     return outcomes
 
 
@@ -138,10 +148,12 @@ def one_thread() -> Iterator[None]:
 
 def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
     if (here := code_hash(run.task)) != job.code[run.task]:
-        raise ConfigError(
+        raise WorkerDiffers(
             f"This worker's code for {run.task} differs from the driver's ({here[:12]} here, "
             f"{job.code[run.task][:12]} there). Install the same attnlib on both and restart the workers."
         )
+    if isinstance(run, Fit):
+        _same_files(run, job.files.get(key, {}))
     needed = [_model(k, job, models) for k in job.fits.get(key, ())]
     corpus = None if run.corpus is None else _corpus(run.corpus, job)
     function = resolve(run.task)
@@ -166,6 +178,19 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
         seconds = time.perf_counter() - start
         more = {"device": str(needed[0].device)} if needed else {}
     return Outcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
+
+
+def _same_files(run: Fit, driver: Mapping[str, str]) -> None:
+    """A file of the same name may hold something else on this machine; its result would go by the driver's key."""
+    for option, there in driver.items():
+        here = contents(run.model)[option]
+        if here != there:
+            name = getattr(run.model, option)
+            state = "holds something else than" if here.startswith(CONTENTS) else "is not there, unlike"
+            raise WorkerDiffers(
+                f"On {platform.node()}, in {Path.cwd()}, {option} {name!r} {state} on the driver. Copy the driver's "
+                "to the same absolute path on every worker, or name one on a disk that all of them share."
+            )
 
 
 def _corpus(config: DataConfig, job: Job) -> Corpus:

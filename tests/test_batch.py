@@ -344,6 +344,25 @@ def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Clus
 
 
 @pytest.mark.slow
+def test_dask_workers_with_other_vectors_are_refused(tmp_path: Path, cluster: Cluster, monkeypatch) -> None:
+    import grid_tasks
+
+    vectors = "the 1 0 0 0 0 0 0 0\nof 0 1 0 0 0 0 0 0\n"
+    (tmp_path / "vectors.txt").write_text(vectors)
+    there = cluster.log.parent / "vectors.txt"  # where the workers stand
+    there.write_text(vectors.replace("1", "5"))
+    monkeypatch.chdir(tmp_path)
+    fit = grid_tasks.small_fit(0)
+    fit = fit.replace(model=fit.model.replace(vectors="vectors.txt"))
+    options = {"store": tmp_path / "store", "executor": f"dask:{cluster.address}"}
+    result = run_grid([fit], **options)
+    assert list(result.failures["error"]) == ["WorkerDiffers"]
+    assert list(result.failures["attempts"]) == [1]
+    there.write_text(vectors)
+    assert run_grid([fit], **options).complete().computed == 1
+
+
+@pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path, cluster: Cluster) -> None:
     import grid_tasks
 

@@ -14,13 +14,15 @@ import pytest
 import attnlib.grid
 import attnlib.scheduler
 from attnlib.batch import SerialExecutor
+from attnlib.codehash import code_hash
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.errors import ConfigError, DataError
 from attnlib.forecast import dry_run
 from attnlib.grid import GridFailed, obtain, run_grid
 from attnlib.runs import Store, StoreError
 from attnlib.scheduler import GridInterrupted
-from attnlib.spec import Fit, measure
+from attnlib.spec import Corpora, Fit, key_of, measure
+from attnlib.tasks import Job, execute
 
 TESTS = Path(__file__).parent
 
@@ -343,6 +345,77 @@ def test_code_of_the_worker_must_be_the_drivers(store: Store, monkeypatch: pytes
     monkeypatch.setattr(attnlib.scheduler, "code_hash", lambda task: "0" * 64)
     result = run_grid(squares(1), store=store)
     assert "code for grid_tasks:square differs" in result.failures["message"][0]
+    assert result.failures["attempts"][0] == 1, "it would differ again"
+
+
+class Elsewhere(SerialExecutor):
+    """A worker on whose machine `file` holds something else."""
+
+    shared_disk = False
+
+    def __init__(self, file: Path, content: str | None) -> None:
+        self.file, self.content = file, content
+
+    def submit(self, fn, /, *args, **kwargs):
+        before = self.file.read_text()
+        self.file.unlink()
+        if self.content is not None:
+            self.file.write_text(self.content)
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            self.file.write_text(before)
+
+
+VECTORS = "the 1 0 0 0 0 0 0 0\nof 0 1 0 0 0 0 0 0\n"
+
+
+@pytest.mark.parametrize(("content", "said"), [(VECTORS.replace("1", "3"), "something else"), (None, "not there")])
+@pytest.mark.parametrize("option", ["vectors", "pretrained"])
+def test_files_of_the_worker_must_be_the_drivers(
+    store: Store, tmp_path: Path, option: str, content: str | None, said: str
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    file = folder / "config.json"
+    file.write_text(VECTORS)
+    model = {"vectors": str(file)} if option == "vectors" else {"encoder": "bert", "pretrained": str(folder)}
+    fit = small_fit()
+    fit = fit.replace(model=fit.model.replace(**model))
+    result = run_grid([measure("grid_tasks:accuracy", fit)], store=store, executor=Elsewhere(file, content))
+    row = result.failures.set_index("error").loc["WorkerDiffers"]
+    assert f"{option} '{fit.model.model_dump()[option]}'" in row["message"]
+    assert said in row["message"] or option == "pretrained", "a folder without the file is another folder"
+    assert row["attempts"] == 1
+    assert list(store) == []
+
+
+def test_the_same_files_elsewhere_will_do(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text(VECTORS)
+    fit = small_fit()
+    fit = fit.replace(model=fit.model.replace(vectors=str(file)))
+    assert run_grid([fit], store=store, executor=Elsewhere(file, VECTORS)).complete().computed == 1
+
+
+def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    text = "text,label\n" + "".join(f"good film {k},yes\nbad film {k},no\n" for k in range(40))
+    file.write_text(text)
+    data = DataConfig(corpus=str(file))
+    run = small_fit().replace(data=data)
+    corpora = Corpora()
+    job = Job(
+        runs=((key_of(run, corpora), run),),
+        fits={},
+        code={run.task: code_hash(run.task)},
+        data={data.digest: corpora[data].fingerprint},
+        models={},
+    )
+    file.write_text(text.replace("good", "fine"))
+    (outcome,) = execute(job)
+    assert outcome.needs == corpora[data].fingerprint
+    assert not outcome.files
 
 
 def test_the_progress_line_counts(store: Store, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -394,7 +394,8 @@ def test_removing_is_complete(store: Store) -> None:
 
 
 def test_failures_go_when_the_run_succeeds(store: Store) -> None:
-    store.record_failure(KEY, {"attempts": [{"traceback": "…"}]})
+    attempt = {"error": "ValueError", "message": "", "traceback": "…"}
+    store.record_failure(KEY, {"task": "a:b", "run": {}, "attempts": [attempt]})
     assert store.failures()[KEY]["attempts"][0]["traceback"] == "…"
     store.put(KEY, files())
     assert store.failures() == {}
