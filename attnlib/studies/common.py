@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
     "beside_paper", "claim", "contrast", "interval_text", "missing", "relative", "sampled", "summarise", "weights",
+    "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -144,6 +145,14 @@ def claim(
         verdict=judge(low, high, direction, border),
         **said,
     )
+
+
+def with_width(estimate: float, low: float, high: float, texts: int) -> tuple[float, float]:
+    """Bounds of a difference of shares. Where no text differs, a bootstrap has no width and tells nothing of chance:
+    by the rule of three, up to 3/n of all texts may still differ (95%) where none of n does.
+    """
+    flat = max(abs(estimate), abs(low), abs(high)) < 1e-12 and texts > 0
+    return (-3 / texts, 3 / texts) if flat else (low, high)
 
 
 def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:

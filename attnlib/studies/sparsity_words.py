@@ -11,7 +11,8 @@ from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, interval_text, missing, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.sparsity import ENCODERS, Results
+from attnlib.studies.f1 import about_idle
+from attnlib.studies.sparsity import ENCODERS, KEYS, Results, unlearned
 from attnlib.studies.sparsity_claims import MARGIN
 from attnlib.studies.sparsity_params import PAIR
 from attnlib.studies.sparsity_tables import FAR, labelled, least_push
@@ -40,8 +41,9 @@ FOLLOWED = {
 
 
 def about_grid(results: Results) -> list[str]:
-    """What was computed, and what is missing."""
-    return [results.grid.summary, *missing(results.grid)]
+    """What was computed, what is missing, and which models learned nothing."""
+    models = results.right[[*KEYS, "seed"]].drop_duplicates()
+    return [results.grid.summary, *missing(results.grid), *about_idle(unlearned(results), len(models))]
 
 
 def about_kin(datasets: Iterable[str]) -> list[str]:
@@ -270,6 +272,8 @@ def _points(row: pd.Series, value: str, low: str, high: str) -> str:
 
 
 def _trend_words(found: pd.DataFrame, what: str) -> str:
+    if found.empty:
+        return f"There is no trend between {what}: no model along λ learned anything."
     texts = interval_text(found)
     each = [
         f"{_where(row)} {row['note'] if np.isnan(row['value']) else f'**{text}**, ' + row['note']}"
