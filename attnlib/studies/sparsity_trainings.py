@@ -29,8 +29,8 @@ def contrast_trainings(frame: pd.DataFrame, column: str, a: str, b: str, by: Seq
     """`contrast` of two trainings, with `seeds`, `silent` and `note`; paired by seed and text.
 
     Intervals are `stats.widened` from NEEDED seeds on, and not without width where no text differs (`with_width`).
-    With fewer seeds they are those over texts and seeds, `silent` is true and `note` says why. Without a model of either side there is no row. There is no p: it would
-    count texts where trainings are what is few.
+    With fewer seeds they are those over texts and seeds, `silent` is true and `note` says why. Without a
+    model of either side there is no row. There is no p: it would count texts where trainings are what is few.
     """
     if not {a, b} <= set(frame[column]):
         return pd.DataFrame(columns=[*by, *COLUMNS])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise, with_width
+from attnlib.studies.common import RESAMPLES, beside_paper, contrast, p_text, summarise, with_width
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
@@ -174,6 +174,16 @@ def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
     return kept.assign(metric=kept["metric"].map(lambda name: METRICS.get(name, NAMES.get(name, name))))
 
 
+def fragility_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`fragility_table` as it is shown: the difference with its interval, and the p after Holm's correction."""
+    rows = table.rename(columns={"estimate": "value"}).to_dict("records")
+    shown = readable(table).assign(
+        **{"minus base": [with_interval(row, 1) for row in rows]},
+        p=[p_text(row["p_holm"], row["p"]).removeprefix("p = ").removeprefix("p ") for row in rows],
+    )
+    return shown[[*CELL, "metric", "minus base", "n", "p"]].rename(columns={"p": "p (Holm)"})
+
+
 def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
     """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets.
 
@@ -196,7 +206,11 @@ def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFra
     keys = ["dataset", "init"]
     f1 = f1_long(_dot(swaps), keys)
     entropy = summarise(entropies(texts), keys).assign(metric="normalised entropy")
-    return pd.concat([entropy, f1], ignore_index=True)[[*keys, "metric", "value", "low", "high", "n", "seeds"]]
+    found = pd.concat([entropy, f1], ignore_index=True)
+    whole = found["metric"] == "normalised entropy"
+    texts = zip(found.to_dict("records"), whole.map({True: 3, False: 1}), strict=True)
+    found["ours"] = [with_interval(row, digits) for row, digits in texts]
+    return found[[*keys, "metric", "ours", "value", "low", "high", "n", "seeds"]]
 
 
 def entropies(texts: pd.DataFrame) -> pd.DataFrame:
@@ -218,6 +232,7 @@ def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFra
     rows = []
     for key, part in long.groupby(list(keys), sort=False):
         row = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True))
+        row |= {name: f"{row[name]:g}" for name in row if name == "strength"}
         part = part.set_index("metric")
         for metric in part.index:
             name, one = (METRICS | NAMES)[metric], part.loc[metric]
