@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "FEWEST_TEXTS", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "interval_text", "missing", "relative", "sampled", "summarise", "weights",
+    "beside_paper", "claim", "contrast", "interval_text", "lean", "missing", "p_text", "relative", "sampled",
+    "summarise", "weights", "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -146,6 +147,39 @@ def claim(
         verdict=judge(low, high, direction, border),
         **said,
     )
+
+
+def with_width(estimate: float, low: float, high: float, texts: int) -> tuple[float, float]:
+    """Bounds of a difference of shares. Where no text differs, a bootstrap has no width and knows no chance:
+    by the rule of three, up to 3/n of all texts may still differ (95%) where none of n does.
+    """
+    flat = max(abs(estimate), abs(low), abs(high)) < 1e-12 and texts > 0
+    return (-3 / texts, 3 / texts) if flat else (low, high)
+
+
+def lean(table: pd.DataFrame, keep: Sequence[str] = ("ours", "value")) -> tuple[pd.DataFrame, str]:
+    """A table without its empty columns and those that say the same in every row, and a sentence on the latter.
+
+    >>> lean(pd.DataFrame({"dataset": ["sst", "sst"], "model": ["a", "b"], "paper": [None, None]}))[1]
+    ' In every row: dataset sst.'
+    """
+    text = table.astype(object).where(table.notna(), "").astype(str).replace("–", "")
+    empty = [name for name in table if (text[name] == "").all() and name not in keep]
+    same = [name for name in table if len(table) > 1 and (text[name] == text[name].iloc[0]).all()]
+    same = [name for name in same if name not in (*empty, *keep)]
+    said = ", ".join(f"{str(name).replace('_', ' ')} {text[name].iloc[0]}" for name in same)
+    return table.drop(columns=[*empty, *same]), f" In every row: {said}." if said else ""
+
+
+def p_text(p_holm: float, p: float, resamples: int = RESAMPLES) -> str:
+    """A corrected p of a bootstrap test in words: at the floor of so many resamples it is only a bound.
+
+    >>> p_text(0.044, 0.011), p_text(0.008, 2 / 1001), p_text(0.0004, 0.0002, resamples=9999)
+    ('p = 0.044', 'p ≤ 0.008', 'p < 0.001')
+    """
+    if p_holm < 0.001:
+        return "p < 0.001"
+    return f"p {'≤' if p <= 2 / (resamples + 1) + 1e-12 else '='} {p_holm:.3f}"
 
 
 def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:

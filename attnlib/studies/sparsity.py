@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ import pandas as pd
 from attnlib.grid import GridFailed, GridResult, run_grid
 from attnlib.spec import Fit, Run, measure
 from attnlib.studies import sparsity_measures as measures
-from attnlib.studies.sparsity_params import Params, models, projections  # noqa: F401  the notebook's
+from attnlib.studies.f1 import idle, without
+from attnlib.studies.sparsity_params import PAIR, Params, models, projections  # noqa: F401  the notebook's
 
 PAPER = "Meister et al. 2021"
 ENCODERS = {"lstm": "BiLSTM, additive", "transformer": "Transformer, dot"}
@@ -69,7 +70,7 @@ class Results:
     agreement    one row a text and importance: value is tau-b of attention with it, status why there is none
     entropies    one row a text and metric (entropy_gradient_input, …, entropy_attention, support, support_share)
     hidden       one row a hidden state: value is the entropy of the inputs' influence on it
-    right        one row a test text: value is 1 where the prediction is right
+    right        one row per test text: truth, prediction, and value 1 where they agree
     adversaries  one row a text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary
     facets       one row a hidden state: both ways of Appendix A
     times        one row a model: `hidden_seconds` that Table 1 took, of how many texts and states, and `seconds` of
@@ -84,6 +85,21 @@ class Results:
     facets: pd.DataFrame
     times: pd.DataFrame
     grid: GridResult
+
+
+def unlearned(results: Results) -> pd.DataFrame:
+    """The models that learned nothing (`f1.idle`), one row each."""
+    return idle(results.right, [*KEYS, "seed"])
+
+
+def learned(results: Results) -> Results:
+    """The results without the models that learned nothing, nor the adversaries of such."""
+    models = unlearned(results)
+    own = {name: without(getattr(results, name), models) for name in ("agreement", "entropies", "hidden", "right")}
+    # these are of softmax and sparsemax models, which have no λ or α in their frames
+    pair = models.loc[models["projection"].isin(PAIR), ["dataset", "encoder", "projection", "seed"]]
+    own |= {name: without(getattr(results, name), pair) for name in ("adversaries", "facets")}
+    return replace(results, **own)
 
 
 def results(params: Params, executor: Any = None) -> Results:

@@ -1,4 +1,7 @@
-"""Claims of Meister et al. 2021, each with its rule; the notebook says which changed after numbers were seen."""
+"""Claims of Meister et al. 2021, each with its rule; the notebook says which changed after numbers were seen.
+
+They rest on the models that learned something (`sparsity.learned`). A claim without any is not tested.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attnlib.claims import Claim, Direction, judge, together
+from attnlib.claims import Claim, Direction, judge, not_tested, together
 from attnlib.narrate import plural
 from attnlib.studies.common import contrast, summarise
-from attnlib.studies.sparsity import PAPER, Results
+from attnlib.studies.f1 import LEARNED
+from attnlib.studies.sparsity import PAPER, Results, learned
 from attnlib.studies.sparsity_params import PAIR
 from attnlib.studies.sparsity_tables import FAR, distances, least_push
 from attnlib.studies.sparsity_trainings import RULE, contrast_trainings
@@ -27,6 +31,10 @@ MOVED = 0.1
 """Share of influence (total variation) that may lie on other words where two measures of it "tell the same": a
 tenth, so that a word's share is off by a fifth of itself on average. Entropy alone cannot tell: it stays equal when
 the same shares go to other words."""
+NOTHING = (
+    "No model of this run can answer it: those that it needs are not part of the run, learned nothing (macro-F1 "
+    f"less than {LEARNED:g} above that of always predicting the commonest class), or met no text to measure."
+)
 WORDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
 SIDES = {"less": "below", "greater": "above"}
 CHANCE = (
@@ -39,19 +47,18 @@ CHANCE = (
 def claims(results: Results, trended: dict[str, pd.DataFrame] | None = None) -> list[Claim]:
     """The ledger of the study. `trended`: what `trends(results)` gave, where it is there already."""
     trended = trends(results) if trended is None else trended
+    results = learned(results)
     found = [_along(results, trended, 1), _dispersed(results.hidden), _own(results.hidden)]
     found += [_hidden_above_inputs(results.agreement, kind) for kind in WORDS]
     found += [_not_lower(results.entropies, kind) for kind in WORDS]
     found += [_along(results, trended, number) for number in (7, 8, 9, 10, 17)]
-    if len(results.adversaries):
-        found += _adversaries(results.adversaries)
-    if len(results.facets):
-        found.append(_appendix(results.facets))
-    return found
+    return [*found, *_adversaries(results.adversaries), _appendix(results.facets)]
 
 
 def setting(frame: pd.DataFrame) -> str:
     """Corpora with their texts, and seeds, of the rows that a claim rests on."""
+    if frame.empty:
+        return "no model"
     texts = frame.groupby("dataset", sort=False)["instance"].nunique()
     corpora = ", ".join(f"{name}: {plural(int(n), 'test text')}" for name, n in texts.items())
     return f"{corpora}; {plural(frame['seed'].nunique(), 'seed')}"
@@ -59,7 +66,7 @@ def setting(frame: pd.DataFrame) -> str:
 
 def per_seed(frame: pd.DataFrame, what: str) -> str:
     """What the n of a mean over texts and seeds counts."""
-    return f"{what} × seeds" if len(frame["seed"].unique()) > 1 else what
+    return f"{what} × seeds" if len(set(frame.get("seed", ()))) > 1 else what
 
 
 def every(
@@ -67,9 +74,14 @@ def every(
 ) -> Claim:
     """A claim about every row (estimate or value, low, high, n) made of `frame`: one failure refutes it.
 
-    Rows with a true `silent` decide nothing and leave the claim undetermined. Shown is the weakest of the rows that
+    Rows that measured nothing (n = 0) do not count, and without another the claim is not tested. Rows with a true
+    `silent` decide nothing and leave it undetermined. Shown is the weakest of the rows that
     decided: those whose verdict is the joint one, silent ones last. `note` is what else to say of a row.
     """
+    measured = rows[rows["n"] > 0] if len(rows) else rows
+    if measured.empty:
+        return not_tested(NOTHING, paper=PAPER, setting=setting(frame), n_of=n_of, **own)
+    lost, rows = len(rows) - len(measured), measured
     rows = rows.rename(columns={"value": "estimate"}) if "estimate" not in rows else rows
     rows = rows.assign(silent=rows["silent"].astype(bool) if "silent" in rows else False)
     verdicts = pd.Series(
@@ -85,7 +97,7 @@ def every(
     said = [str(weakest[c]) for c in ("dataset", "encoder", "projection", "note") if c in rows and weakest[c]]
     said += ["silent"] if weakest["silent"] else []
     cells = f"of {len(rows)} cells {len(deciding)} {verdict}, the weakest of these shown" if len(rows) > 1 else ""
-    parts = [setting(frame), cells, ", ".join(said)]
+    parts = [setting(frame), f"{plural(lost, 'cell')} not tested" if lost else "", cells, ", ".join(said)]
     return Claim(
         paper=PAPER,
         setting="; ".join(part for part in parts if part),
@@ -146,7 +158,7 @@ def _hidden_above_inputs(agreement: pd.DataFrame, kind: str) -> Claim:
     part = agreement[agreement["projection"].isin(PAIR) & agreement["importance"].isin(sides)]
     number, where = {"gradient": (4, "Figure 1, Table 6"), "leave_one_out": (5, "Figure 4, Table 6")}[kind]
     return every(
-        contrast(part, "importance", *sides, ["dataset", "encoder", "projection"]),
+        contrast(part, "importance", *sides, ["dataset", "encoder", "projection"]) if len(part) else part,
         "greater",
         0.0,
         part,
@@ -255,12 +267,13 @@ ADVERSARIAL = {
 
 
 def _adversaries(adversaries: pd.DataFrame) -> list[Claim]:
-    chosen = least_push(adversaries)
+    chosen = least_push(adversaries) if len(adversaries) else adversaries
     found = []
     for (base, variant), (number, claim) in ADVERSARIAL.items():
-        rows, part = (f[(f["projection"] == base) & (f["variant"] == variant)] for f in (chosen, adversaries))
-        if len(rows):
-            found.append(_duel(rows, part, base, variant, number, claim))
+        rows, part = (
+            f[(f["projection"] == base) & (f["variant"] == variant)] if len(f) else f for f in (chosen, adversaries)
+        )
+        found.append(_duel(rows, part, base, variant, number, claim))
     return found
 
 
@@ -286,9 +299,9 @@ def _duel(rows: pd.DataFrame, part: pd.DataFrame, base: str, variant: str, numbe
 def _appendix(facets: pd.DataFrame) -> Claim:
     """Same spread and same words: the entropies are close, and so are the two distributions over words."""
     by = ["dataset", "encoder"]
-    spread = summarise(facets.assign(value=facets["of_norm"] - facets["of_facets"]), by)
+    spread = summarise(facets.assign(value=facets["of_norm"] - facets["of_facets"]), by) if len(facets) else facets
     apart = every(
-        summarise(facets.assign(value=distances(facets)), by),
+        summarise(facets.assign(value=distances(facets)), by) if len(facets) else facets,
         "less",
         MOVED,
         facets,
@@ -301,6 +314,8 @@ def _appendix(facets: pd.DataFrame) -> Claim:
         f"mean difference of their entropies is within {MARGIN} of 0, for every encoder and corpus; the effect "
         "shown is the total variation",
     )
+    if apart.verdict == "not tested":
+        return apart
     entropies = [
         judge(low, high, "within", MARGIN) for low, high in zip(spread["low"], spread["high"], strict=True)
     ]

@@ -56,7 +56,7 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
         "of",
         title=f"{corpus_of(part)}: agreement of attention with {words} importance",
         x_label="",
-        y_label="Kendall τ-b, one value a text and seed",
+        y_label="Kendall τ-b, one value per text and seed",
     )
 
 

@@ -31,7 +31,7 @@ def readings(
     spread     support size and entropy of attention, one row a text
     hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
     clock      one row: the seconds that `hidden` took, for how many texts and states
-    right      value 1 where the prediction is right, one row a test text: always all of them
+    right      truth, prediction, and value 1 where they agree, one row per test text: always all of them
     """
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
     asked = sampled(corpus.test, hidden_texts)
@@ -86,7 +86,8 @@ def _right(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
     labels = fitted.predict(corpus.test).labels
     truth = [fitted.classes[example.label] for example in corpus.test]
     value = [float(a == b) for a, b in zip(labels, truth, strict=True)]
-    return pd.DataFrame({"instance": [example.id for example in corpus.test], "value": value})
+    instances = [example.id for example in corpus.test]
+    return pd.DataFrame({"instance": instances, "truth": truth, "prediction": labels, "value": value})
 
 
 def _norms(fitted: Fitted, examples: list) -> np.ndarray:

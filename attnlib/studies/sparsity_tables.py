@@ -33,6 +33,11 @@ NAMES = {
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
 TITLES = {"paper_sd": "paper: sd", "push": "λ", "importance": "with"}
+METRICS = {
+    "support": "words with weight",
+    "support_share": "share of words",
+    "entropy_attention": "entropy of attention",
+}
 DUELS = {
     "jsd_attention": "distance of its attention from the base's (JSD in nats, at most 0.69)",
     "accuracy": "its accuracy",
@@ -99,10 +104,10 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
         theirs = printed[printed["dataset"] == twin].set_index("metric")["value"]
         sizes = {split: len(getattr(corpus, split)) for split in ("train", "dev", "test")}
         words = float(np.mean([len(example) for example in corpus.test]))
-        row = {"dataset": corpus.name, **sizes, "words a test text": words, "|V|": len(corpus.vocabulary)}
+        row = {"dataset": corpus.name, **sizes, "words per test text": words, "|V|": len(corpus.vocabulary)}
         row |= {"paper's corpus": twin if len(theirs) else "–"}
         rows.append(row | {f"paper: {split}": theirs.get(split, np.nan) for split in ("train", "test")})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({f"paper: {split}": "Int64" for split in ("train", "test")})
 
 
 def accuracy_table(right: pd.DataFrame) -> pd.DataFrame:
@@ -173,7 +178,7 @@ def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         index=["dataset", "encoder", "model"], columns=kind, values="text", aggfunc="first", sort=False
     )
     n = summary.groupby(["dataset", "encoder", "model"], sort=False)["n"].max()
-    wide = wide[[m for m in metrics if m in wide]].rename(columns=NAMES)
+    wide = wide[[m for m in metrics if m in wide]].rename(columns=NAMES | METRICS)
     return named(wide.assign(n=n).reset_index()).rename_axis(columns=None)
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations
 from math import factorial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from attnlib.measures.agreement import CONSTANT_ATTENTION, ONE_TOKEN
 from attnlib.studies.common import RESAMPLES
-
-if TYPE_CHECKING:
-    from attnlib.studies.sparsity import Results
+from attnlib.studies.sparsity import Results, learned
 
 LEVEL = 0.05
 """A trend whose permutation test gives no smaller p decides nothing."""
@@ -41,7 +38,11 @@ def rows_of(results: Results, name: str) -> pd.DataFrame:
 
 
 def trends(results: Results) -> dict[str, pd.DataFrame]:
-    """Every trend along lambda, one row a corpus and encoder; table, claims and sentences share them."""
+    """Every trend along lambda, one row per corpus and encoder; table, claims and sentences share them.
+
+    Over the models that learned something: the others tell nothing about their place on the path.
+    """
+    results = learned(results)
     return {name: trend(rows_of(results, name), ["dataset", "encoder"]) for name in TRENDS}
 
 
@@ -69,7 +70,10 @@ def trend(
     it is not below LEVEL, and where a seed has no tau. `within` is the correlation inside each text, averaged over
     texts: trends of single texts, which a mean can hide. `note` is p in words, or why there is no trend.
     """
-    rows = []
+    rows, columns = (
+        [],
+        [*by, "value", "low", "high", "n", "p", "silent", "points", "seeds", "least_p", "within", "note"],
+    )
     for key, part in on_path(frame, x).groupby(list(by), sort=False):
         cube = _cube(part, x)
         places, n_seeds, n_texts = cube.shape
@@ -84,7 +88,7 @@ def trend(
         row["within"] = float(np.nanmean(each)) if (~np.isnan(each)).any() else np.nan
         row["note"] = _broken(part, x, means) if np.isnan(p) else f"{chance(p)} over {models} models"
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _interval(cube: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:

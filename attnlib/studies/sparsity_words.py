@@ -9,14 +9,15 @@ import pandas as pd
 
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
-from attnlib.studies.common import contrast, interval_text, missing, summarise
+from attnlib.studies.common import contrast, interval_text, missing, p_text, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.sparsity import ENCODERS, Results
+from attnlib.studies.f1 import about_idle
+from attnlib.studies.sparsity import ENCODERS, KEYS, Results, unlearned
 from attnlib.studies.sparsity_claims import MARGIN
 from attnlib.studies.sparsity_params import PAIR
 from attnlib.studies.sparsity_tables import FAR, labelled, least_push
 from attnlib.studies.sparsity_trainings import contrast_trainings
-from attnlib.studies.sparsity_trends import LEVEL, chance
+from attnlib.studies.sparsity_trends import LEVEL
 
 DIFFERS = {
     "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
@@ -40,8 +41,9 @@ FOLLOWED = {
 
 
 def about_grid(results: Results) -> list[str]:
-    """What was computed, and what is missing."""
-    return [results.grid.summary, *missing(results.grid)]
+    """What was computed, what is missing, and which models learned nothing."""
+    models = results.right[[*KEYS, "seed"]].drop_duplicates()
+    return [results.grid.summary, *missing(results.grid), *about_idle(unlearned(results), len(models))]
 
 
 def about_kin(datasets: Iterable[str]) -> list[str]:
@@ -146,8 +148,9 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
         where = "more" if row["low"] > 0 else "less" if row["high"] < 0 else "no more and no less"
         said.append(
             f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
-            f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% interval "
-            f"{row['low']:.2f} to {row['high']:.2f}, Holm-corrected {chance(row['p_holm'])}, n = {row['n']:,}."
+            f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% CI "
+            f"[{row['low']:.2f}, {row['high']:.2f}], n = {row['n']:,}, Holm-corrected "
+            f"{p_text(row['p_holm'], row['p'])}."
         )
     return said
 
@@ -270,6 +273,8 @@ def _points(row: pd.Series, value: str, low: str, high: str) -> str:
 
 
 def _trend_words(found: pd.DataFrame, what: str) -> str:
+    if found.empty:
+        return f"There is no trend between {what}: no model along λ learned anything."
     texts = interval_text(found)
     each = [
         f"{_where(row)} {row['note'] if np.isnan(row['value']) else f'**{text}**, ' + row['note']}"

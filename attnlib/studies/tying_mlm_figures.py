@@ -136,9 +136,9 @@ def entropies(frame: pd.DataFrame) -> Chart:
             kept, "dataset", "value", "init", title="How even dot attention is", x_label="corpus",
             y_label="entropy of the weights / ln T (1 is uniform)",
         )  # fmt: skip
-    lowest = np.floor(20 * kept["value"].min()) / 20
+    lowest = np.floor(5 * kept["value"].min()) / 5  # in fifths, so that four steps to 1 have round labels
     return plots.histogram(
-        kept, "value", "init", limits=(float(min(lowest, 0.9)), 1.0), bins=40,
+        kept, "value", "init", limits=(float(min(lowest, 0.8)), 1.0), bins=40,
         title="How even dot attention is", x="entropy of the weights / ln T (1 is uniform)",
     )  # fmt: skip
 

@@ -48,9 +48,8 @@ def seeds_of(pairs: Iterable[Pair]) -> int:
 def weight_table(swaps: pd.DataFrame) -> pd.DataFrame:
     """Each weight of a loss against base: what replaced attention costs more (`drops`) and F1 itself (`f1`).
 
-    In points, additive attention, one layer, the seeds that all weights have, models that learned something; one
-    row for each variant and weight, mean over the data sets that tried it. `chosen`: whether it is the weight of
-    Table 1 on some data set.
+    In points, additive attention, one layer, models that learned something, seeds that all weights have. One row
+    per variant and weight, mean over the data sets that tried it. `chosen`: the weight of Table 1 on some data set.
     """
     part = swaps[(swaps["attention"] == "additive") & (swaps["layers"] == 1)]
     few = set(part.loc[~part["chosen"], "seed"]) or set(part["seed"])

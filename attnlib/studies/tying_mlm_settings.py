@@ -30,7 +30,7 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
         row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
         row["paper's corpus"] = twin if twin in printed.index else "–"
         rows.append(row | {"paper: mean words": known["avg_words"], "paper: |V|": known["vocabulary"]})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"paper: |V|": "Int64"})
 
 
 def hyperparameter_table(params: Params) -> pd.DataFrame:

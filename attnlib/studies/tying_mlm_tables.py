@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise
+from attnlib.studies.common import RESAMPLES, beside_paper, contrast, p_text, summarise, with_width
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
@@ -174,11 +174,20 @@ def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
     return kept.assign(metric=kept["metric"].map(lambda name: METRICS.get(name, NAMES.get(name, name))))
 
 
+def fragility_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`fragility_table` as it is shown: the difference with its interval, and the p after Holm's correction."""
+    rows = table.rename(columns={"estimate": "value"}).to_dict("records")
+    shown = readable(table).assign(
+        **{"minus base": [with_interval(row, 1) for row in rows]},
+        p=[p_text(row["p_holm"], row["p"]).removeprefix("p = ").removeprefix("p ") for row in rows],
+    )
+    return shown[[*CELL, "metric", "minus base", "n", "p"]].rename(columns={"p": "p (Holm)"})
+
+
 def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
     """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets.
 
-    Where no resample differs from another, the bootstrap sees no chance at all. By the rule of three up to 3/n of
-    the texts may still differ (95%), and the interval reaches as many points to both sides.
+    Where no text differs, the interval gets its width by the rule of three (`with_width`).
     """
     gaps = [a.minus(b) for a, b in pairs]
     if not gaps:
@@ -188,8 +197,7 @@ def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference
     tail = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (tail + 1) / (len(draws) + 1))
     n = sum({g.dataset: g.n for g in gaps}.values())
-    if high - low < 1e-9:
-        low, high = estimate - 300 / n, estimate + 300 / n
+    low, high = (100 * end for end in with_width(estimate / 100, low / 100, high / 100, n))
     return stats.Difference(estimate, float(low), float(high), n, 0, float(p))
 
 
@@ -198,7 +206,11 @@ def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFra
     keys = ["dataset", "init"]
     f1 = f1_long(_dot(swaps), keys)
     entropy = summarise(entropies(texts), keys).assign(metric="normalised entropy")
-    return pd.concat([entropy, f1], ignore_index=True)[[*keys, "metric", "value", "low", "high", "n", "seeds"]]
+    found = pd.concat([entropy, f1], ignore_index=True)
+    whole = found["metric"] == "normalised entropy"
+    texts = zip(found.to_dict("records"), whole.map({True: 3, False: 1}), strict=True)
+    found["ours"] = [with_interval(row, digits) for row, digits in texts]
+    return found[[*keys, "metric", "ours", "value", "low", "high", "n", "seeds"]]
 
 
 def entropies(texts: pd.DataFrame) -> pd.DataFrame:
@@ -220,6 +232,7 @@ def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFra
     rows = []
     for key, part in long.groupby(list(keys), sort=False):
         row = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True))
+        row |= {name: f"{row[name]:g}" for name in row if name == "strength"}
         part = part.set_index("metric")
         for metric in part.index:
             name, one = (METRICS | NAMES)[metric], part.loc[metric]

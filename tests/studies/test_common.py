@@ -9,15 +9,19 @@ import pandas as pd
 import pytest
 
 from attnlib.errors import DataError
+from attnlib.studies import f1
 from attnlib.studies.common import (
     beside_paper,
     claim,
     contrast,
     interval_text,
+    lean,
     missing,
+    p_text,
     relative,
     summarise,
     weights,
+    with_width,
 )
 
 
@@ -125,3 +129,47 @@ def test_relative_to_the_base() -> None:
 def test_missing_intervals_are_not_invented() -> None:
     table = pd.DataFrame({"value": [0.5, np.nan], "low": [np.nan] * 2, "high": [np.nan] * 2})
     assert interval_text(table).tolist() == ["0.50", "–"]
+
+
+def test_an_interval_without_width_gets_that_of_the_rule_of_three() -> None:
+    assert with_width(0.0, 0.0, 0.0, 30) == (-0.1, 0.1)
+    assert with_width(0.2, 0.1, 0.3, 30) == (0.1, 0.3)
+    assert all(np.isnan(with_width(np.nan, np.nan, np.nan, 0)))
+
+
+def test_a_lean_table_says_once_what_every_row_says() -> None:
+    table = pd.DataFrame(
+        {"dataset": "sst", "model": ["a", "b"], "ours": "1", "paper": np.nan, "note": "–", "n": 40}
+    )
+    small, said = lean(table)
+    assert list(small) == ["model", "ours"]
+    assert said == " In every row: dataset sst, n 40."
+    alone, said = lean(table[:1])
+    assert list(alone) == ["dataset", "model", "ours", "n"]
+    assert said == ""
+    assert lean(table[:0])[1] == ""
+
+
+def test_a_p_at_the_floor_of_the_resampling_is_a_bound() -> None:
+    assert p_text(0.048, 2 / 1001) == "p ≤ 0.048"
+    assert p_text(0.048, 0.012) == "p = 0.048"
+    assert p_text(0.0009, 0.0003) == "p < 0.001"
+
+
+def test_models_that_learned_nothing_are_found_and_left_out() -> None:
+    truth = [0] * 6 + [1] * 4
+    models = {"good": truth, "constant": [0] * 10, "worse": truth[::-1]}
+    labels = pd.concat(
+        pd.DataFrame(
+            {"model": name, "lam": np.nan, "seed": 0, "instance": range(10), "truth": truth, "prediction": said}
+        )
+        for name, said in models.items()
+    )
+    found = f1.idle(labels, ["model", "lam", "seed"])
+    assert set(found["model"]) == {"constant", "worse"}
+    assert set(f1.without(labels, found)["model"]) == {"good"}, "no λ is a λ that matches"
+    assert f1.without(labels, found[:0]) is labels
+    (said,) = f1.about_idle(found, 3)
+    assert said.startswith("**2 of 3 models learned nothing**")
+    assert "constant; worse" in said
+    assert f1.about_idle(found[:0], 3) == []

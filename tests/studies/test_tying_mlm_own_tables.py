@@ -9,12 +9,13 @@ from tests.notebook_cells import ledger, run_cells
 
 SMALL = {
     "embedding_size": 8, "variants": ["base", "tying", "mlm"], "attentions": ["additive", "dot"], "seeds": [0, 1],
-    "epochs": 1, "deltas": [1.0, 10.0], "etas": [0.3], "layer_variants": ["base"], "lambdas": [0.0, 1.0],
-    "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200,
+    "epochs": 1, "deltas": [1.0, 10.0], "etas": [0.3], "layer_variants": ["base"], "lambdas": [1.0],
+    "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200, "permutations": 2,
+    "shown": 1,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sixty", "lopsided", "html"])
+@pytest.mark.parametrize("name", ["sixty", "lopsided"])
 def test_the_notebook_gets_through(tmp_path, name) -> None:
     run_cells("02_tying_mlm", tmp_path, corpora=[str(own_tables.write(tmp_path, name))], **SMALL)
     found = ledger(tmp_path)
