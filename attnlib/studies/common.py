@@ -9,28 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from attnlib import stats
 from attnlib.claims import Claim, Direction, judge
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
 from attnlib.errors import DataError
-from attnlib.narrate import plural
+from attnlib.narrate import plural, say
 from attnlib.reference import beside
 
 if TYPE_CHECKING:
     from attnlib.grid import GridResult
+    from attnlib.report import Output
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "interval_text", "missing", "relative", "sampled", "summarise", "weights",
+    "beside_paper", "claim", "contrast", "exact", "filled", "interval_text", "missing", "p_text", "relative",
+    "sampled", "show", "summarise", "weights", "widened",
 ]  # fmt: skip
 
 RESAMPLES = 1000
+WIDTH = 1e-9
+"""An interval narrower than this has no width but for rounding."""
+FLOOR = 2.5
+"""A bootstrap p-value is 2 (k + 1) / (resamples + 1) for k resamples on the other side; with none it is the floor,
+and a little above that where resamples without any value were left out."""
 
 CPU_DATA = DataConfig(corpus="rotten_tomatoes")
 """The data of every study's cpu profile: film reviews of one sentence, 6,826 / 852 / 852 texts."""
@@ -78,7 +86,7 @@ def contrast(
 
     Rows are paired by seed, instance and the columns named in `pair` (cells to average over, such as dataset). A
     measurement that lacks its partner is left out, of the means `a` and `b` too, and counted in `missing`. `p_holm`
-    corrects over the rows.
+    corrects over the rows; `floor` marks the p-values that are as small as so many resamples can show (`p_text`).
     """
     _need(frame, [column, *by, *pair, "value"])
     keys = [*by, *pair, *(k for k in ("seed", "instance") if k in frame)]
@@ -99,7 +107,7 @@ def contrast(
         row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
         means = part[["a", "b"]].dropna().mean()
         row |= {"contrast": f"{a} - {b}", "a": means["a"], "b": means["b"]}
-        rows.append(row | found._asdict())
+        rows.append(row | found._asdict() | {"floor": found.p <= FLOOR / (resamples + 1)})
     table = pd.DataFrame(rows)
     table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
     return table
@@ -157,6 +165,53 @@ def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
     return pd.Series(
         [text(*row) for row in frame[["value", "low", "high"]].to_numpy(float)], index=frame.index, dtype=object
     )
+
+
+def p_text(table: pd.DataFrame) -> pd.Series:
+    """The column `p_holm` of a table of `contrast` as text, `< 0.012` where it is at the floor of the resamples."""
+
+    def text(p: float, floor: bool) -> str:
+        if np.isnan(p):
+            return "–"
+        return "< 0.001" if p < 0.001 else f"{'< ' if floor and p < 1 else ''}{p:.3f}"
+
+    return pd.Series([text(*row) for row in zip(table["p_holm"], table["floor"], strict=True)], table.index, object)
+
+
+def filled(table: pd.DataFrame, optional: Sequence[str]) -> pd.DataFrame:
+    """The table without those of the optional columns that hold nothing in any row: NaN, 0, or a dash."""
+    empty = [c for c in optional if c in table and (table[c].isna() | table[c].isin([0, "–", ""])).all()]
+    return table.drop(columns=empty)
+
+
+def show(output: Output, table: pd.DataFrame, name: str, *, otherwise: str, **options: Any) -> None:
+    """The table in the report; a sentence in its place where it has no rows."""
+    from IPython.display import display
+
+    if len(table):
+        output.table(table, name, **options)
+    else:
+        display(say(otherwise))
+
+
+def exact(hits: int, n: int) -> tuple[float, float]:
+    """95 % bounds of a share by the binomial distribution (Clopper & Pearson 1934)."""
+    bounds = scipy_stats.binomtest(hits, n).proportion_ci(method="exact")
+    return float(bounds.low), float(bounds.high)
+
+
+def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -> tuple[float, float]:
+    """Bounds of a mean over n texts, of values between `least` and 1, made wide enough for few or unanimous texts.
+
+    Few: by the factor of `stats.widened`, which is 1.4 for six texts and 1.01 for a hundred. Unanimous: a bootstrap
+    of equal values has no width, however few they are. The share of texts that differ, though none was seen, may be
+    as large as the exact binomial bound of none in n, and such a text may have any value in the range.
+    """
+    if high - low < WIDTH and n:
+        unseen = exact(0, n)[1]
+        return value - unseen * (value - least), value + unseen * (1.0 - value)
+    bounds = stats.widened(value, low, high, n)
+    return tuple(float(np.clip(bound, least, 1.0)) for bound in bounds)
 
 
 def beside_paper(summary: pd.DataFrame, paper: str, table: str | int, digits: int = 2) -> pd.DataFrame:

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from attnlib import stats
-from attnlib.studies.common import RESAMPLES, contrast, summarise
+from attnlib.studies.common import RESAMPLES, contrast, exact, summarise
 from attnlib.studies.mutual_information import CELL, MAIN
 
 LEAST_SEEDS = 2
@@ -78,7 +78,7 @@ def paired(
     Without its p-values: they belong to the interval as it is before it is widened.
     """
     frame = _cells(frame, [*by, *pair])
-    found = contrast(frame, column, a, b, by, pair=pair).drop(columns=["p", "p_holm"])
+    found = contrast(frame, column, a, b, by, pair=pair).drop(columns=["p", "p_holm", "floor"])
     keys = [*by, *pair, "seed", "instance"]
     sides = [frame[frame[column] == side].dropna(subset=["value"])[keys] for side in (a, b)]
     both = sides[0].merge(sides[1], on=keys).assign(contrast=f"{a} - {b}")
@@ -117,9 +117,8 @@ def share(kept: Sequence[bool]) -> stats.Interval:
     n = len(kept)
     if not n:
         return nothing()
-    found = scipy_stats.binomtest(int(sum(kept)), n)
-    bounds = found.proportion_ci(method="exact")
-    return stats.Interval(found.statistic, float(bounds.low), float(bounds.high), n)
+    hits = int(sum(kept))
+    return stats.Interval(hits / n, *exact(hits, n), n)
 
 
 def tasks_apart(taus: pd.DataFrame) -> stats.Interval:
