@@ -1,4 +1,7 @@
-"""Figures of the erasure study: one panel a model, data sets as rows, models as columns."""
+"""Figures of the erasure study: one panel per model, data sets as rows, encoders as columns.
+
+Points are drawn as pixels inside the vector graphic: thousands of them would make a report heavy.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from attnlib.errors import DataError
 from attnlib.plots import CYCLE, STYLE, Chart, chart, label
+from attnlib.studies.corpora import short
 from attnlib.studies.erasure import BEYOND, RANKINGS, common_set, compared, several
 from attnlib.studies.erasure_tables import NAMES, model_name
 
 COLOURS = dict(zip(RANKINGS, ("#999999", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
 ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
 DENSE = 1500
+DPI = 200
+"""Of what is drawn as pixels."""
 
 
 def delta_scatter(single: pd.DataFrame) -> Chart:
-    """Figures 3 and 7: Δα against ΔJS, a point a text and seed; beyond 1,500 of them, their density."""
+    """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 1,500 of them, their density."""
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
     figure, panels = _panels(kept, height=2.5, sharex=True, sharey=True)
@@ -31,11 +36,13 @@ def delta_scatter(single: pd.DataFrame) -> Chart:
                 axis.hexbin(
                     part["delta_alpha"], part["delta_js"], gridsize=40, bins="log", mincnt=1, cmap="cividis_r",
                     linewidths=0.1, extent=(0, 1, min(0.0, kept["delta_js"].min()), kept["delta_js"].max()),
+                    rasterized=True,
                 )  # fmt: skip
             else:
                 axis.scatter(
-                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.35, color=CYCLE[0], edgecolors="none"
-                )
+                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.35, color=CYCLE[0], edgecolors="none",
+                    rasterized=True,
+                )  # fmt: skip
             axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
             axis.set_xlim(-0.02, 1.02)
             _name(axis, title, "Δα", "ΔJS (nats)", len(part))
@@ -94,6 +101,7 @@ def beyond_boxes(fractions: pd.DataFrame, group: str) -> Chart:
     names = list(BEYOND[group])
     kept = common_set(fractions[fractions["variant"].isin(names)])
     figure, axes = chart(1, len(names), size=(1.0 + 1.9 * len(names), 2.9), sharey=True, squeeze=False)
+    figure.set_dpi(DPI)
     with mpl.rc_context(STYLE):
         for axis, name in zip(axes[0], names, strict=True):
             part = kept[kept["variant"] == name]
@@ -103,7 +111,7 @@ def beyond_boxes(fractions: pd.DataFrame, group: str) -> Chart:
 
 
 def _boxes(axis: Axes, values: Sequence[pd.Series], rankings: Sequence[str]) -> str:
-    """One box a ranking; returns how many values there are, as a range where they differ."""
+    """One box per ranking; returns how many values there are, as a range where they differ."""
     values = [v.dropna().to_numpy(float) for v in values]
     found = axis.boxplot(
         values, widths=0.6, patch_artist=True, showmeans=True,
@@ -112,6 +120,8 @@ def _boxes(axis: Axes, values: Sequence[pd.Series], rankings: Sequence[str]) -> 
     )  # fmt: skip
     for box, name in zip(found["boxes"], rankings, strict=True):
         box.set(facecolor=COLOURS[name], alpha=0.7)
+    for points in found["fliers"]:
+        points.set_rasterized(True)
     axis.set_xticks(range(1, len(rankings) + 1), [NAMES[name] for name in rankings], rotation=30, ha="right")
     axis.set_ylim(-0.03, 1.03)
     axis.grid(axis="x", visible=False)
@@ -122,15 +132,22 @@ def _boxes(axis: Axes, values: Sequence[pd.Series], rankings: Sequence[str]) -> 
 def _panels(
     frame: pd.DataFrame, *, height: float, **options: Any
 ) -> tuple[Chart, Iterator[tuple[Axes, str, pd.DataFrame]]]:
-    """A figure with a row of panels for every data set and architecture, a column an encoder; empty ones hidden."""
+    """A figure with a row of panels for every data set and architecture, a column per encoder; empty ones hidden.
+
+    Without any text to draw, the figure says so.
+    """
     if frame.empty:
-        raise DataError("There is no text with more than one item to draw; choose longer texts.")
+        figure, axis = chart(size=(6.0, 1.2))
+        axis.text(0.5, 0.5, "No text has more than one item to remove.", ha="center", va="center")
+        axis.set_axis_off()
+        return figure, iter(())
     there = frame[["dataset", "encoder"]].drop_duplicates()
     pairs = [(d, e) for d in there["dataset"].unique() for e in ORDER if ((there == [d, e]).all(axis=1)).any()]
     rows = list(dict.fromkeys((d, e.partition("_")[0]) for d, e in pairs))
     columns = list(dict.fromkeys(e.partition("_")[2] for _, e in sorted(pairs, key=lambda p: ORDER.index(p[1]))))
     size = (1.0 + 2.9 * len(columns), 0.5 + height * len(rows))
     figure, axes = chart(len(rows), len(columns), size=size, squeeze=False, **options)
+    figure.set_dpi(DPI)
 
     def each() -> Iterator[tuple[Axes, str, pd.DataFrame]]:
         for i, (dataset, architecture) in enumerate(rows):
@@ -140,7 +157,7 @@ def _panels(
                 if part.empty:
                     axes[i, j].set_visible(False)
                 else:
-                    yield axes[i, j], f"{dataset}, {model_name(encoder)}", part
+                    yield axes[i, j], f"{short(dataset)}, {model_name(encoder)}", part
 
     return figure, each()
 
