@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
 
 from attnlib.plots import CYCLE, STYLE, Chart, chart, label
 from attnlib.studies.corpora import short
@@ -20,23 +21,25 @@ from attnlib.studies.erasure_tables import NAMES, model_name
 
 COLOURS = dict(zip(RANKINGS, ("#999999", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
 ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
-DENSE = 1500
-DPI = 200
+DENSE, BINS = 500, 50
+DPI = 150
 """Of what is drawn as pixels."""
 
 
 def delta_scatter(single: pd.DataFrame) -> Chart:
-    """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 1,500 of them, their density."""
+    """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 500 of them, their density."""
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
     figure, panels = _panels(kept, height=2.5, sharex=True, sharey=True)
+    heights = np.linspace(min(0.0, kept["delta_js"].min()), max(0.01, kept["delta_js"].max()), BINS + 1)
+    edges = (heights, np.linspace(0.0, 1.0, BINS + 1))
     with mpl.rc_context(STYLE):
         for axis, title, part in panels:
             if len(part) > DENSE:
-                axis.hexbin(
-                    part["delta_alpha"], part["delta_js"], gridsize=40, bins="log", mincnt=1, cmap="cividis_r",
-                    linewidths=0.1, extent=(0, 1, min(0.0, kept["delta_js"].min()), kept["delta_js"].max()),
-                    rasterized=True,
+                counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
+                axis.imshow(
+                    np.ma.masked_equal(counts, 0), extent=(0, 1, edges[0][0], edges[0][-1]), origin="lower",
+                    aspect="auto", interpolation="none", cmap="cividis_r", norm=LogNorm(1, max(2, counts.max())),
                 )  # fmt: skip
             else:
                 axis.scatter(
@@ -45,8 +48,14 @@ def delta_scatter(single: pd.DataFrame) -> Chart:
                 )  # fmt: skip
             axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
             axis.set_xlim(-0.02, 1.02)
+            axis.set_ylim(*_margin(heights))
             _name(axis, title, "Δα", "ΔJS (nats)", len(part))
     return figure
+
+
+def _margin(heights: np.ndarray) -> tuple[float, float]:
+    reach = 0.04 * (heights[-1] - heights[0])
+    return float(heights[0] - reach), float(heights[-1] + reach)
 
 
 def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
@@ -68,7 +77,7 @@ def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
 def flip_bars(single: pd.DataFrame) -> Chart:
     """Figures 9, 12 and 13 as bars: percent of texts that only the top item, or only r, flips, by ranking."""
     kept = compared(single)
-    figure, panels = _panels(kept, height=2.2, sharey=True)
+    figure, panels = _panels(kept, height=2.2, sharex=True, sharey=True)
     rankings = [name for name in RANKINGS if name in set(kept["importance"])]
     with mpl.rc_context(STYLE):
         for axis, title, part in panels:
@@ -88,7 +97,7 @@ def flip_bars(single: pd.DataFrame) -> Chart:
 def fraction_boxes(fractions: pd.DataFrame, value: str = "fraction", y: str = "share of items removed") -> Chart:
     """Figures 5, 6, 10 and 11: the value at the first flip under each ranking; whiskers: 1.5 quartile ranges."""
     kept = several(fractions)
-    figure, panels = _panels(kept, height=2.5, sharey=True)
+    figure, panels = _panels(kept, height=2.3, sharex=True, sharey=True)
     with mpl.rc_context(STYLE):
         for axis, title, part in panels:
             n = _boxes(axis, [part.loc[part["importance"] == name, value] for name in RANKINGS], RANKINGS)
@@ -163,9 +172,9 @@ def _panels(
 
 
 def _name(axis: Axes, title: str, x: str, y: str, n: int | str) -> None:
-    """Names inner panels without repeating the vertical axis; small titles, since panels stand side by side."""
-    first = axis.get_subplotspec().is_first_col()
-    label(axis, f"{title}\n", x, y if first else "")
+    """Names the axes of the outer panels alone; small titles, since panels stand side by side."""
+    at = axis.get_subplotspec()
+    label(axis, f"{title}\n", x if at.is_last_row() else "", y if at.is_first_col() else "")
     told = f"{n:,}" if isinstance(n, int) else n
     axis.set_title(f"{title}\nn = {told}", loc="left", fontsize=9)
 

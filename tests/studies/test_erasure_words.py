@@ -117,11 +117,11 @@ def test_a_corpus_without_han_is_described_by_its_own_length():
 def test_points_are_pixels_so_that_a_report_stays_light():
     """Thousands of points as vectors weigh a megabyte."""
     rng = np.random.default_rng(0)
-    n = figures.DENSE + 1
+    n = 1500
     flips = [(False, False)] * n
     single = singles(flips, delta_js=rng.normal(size=n), delta_alpha=rng.random(n))
     counts = {name: [10] * (n - 300) + [*rng.integers(1, 7, 300)] for name in RANKINGS}
-    charts = (figures.delta_scatter(single), figures.delta_scatter(single.head(1000)))
+    charts = (figures.delta_scatter(single), figures.delta_scatter(single.head(figures.DENSE)))
     for chart in (*charts, figures.fraction_boxes(firsts(counts))):
         drawn = io.StringIO()
         chart.savefig(drawn, format="svg")
