@@ -50,8 +50,8 @@ def idle(taus: pd.DataFrame) -> pd.Series:
 
 
 def without_idle(taus: pd.DataFrame) -> pd.DataFrame:
-    """The models that learned something; where one of a pair did not, its partner finds no match."""
-    return taus[~idle(taus)]
+    """The models that learned something, on texts enough; where one of a pair did not, its partner has no match."""
+    return taus[~(idle(taus) | taus["thin"])]
 
 
 def shared(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
