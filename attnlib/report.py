@@ -76,12 +76,16 @@ class Output:
         digits: int = 3,
         rows: int = tabular.ROWS,
         keep: Sequence[str] = (),
+        otherwise: str = "",
     ) -> None:
         """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most.
 
         Columns without values, or with the same name or count in every row, are named below the table instead of
-        being shown; those in `keep` are shown all the same. What is saved and downloaded has all of them.
+        being shown; those in `keep` are shown all the same. What is saved and downloaded has all of them. A table
+        without rows is replaced by the sentence `otherwise`, where there is one.
         """
+        if otherwise and not len(frame):
+            return _show(f"<p>{escape(otherwise)}</p>", otherwise)
         flat = _flat_columns(frame)
         file = self._file("tables", name, "parquet")
         part = file.with_name(file.name + ".tmp")

@@ -116,6 +116,16 @@ def p_values(values: Sequence[float] | pd.Series) -> list[str]:
     return [("≤ " if bounded and p == least else "") + _p(p) for p in numbers]
 
 
+def p_said(p: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_said(0.044), p_said(4 * 2 / 1001), p_said(0.0002)
+    ('p = 0.044', 'p ≤ 0.008', 'p < 0.001')
+    """
+    text = p_values([p])[0]
+    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+
+
 def _p(p: float) -> str:
     return "–" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy import stats as scipy_stats
 
 from attnlib import stats
 from attnlib.claims import Claim, Direction, judge
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "FEWEST_TEXTS", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "interval_text", "lean", "missing", "p_text", "relative", "sampled",
-    "summarise", "weights", "with_width",
+    "beside_paper", "claim", "contrast", "exact", "interval_text", "missing", "relative", "sampled", "summarise",
+    "weights", "widened", "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
 FEWEST_TEXTS = 20
 """Test texts that a verdict needs: over fewer, a share of 0 or 1 has an interval without width."""
+WIDTH = 1e-9
+"""An interval narrower than this has no width but for rounding."""
 
 CPU_DATA = DataConfig(corpus="rotten_tomatoes")
 """The data of every study's cpu profile: film reviews of one sentence, 6,826 / 852 / 852 texts."""
@@ -149,39 +152,6 @@ def claim(
     )
 
 
-def with_width(estimate: float, low: float, high: float, texts: int) -> tuple[float, float]:
-    """Bounds of a difference of shares. Where no text differs, a bootstrap has no width and knows no chance:
-    by the rule of three, up to 3/n of all texts may still differ (95%) where none of n does.
-    """
-    flat = max(abs(estimate), abs(low), abs(high)) < 1e-12 and texts > 0
-    return (-3 / texts, 3 / texts) if flat else (low, high)
-
-
-def lean(table: pd.DataFrame, keep: Sequence[str] = ("ours", "value")) -> tuple[pd.DataFrame, str]:
-    """A table without its empty columns and those that say the same in every row, and a sentence on the latter.
-
-    >>> lean(pd.DataFrame({"dataset": ["sst", "sst"], "model": ["a", "b"], "paper": [None, None]}))[1]
-    ' In every row: dataset sst.'
-    """
-    text = table.astype(object).where(table.notna(), "").astype(str).replace("–", "")
-    empty = [name for name in table if (text[name] == "").all() and name not in keep]
-    same = [name for name in table if len(table) > 1 and (text[name] == text[name].iloc[0]).all()]
-    same = [name for name in same if name not in (*empty, *keep)]
-    said = ", ".join(f"{str(name).replace('_', ' ')} {text[name].iloc[0]}" for name in same)
-    return table.drop(columns=[*empty, *same]), f" In every row: {said}." if said else ""
-
-
-def p_text(p_holm: float, p: float, resamples: int = RESAMPLES) -> str:
-    """A corrected p of a bootstrap test in words: at the floor of so many resamples it is only a bound.
-
-    >>> p_text(0.044, 0.011), p_text(0.008, 2 / 1001), p_text(0.0004, 0.0002, resamples=9999)
-    ('p = 0.044', 'p ≤ 0.008', 'p < 0.001')
-    """
-    if p_holm < 0.001:
-        return "p < 0.001"
-    return f"p {'≤' if p <= 2 / (resamples + 1) + 1e-12 else '='} {p_holm:.3f}"
-
-
 def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
     """`0.41 [0.38, 0.44]` for every row with value, low and high."""
 
@@ -193,6 +163,32 @@ def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
     return pd.Series(
         [text(*row) for row in frame[["value", "low", "high"]].to_numpy(float)], index=frame.index, dtype=object
     )
+
+
+def exact(hits: int, n: int) -> tuple[float, float]:
+    """95 % bounds of a share by the binomial distribution (Clopper & Pearson 1934)."""
+    bounds = scipy_stats.binomtest(hits, n).proportion_ci(method="exact")
+    return float(bounds.low), float(bounds.high)
+
+
+def with_width(value: float, low: float, high: float, n: int, least: float = -1.0) -> tuple[float, float]:
+    """Bounds of a mean over n texts of values between `least` and 1, which have a width also where all texts agree.
+
+    A bootstrap of equal values has no width, however few they are. The share of texts that differ, though none was
+    seen, may be as large as the exact binomial bound of none in n, and such a text may have any value in the range.
+    """
+    if not (high - low < WIDTH and n):
+        return low, high
+    unseen = exact(0, n)[1]
+    return value - unseen * (value - least), value + unseen * (1.0 - value)
+
+
+def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -> tuple[float, float]:
+    """`with_width`, and wide enough for few texts: `stats.widened` gives a factor of 1.4 for six, 1.01 for 100."""
+    if high - low < WIDTH and n:
+        return with_width(value, low, high, n, least)
+    bounds = stats.widened(value, low, high, n)
+    return tuple(float(np.clip(bound, least, 1.0)) for bound in bounds)
 
 
 def beside_paper(summary: pd.DataFrame, paper: str, table: str | int, digits: int = 2) -> pd.DataFrame:

@@ -135,17 +135,22 @@ def erasures(
 
 
 def describe(corpus: Corpus) -> pd.DataFrame:
-    """Table 1: one row a fact: metric, value, std. Lengths are those of all splits, as they are read."""
+    """Table 1, one row per fact: metric, value, std. Lengths are those of all splits, as they are read.
+
+    commonest_class: its share of the test texts, the accuracy of a model that learned nothing.
+    """
     examples = [example for _, example in corpus.items()]
     words = np.array([len(example) for example in examples])
     starts = [example.sentences or sentence_starts(example.tokens) for example in examples]
     sentences = np.array([len(found) for found in starts])
+    labels = [example.label for example in corpus.test]
     rows = [
         ("avg_words", words.mean(), words.std()),
         ("avg_sentences", sentences.mean(), sentences.std()),
         ("train_and_dev", len(corpus.train) + len(corpus.dev), np.nan),
         ("test", len(corpus.test), np.nan),
         ("classes", len(corpus.classes), np.nan),
+        ("commonest_class", np.bincount(labels).max() / len(labels), np.nan),
     ]
     return pd.DataFrame(rows, columns=["metric", "value", "std"]).astype({"value": float})
 

@@ -1,7 +1,8 @@
 """Tables of the erasure study: frames in, ours beside the paper's out.
 
 The cells of a table are the models (dataset, encoder such as han_rnn) and, where they differ, the rankings.
-Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table.
+Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table. Columns that hold
+nothing in this run are left out, and tables without a text to tell of are empty.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import pandas as pd
 
 from attnlib.reference import beside, reference
 from attnlib.studies.common import contrast, interval_text, summarise
+from attnlib.studies.corpora import short
 from attnlib.studies.erasure import RANKINGS, common_set, compared, several
-from attnlib.tabular import p_values
 
 MODEL = ["dataset", "encoder"]
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
@@ -42,17 +43,18 @@ def model_name(encoder: str) -> str:
 
 
 def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 1: a row a data set, ours first, then the paper's; `read from` names the corpus behind ours.
+    """Table 1, one row per data set: ours first, then the paper's; `read from` names the corpus behind ours.
 
     sources: data set -> corpus, where that differs from its name.
     """
     rows = []
+    data = data[data["metric"] != "commonest_class"]
     for source, frame in (("ours", data), ("paper", reference("erasure", 1))):
         for dataset, part in frame.groupby("dataset", sort=False):
             corpus = (sources or {}).get(dataset, dataset)
-            told = f"{corpus} ({STAND_INS[corpus]})" if corpus in STAND_INS else corpus
-            row: dict[str, object] = {"source": source, "data set": dataset}
-            row["read from"] = told if source == "ours" else "–"
+            told = f"{corpus} ({STAND_INS[corpus]})" if corpus in STAND_INS else short(corpus)
+            row: dict[str, object] = {"source": source, "data set": short(dataset)}
+            row["read from"] = told if source == "ours" and corpus != dataset else "–"
             for fact in part.itertuples():
                 spread = "" if np.isnan(fact.std) else f" ({fact.std:,.1f})"
                 digits = 0 if float(fact.value).is_integer() and not spread else 1
@@ -62,7 +64,7 @@ def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> 
 
 
 def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 3: accuracy in percent with its interval, a row a model, beside the paper's on that data set."""
+    """Table 3: accuracy in percent with its interval, one row per model, beside the paper's on that data set."""
     found = summarise(right.assign(value=100 * right["value"]), MODEL)
     table = _beside(found, 3, sources)
     table.insert(2, "accuracy", interval_text(table, 1))
@@ -70,7 +72,7 @@ def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None
 
 
 def paper_accuracy() -> pd.DataFrame:
-    """Table 3 as printed: a row a data set, a column a model."""
+    """Table 3 as printed: one row per data set, one column per model."""
     printed = reference("erasure", 3)
     wide = printed.pivot_table(index="dataset", columns="encoder", values="value")
     wide = wide.loc[printed["dataset"].unique(), printed["encoder"].unique()]
@@ -78,21 +80,23 @@ def paper_accuracy() -> pd.DataFrame:
 
 
 def single_table(single: pd.DataFrame) -> pd.DataFrame:
-    """Section 4.1 in numbers, a row a model: how often the top item matters more than r, and when it does not.
+    """Section 4.1 in numbers, one row per model: how often the top item matters more than r, and when it does not.
 
     Shares are of texts with more than one item. `Δα` columns are medians; the last two columns tell how often a
     difference in attention of 0.4 or more leaves ΔJS below 0.05 nats, and how many such texts there are.
     """
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
+    if kept.empty:
+        return pd.DataFrame()
     more = summarise(kept.assign(value=(kept["delta_js"] > 0).astype(float)), MODEL)
     rows = []
     for row, (_, part) in zip(more.itertuples(), kept.groupby(MODEL, sort=False), strict=True):
         below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
         rows.append(
             {
-                "data set": row.dataset,
-                "model": model_name(row.encoder),
+                "dataset": row.dataset,
+                "encoder": row.encoder,
                 "n": row.n,
                 "share ΔJS < 0": float(below.mean()),
                 "Δα where ΔJS < 0": part.loc[below, "delta_alpha"].median(),
@@ -104,11 +108,11 @@ def single_table(single: pd.DataFrame) -> pd.DataFrame:
         )
     table = pd.DataFrame(rows)
     table.insert(3, "share ΔJS > 0", interval_text(more, 3))
-    return table
+    return _told(table)
 
 
 def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
-    """One row a text and cell of the 2 × 2 table: `metric` as in the reference, `value` 100 for the text's own."""
+    """One row per text and cell of the 2 × 2 table: `metric` as in the reference, `value` 100 in the text's own."""
     kept = compared(single, sampling)
     top, other = kept["flip_top"].astype(bool), kept["flip_other"].astype(bool)
     inside = (top & other, top & ~other, ~top & other, ~top & ~other)
@@ -119,12 +123,14 @@ def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
 def contingency(
     single: pd.DataFrame, importance: str = "alpha", sampling: str = "any other", by: Sequence[str] = MODEL
 ) -> pd.DataFrame:
-    """Table 2, Figures 9, 12 and 13: percent of texts in each cell, a row a model.
+    """Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model.
 
     `top minus random`: percent flipped by the top item minus percent flipped by r, paired, with its interval.
     """
     by = list(by)
     part = single[single["importance"] == importance]
+    if compared(part, sampling).empty:
+        return pd.DataFrame()
     found = outcomes(part, sampling)
     found = found.pivot_table(index=by, columns="metric", values="value", sort=False).reset_index()
     kept = compared(part, sampling)
@@ -143,16 +149,18 @@ def contingency(
 
 def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha", "alpha_grad")) -> pd.DataFrame:
     """Figures 12 and 13: the tables of several rankings, one below the other; p after Holm within a ranking."""
-    frames = [contingency(single, name) for name in rankings]
-    for name, frame in zip(rankings, frames, strict=True):
-        frame.insert(2, "ranking", NAMES[name])
-    return pd.concat(frames, ignore_index=True)
+    frames = {name: contingency(single, name) for name in rankings}
+    for name, frame in frames.items():
+        if len(frame):
+            frame.insert(2, "ranking", NAMES[name])
+    return pd.concat(frames.values(), ignore_index=True)
 
 
 def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 2 as printed (HANrnn), a row a data set and cell, beside ours with r drawn both ways.
+    """Table 2 as printed (HANrnn), one row per data set and cell, beside ours with r drawn both ways.
 
-    The printed numbers were drawn as the released code draws, so `difference` is that of our own drawn so.
+    The printed numbers were drawn as the released code draws, so `difference` is that of our own drawn so. Empty
+    where this run has no HANrnn on a data set of the paper's.
     """
     printed = reference("erasure", 2).rename(columns={"value": "paper"})
     table = printed[[*MODEL, "metric", "paper"]]
@@ -162,6 +170,8 @@ def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = 
         found[column] = interval_text(found, 1)
         kept = [*MODEL, "metric", column, *(["value", "n"] if name == "authors" else [])]
         table = table.merge(found[kept], on=[*MODEL, "metric"], how="left")
+    if table["value"].isna().all():
+        return pd.DataFrame()
     same = table["dataset"].map(lambda dataset: _same(dataset, sources))
     table["difference"] = (table["value"] - table["paper"]).where(same)
     table["n"] = table["n"].fillna(0).astype(int)
@@ -172,11 +182,13 @@ def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = 
 
 
 def top_flips(single: pd.DataFrame) -> pd.DataFrame:
-    """The yes-rows of Figures 9, 12 and 13: percent of decisions that a ranking's first item flips, a row a model.
+    """The yes-rows of Figures 9, 12 and 13: percent of decisions that a ranking's first item flips.
 
-    Differences to attention are paired, with intervals.
+    One row per model. Differences to attention are paired, with intervals.
     """
     kept = compared(single)
+    if kept.empty:
+        return pd.DataFrame()
     kept = kept.assign(value=100.0 * kept["flip_top"].astype(float))
     table = summarise(kept[kept["importance"] == "alpha"], MODEL)[[*MODEL, "n"]]
     for name in ("alpha", "grad_alpha", "alpha_grad"):
@@ -185,12 +197,12 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
     for name in ("grad_alpha", "alpha_grad"):
         gap = contrast(kept, "importance", name, "alpha", MODEL)
         table[f"{NAMES[name]} minus attention"] = interval_text(gap.assign(value=gap["estimate"]), 1)
-        table[f"p (Holm), {NAMES[name]}"] = gap["p_holm"]
+        table[f"p (Holm), {NAMES[name]}"] = gap["p_holm"].to_numpy()
     return _told(table)
 
 
 def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, a row a model and ranking.
+    """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, one row per model and ranking.
 
     `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
     four rankings flip. Texts of one item and texts that never flip are left out; `excluded_table` counts them.
@@ -198,6 +210,8 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
     """
     cells = [*MODEL, "importance"]
     kept = several(fractions)
+    if kept.empty:
+        return pd.DataFrame()
     table = summarise(kept, cells)
     table["mean"] = interval_text(table)
     table["median"] = kept.groupby(cells, sort=False)["value"].median().to_numpy()
@@ -216,14 +230,14 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
 
 
 def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
-    """What the comparisons leave out, a row a model: texts of one item, and what each ranking never flips.
+    """What the comparisons leave out, one row per model: texts of one item, and what each ranking never flips.
 
     The last column counts the flips by attention that came only when nothing was left.
     """
     rows = []
     for (dataset, encoder), part in fractions.groupby(MODEL, sort=False):
         once = part[part["importance"] == "alpha"]
-        row = {"dataset": dataset, "encoder": encoder, "texts times seeds": len(once)}
+        row = {"dataset": dataset, "encoder": encoder, "texts × seeds": len(once)}
         row["one item"] = int((once["length"] == 1).sum())
         longer = part[part["length"] > 1]
         for name in RANKINGS:
@@ -231,11 +245,12 @@ def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
             row[f"never, {NAMES[name]}"] = int(never.sum())
         empty = (longer["importance"] == "alpha") & (longer["status"] == "only_when_empty")
         rows.append(row | {"only when empty, attention": int(empty.sum())})
-    return _told(pd.DataFrame(rows))
+    table = pd.DataFrame(rows)
+    return _told(table)
 
 
 def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
-    """One row a text that at least one of two rankings flips: `faster` 1 where a removes fewer items than b.
+    """One row per text that at least one of two rankings flips: `faster` 1 where a removes fewer items than b.
 
     `slower` 1 where a removes more. A ranking that never flips the text counts as infinitely slow.
     """
@@ -248,10 +263,10 @@ def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd
 
 
 def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
-    """Section 5.4, a row a model: how often the gradient's flipping set is smaller than attention's, and larger.
+    """Section 5.4, one row per model: how often the gradient's flipping set is smaller than attention's, or larger.
 
     Shares are of the n texts that at least one of the two flips; `of all texts` is the share of all texts of more
-    than one item where the gradient is faster. ratio: texts where the gradient is faster a text where attention is.
+    than one item where the gradient is faster. ratio: its texts divided by those where attention is.
     """
     both = duel(fractions)
     rows = []
@@ -263,11 +278,11 @@ def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
         row |= {"equal": (part["faster"] == part["slower"]).mean(), "n": len(part)}
         row["ratio"] = faster / slower if slower else np.inf if faster else np.nan
         rows.append(row | {"of all texts": faster / texts, "n, all texts": texts})
-    return _told(pd.DataFrame(rows))
+    return _told(pd.DataFrame(rows)) if rows else pd.DataFrame()
 
 
 def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str = "alpha") -> pd.DataFrame:
-    """Paired differences of every ranking to attention on the same texts, a row a model and ranking.
+    """Paired differences of every ranking to attention on the same texts, one row per model and ranking.
 
     p after Holm over the models, for each ranking.
     """
@@ -280,16 +295,17 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
             frames.append(found.assign(importance=name, value=found["estimate"]))
     kept = [*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]
     if not frames:  # no text is flipped by all rankings
-        return _told(pd.DataFrame(columns=kept).astype({"p_holm": float, "n": int}))
+        return pd.DataFrame()
     table = pd.concat(frames, ignore_index=True)
     table["minus attention"] = interval_text(table, 3)
     return _told(table[kept])
 
 
 def beyond_table(fractions: pd.DataFrame) -> pd.DataFrame:
-    """Share of words gone at the first flip for the models of the other papers, a row a model, a column a ranking.
+    """Share of words gone at the first flip for the models of the other papers.
 
-    All means of a row are over the same n texts, those that every ranking flips, as in the boxes.
+    One row per model, one column per ranking. All means of a row are over the same n texts, those that every
+    ranking flips, as in the boxes.
     """
     means = summarise(common_set(fractions), ["variant", "importance"])
     means = means.reindex(columns=["variant", "importance", "value", "low", "high", "n"])
@@ -302,11 +318,13 @@ def beyond_table(fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def beyond_flips(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
-    """Single removals and the duel of gradient and attention for the same models, a row a model.
+    """Single removals and the duel of gradient and attention for the same models, one row per model.
 
     n: texts of more than one word; `n, duel`: those that gradient or attention flips.
     """
     first = contingency(single, by=["variant"])
+    if first.empty:
+        return first
     first = first[["variant", "only the top item flips", "only the random item flips", "top minus random", "n"]]
     both, rows = duel(fractions), []
     for variant in first["variant"]:
@@ -342,13 +360,13 @@ def _share(frame: pd.DataFrame, column: str) -> str:
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as readers know them: data set, HANrnn, attention; p after Holm; intervals that keep to one line."""
+    """Names as readers know them: data set, HANrnn, attention; intervals that keep to one line."""
     table = table.copy()
     for column in table:
-        if str(column).startswith(("p_holm", "p (")):
-            table[column] = p_values(table[column])
-        elif not pd.api.types.is_numeric_dtype(table[column]):
+        if not pd.api.types.is_numeric_dtype(table[column]):
             table[column] = table[column].str.replace(", ", ",\u00a0").str.replace(" [", "\u00a0[")
+    if "dataset" in table:
+        table["dataset"] = table["dataset"].map(short)
     if "encoder" in table:
         table["encoder"] = table["encoder"].map(model_name)
     if "importance" in table:

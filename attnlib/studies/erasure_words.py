@@ -9,10 +9,13 @@ from attnlib import stats
 from attnlib.narrate import percent, plural, points, share
 from attnlib.reference import reference
 from attnlib.studies.common import contrast, missing, summarise
+from attnlib.studies.corpora import short
 from attnlib.studies.erasure import BEYOND, RANKINGS, TOPS, Params, Results, common_set, compared, several
+from attnlib.studies.erasure_rules import idle
 from attnlib.studies.erasure_tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
 
 ALONE = "No text has more than one item, so there is nothing to compare."
+UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
 
 def about_grid(found: Results, params: Params) -> list[str]:
@@ -24,16 +27,38 @@ def about_grid(found: Results, params: Params) -> list[str]:
             unit = "sentence" if encoder.startswith("han") else "word"
             alone = (part["length"] == 1).mean()
             told.append(
-                f"On **{dataset}**, the last layer of the {encoder.partition('_')[0].upper()}s sees "
+                f"On **{short(dataset)}**, the last layer of the {encoder.partition('_')[0].upper()}s sees "
                 f"{part['length'].median():.0f} {unit}s in the median text; {percent(alone)} of the texts have a "
                 f"single {unit} and are left out of every comparison, as in the paper."
             )
     if any("han" in a for a in params.trained.values()) and any("han" not in a for a in params.trained.values()):
         flat = [name for name, a in params.trained.items() if "han" not in a]
         length = found.data[found.data["metric"] == "avg_sentences"].set_index("dataset")["value"]
-        rows = "; ".join(f"{name} has {length[name]:.1f} sentences a text" for name in flat if name in length)
-        told.append(f"HAN, which attends to sentences, is not trained on {', '.join(flat)} ({rows} on average).")
-    return told
+        rows = "; ".join(f"{short(d)} has {length[d]:.1f} sentences per text" for d in flat if d in length)
+        names = ", ".join(map(short, flat))
+        told.append(f"HAN, which attends to sentences, is not trained on {names} ({rows} on average).")
+    return [*told, *about_idle(found)]
+
+
+def about_idle(found: Results) -> list[str]:
+    """The trainings that learned nothing, by model."""
+    lazy = idle(found.right, found.data)
+    if lazy.empty:
+        return []
+    names = [
+        f"{model_name(e)} on {short(d)} ({plural(n, 'seed')})" for (d, e), n in lazy.groupby(MODEL).size().items()
+    ]
+    trainings = found.right.groupby([*MODEL, "seed"]).ngroups
+    return [
+        f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being no more accurate than always "
+        f"giving the commonest class: {', '.join(names)}. Figures and tables show them; the claims leave them out."
+    ]
+
+
+def setting(params: Params) -> str:
+    """Data sets, models and seeds in one line, for the ledger."""
+    names = ", ".join(map(short, params.corpora))
+    return f"{names}; {plural(len(params.encoders), 'encoder')}, {plural(len(params.seeds), 'seed')}"
 
 
 def about_data(params: Params) -> list[str]:
@@ -44,7 +69,7 @@ def about_data(params: Params) -> list[str]:
     )
     if not other:
         return ["No corpus stands in for one of the paper's under its name."]
-    return [f"Not the paper's own: {other}. Its numbers stand beside the paper's, without a difference."]
+    return [f"Not the paper's own: {other}. Our numbers are shown next to the paper's, without a difference."]
 
 
 def about_accuracy(right: pd.DataFrame) -> list[str]:
@@ -53,10 +78,10 @@ def about_accuracy(right: pd.DataFrame) -> list[str]:
     best, worst = means.idxmax(), means.idxmin()
     printed = reference("erasure", 3)["value"]
     return [
-        f"Accuracy lies between **{percent(means.min())}** ({model_name(worst[1])} on {worst[0]}) and "
-        f"**{percent(means.max())}** ({model_name(best[1])} on {best[0]}). The paper's models lie between "
-        f"{printed.min():.1f}% and {printed.max():.1f}%, on five or ten classes: a model that is sure of itself is "
-        "harder to flip, which matters for all that follows. The tests themselves do not look at the true labels."
+        f"Accuracy lies between **{percent(means.min())}** ({model_name(worst[1])} on {short(worst[0])}) and "
+        f"**{percent(means.max())}** ({model_name(best[1])} on {short(best[0])}). The paper's models lie between "
+        f"{printed.min():.1f}% and {printed.max():.1f}%, on five or ten classes. Decisions of a confident model "
+        "are harder to flip, which matters for all that follows. The tests themselves do not use the true labels."
     ]
 
 
@@ -145,6 +170,8 @@ def about_fractions(fractions: pd.DataFrame) -> list[str]:
         told.append("No decision is flipped by all four rankings: there is no share to compare.")
     kept = several(fractions)
     never = kept[kept["importance"] == "alpha"]
+    if never.empty:
+        return [ALONE]
     told.append(
         f"By attention, {percent((never['status'] == 'never').mean())} of the decisions (n = {len(never):,}) never "
         f"flip and are left out; {percent((never['status'] == 'only_when_empty').mean())} flip only when nothing "

@@ -108,7 +108,8 @@ def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
     more = f"; and {len(models) - named} more" if len(models) > named else ""
     return [
         f"**{len(models)} of {plural(of, 'model')} learned nothing** (macro-F1 less than {LEARNED:g} above "
-        f"guessing and above always predicting the most frequent class); the claims leave them out: {'; '.join(each)}{more}."
+        f"guessing and above always predicting the most frequent class); the claims leave them out: "
+        f"{'; '.join(each)}{more}."
     ]
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 from attnlib.data.sampling import sampled
 from attnlib.errors import ConfigError
 from attnlib.grid import GridResult, run_grid
-from attnlib.measures.rank_information import usable_counts
+from attnlib.narrate import plural
 from attnlib.reference import reference
 from attnlib.spec import Corpora, Fit, Run, measure
 from attnlib.studies import mutual_information_measures as measures
@@ -129,12 +129,13 @@ def _adversary(params: Params, corpus: str, base: Fit) -> Fit:
 class Results:
     """Tidy frames; `grid` says what was computed, what came from the store, what failed.
 
-    taus    one row a model (dataset, encoder, attention, projection, variant, seed): tau with low and high over
+    taus    one row per model (dataset, encoder, attention, projection, variant, seed): tau with low and high over
             texts (over_texts: half that width), tau by other estimates, k, clusters, occupied_least and
             occupied_most (clusters over ranks), smallest, n, entropy, accuracy, majority (share of the commonest
-            class), output_entropy, task; `value` is tau
-    ranks   one row a model and rank: alpha, occupied, information with low, high and floor, other estimates
-    apart   one row a text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
+            class), output_entropy, task, thin (too few texts for the numbers of clusters asked for: shown, but
+            it decides nothing); `value` is tau
+    ranks   one row per model and rank: alpha, occupied, information with low, high and floor, other estimates
+    apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
     """
 
     taus: pd.DataFrame
@@ -144,13 +145,17 @@ class Results:
 
 
 def check_texts(params: Params, name: str, corpus: Corpus) -> None:
-    """Refuse, before anything is trained, a corpus too small for the numbers of clusters or in the wrong list."""
+    """Refuse, before anything is trained, a corpus too small for any clusters or in the wrong list."""
     query = name in params.query_corpora
     if query != (corpus.task == "query"):
         wrong, right = ("query_corpora", "corpora") if query else ("corpora", "query_corpora")
         raise ConfigError(f"{wrong}: {name!r} has {'no' if query else 'a'} query; put it in {right}.")
     long = [example for example in sampled(corpus.test, params.texts) if len(example) > 1]
-    usable_counts(params.counts, len(long), name)
+    if len(long) < 4:
+        raise ConfigError(
+            f"{name!r} has {plural(len(long), 'test text')} of two words or more. Information is estimated from at "
+            "least two clusters of two texts; give it more test texts, or leave it out."
+        )
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
@@ -160,8 +165,9 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
     taus = found.frame("taus")
+    task = [params.task(name) for name in taus["dataset"]]
     return Results(
-        taus=taus.assign(value=taus["tau"], task=[params.task(name) for name in taus["dataset"]]),
+        taus=taus.assign(value=taus["tau"], task=task, thin=taus["clusters"] < min(params.counts)),
         ranks=found.frame("ranks"),
         apart=found.frame("apart", optional=True),
         grid=found,

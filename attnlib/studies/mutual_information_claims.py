@@ -1,8 +1,9 @@
 """Claims of Wen et al. 2022, each with its rule; the notebook says which rules changed after numbers were seen.
 
 An interval over models needs two seeds and three models, and is widened where they are few
-(`mutual_information_intervals`); without one a claim is undetermined. Models that learned nothing (`idle`) decide
-nothing: they are left out, with their pairs. Verdicts rest on the paper's estimate of information; where a claim is
+(`mutual_information_intervals`); without one a claim is undetermined. Models that learned nothing (`idle`) or were
+measured on too few texts decide nothing: they are left out, with their pairs, and a claim without models is not
+tested. Verdicts rest on the paper's estimate of information; where a claim is
 about the level or order of tau, its setting tells the same effect by two other estimates.
 """
 
@@ -14,9 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from attnlib.claims import Claim, judge, together
+from attnlib.claims import Claim, judge, not_tested, together
 from attnlib.narrate import plural
 from attnlib.studies.common import claim, interval_text
+from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import MAIN, NAMES, PAPER, Results
 from attnlib.studies.mutual_information_intervals import (
     averaged,
@@ -50,11 +52,26 @@ ONE = {"models": "model", PAIRS: "pair of models", "settings": "setting", "pairs
 """What n counts, where it is one."""
 OTHERS = {"tau_shuffled": "minus shuffled", "tau_neighbours": "nearest neighbours"}
 """Other estimates of information whose effect stands beside that of the paper's."""
+NEEDED = {
+    "1": "models with additive attention",
+    "2": "pairs of models with additive and with dot attention",
+    "3": "pairs of models with deep and with dot attention",
+    "4": "BiLSTM with additive attention, and a rival",
+    "5": "pairs of BiLSTM with additive attention as trained and with attention fixed",
+    "6": "pairs of BiLSTM with additive attention as trained and with the representation fixed",
+    "7": "pairs of BiLSTM with additive attention and an adversary",
+    "8": "pairs of models with softmax and with Gumbel-softmax",
+    "9": "models with a τ and an entropy",
+    "10": "two seeds of BiLSTM with additive attention",
+    "11": "pairs of models with additive and with deep attention",
+    "12": "models of one kind on texts to classify and on texts with a query",
+}
+"""What each claim needs."""
 FEW = "; the interval is widened for few cells and seeds"
 
 
 def claims(results: Results, setting: str) -> list[Claim]:
-    """The ledger of the study; what this run has no models for is undetermined."""
+    """The ledger of the study; what this run has no models for is not tested, and says why."""
     said = {"paper": PAPER, "setting": setting, "n_of": "models"}
     taus = without_idle(results.taus)
     found = [
@@ -71,7 +88,22 @@ def claims(results: Results, setting: str) -> list[Claim]:
         _above(taus, "additive", "deep", 11, said),
         _queries(taus, said),
     ]
-    return [replace(own, n_of=ONE.get(own.n_of, own.n_of)) if own.n == 1 else own for own in found]
+    found = [replace(own, n_of=ONE.get(own.n_of, own.n_of)) if own.n == 1 else own for own in found]
+    return [own if own.n else _untested(own, _why(results.taus, own.id)) for own in found]
+
+
+def _untested(own: Claim, why: str) -> Claim:
+    kept = ("id", "paper", "claim", "where", "test", "setting", "n_of")
+    return not_tested(own.note or why, **{name: getattr(own, name) for name in kept})
+
+
+def _why(taus: pd.DataFrame, name: str) -> str:
+    """Why a claim has no models to decide it."""
+    if taus["thin"].all():
+        return "Every corpus of this run has too few test texts for the numbers of clusters asked for."
+    if not len(without_idle(taus)):
+        return "No model of this run, on texts enough, is more accurate than the commonest class."
+    return f"Not in this run, or learned nothing: {NEEDED[name.rpartition('-')[2]]}."
 
 
 def _by_estimates(taus: pd.DataFrame, effect: Callable[[pd.DataFrame], Any], **said: Any) -> Claim:
@@ -182,15 +214,15 @@ def _fixed_representation(taus: pd.DataFrame, said: dict) -> Claim:
 
 
 def _adversaries(taus: pd.DataFrame, apart: pd.DataFrame, said: dict) -> Claim:
-    """Over the corpora whose adversaries are adversaries; with none the claim is undetermined."""
+    """Over the corpora whose adversaries are adversaries; with none the claim is not tested."""
     silent = silent_adversaries(apart)
     there = with_base(taus, "adversary_unfrozen")["dataset"].unique()
     heard = [name for name in there if not silent.get(name, True)]
     if unheard := [str(name) for name in there if name not in heard]:
-        left = "left out" if heard else "shown, and decides nothing"
-        said = {**said, "setting": f"{said['setting']}; no adversaries in this sense, {left}: {', '.join(unheard)}"}
+        names = ", ".join(map(short, unheard))
+        said = {**said, "setting": f"{said['setting']}; no adversaries in this sense, left out: {names}"}
     entry = _keeps(
-        taus[taus["dataset"].isin(heard or there)],
+        taus[taus["dataset"].isin(heard)],
         "adversary_unfrozen",
         id="mutual-information-7",
         claim="Adversarial attention still follows information",
@@ -201,7 +233,8 @@ def _adversaries(taus: pd.DataFrame, apart: pd.DataFrame, said: dict) -> Claim:
         f"bound of ours) and kept their accuracy (mean loss below {LOST}){FEW}",
         **said,
     )
-    return entry if heard else replace(entry, verdict="undetermined")
+    lacks = "No corpus has adversaries in this sense: attention moved, outputs close, accuracy kept."
+    return replace(entry, note=lacks) if unheard and not heard else entry
 
 
 def silent_adversaries(apart: pd.DataFrame) -> dict[str, bool]:

@@ -19,7 +19,7 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from attnlib import stats
-from attnlib.studies.common import RESAMPLES, contrast, summarise
+from attnlib.studies.common import RESAMPLES, contrast, exact, summarise
 from attnlib.studies.mutual_information import CELL, MAIN
 
 LEAST_SEEDS = 2
@@ -50,8 +50,8 @@ def idle(taus: pd.DataFrame) -> pd.Series:
 
 
 def without_idle(taus: pd.DataFrame) -> pd.DataFrame:
-    """The models that learned something; where one of a pair did not, its partner finds no match."""
-    return taus[~idle(taus)]
+    """The models that learned something, on texts enough; where one of a pair did not, its partner has no match."""
+    return taus[~(idle(taus) | taus["thin"])]
 
 
 def shared(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -117,9 +117,8 @@ def share(kept: Sequence[bool]) -> stats.Interval:
     n = len(kept)
     if not n:
         return nothing()
-    found = scipy_stats.binomtest(int(sum(kept)), n)
-    bounds = found.proportion_ci(method="exact")
-    return stats.Interval(found.statistic, float(bounds.low), float(bounds.high), n)
+    hits = int(sum(kept))
+    return stats.Interval(hits / n, *exact(hits, n), n)
 
 
 def tasks_apart(taus: pd.DataFrame) -> stats.Interval:

@@ -26,10 +26,11 @@ def by_rank(
 ) -> dict[str, pd.DataFrame]:
     """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
 
-    ranks  one row a rank;  taus  one row, with accuracy and the share of the commonest class on the same texts
+    ranks  one row per rank;  taus  one row, with accuracy and the share of the commonest class on the same texts
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
+    counts = fitting_counts(counts, int((states.lengths > 1).sum()))
     ranks, facts = rank_information(states, counts, resamples=resamples)
     labels = np.array([example.label for example in some])
     known = {
@@ -37,6 +38,14 @@ def by_rank(
         "majority": float(np.bincount(labels).max() / len(labels)),
     }
     return {"ranks": ranks, "taus": pd.DataFrame([facts | known])}
+
+
+def fitting_counts(counts: Sequence[int], n: int) -> list[int]:
+    """The numbers of clusters that leave two texts for each of them; where none does, the largest that would.
+
+    So a small corpus can be looked at, though it decides nothing (`mutual_information.results` marks it as thin).
+    """
+    return [count for count in counts if 2 * count <= n] or [n // 2]
 
 
 def adversary(

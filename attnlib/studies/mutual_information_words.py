@@ -22,6 +22,7 @@ from attnlib.studies.mutual_information_intervals import (
     share,
     shared,
     uniformity,
+    without_idle,
 )
 from attnlib.studies.mutual_information_tables import ESTIMATES, SAME, deltas, gumbel_pairs, paper_total
 
@@ -53,7 +54,17 @@ def about_grid(params: Params, results: Results) -> list[str]:
         query = ", with a query" if names == params.query_corpora else ""
         said.append(f"{kinds} for {', '.join(map(short, names))}{query}.")
     said = [" ".join([*said, results.grid.summary]), *about_ablated(params)]
-    return [*said, *missing(results.grid), *about_idle(results.taus)]
+    return [*said, *missing(results.grid), *about_thin(results.taus), *about_idle(results.taus)]
+
+
+def about_thin(taus: pd.DataFrame) -> list[str]:
+    """The corpora with too few test texts for the numbers of clusters asked for."""
+    return [
+        f"**{short(name)} has {plural(int(own['n'].max()), 'test text')}**, fewer than two for each cluster asked "
+        f"for. It is measured with {plural(int(own['clusters'].max()), 'cluster')} and shown; means, differences, "
+        "counts and claims leave it out."
+        for name, own in taus[taus["thin"]].groupby("dataset", sort=False)
+    ]
 
 
 def about_ablated(params: Params) -> list[str]:
@@ -90,9 +101,10 @@ def _names(models: pd.DataFrame, columns: Sequence[str], named: int) -> str:
 
 
 def left_out(taus: pd.DataFrame) -> str:
-    """For captions: how many models learned nothing and are not part of a table."""
-    n = int(idle(taus).sum())
-    return f" Without {plural(n, 'model')} of {len(taus):,} that learned nothing." if n else ""
+    """For captions: how many models are not part of a table, since they learned nothing or have too few texts."""
+    n = len(taus) - len(without_idle(taus))
+    why = "learned nothing or had too few test texts" if taus["thin"].any() else "learned nothing"
+    return f" Without {plural(n, 'model')} of {len(taus):,} that {why}." if n else ""
 
 
 def _span(counts: pd.Series) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
-from attnlib.studies.common import contrast, interval_text, missing, p_text, summarise
+from attnlib.studies.common import contrast, interval_text, missing, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import about_idle
 from attnlib.studies.sparsity import ENCODERS, KEYS, Results, unlearned
@@ -18,6 +18,7 @@ from attnlib.studies.sparsity_params import PAIR
 from attnlib.studies.sparsity_tables import FAR, labelled, least_push
 from attnlib.studies.sparsity_trainings import contrast_trainings
 from attnlib.studies.sparsity_trends import LEVEL
+from attnlib.tabular import p_said
 
 DIFFERS = {
     "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
@@ -150,7 +151,7 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
             f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
             f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% CI "
             f"[{row['low']:.2f}, {row['high']:.2f}], n = {row['n']:,}, Holm-corrected "
-            f"{p_text(row['p_holm'], row['p'])}."
+            f"{p_said(row['p_holm'])}."
         )
     return said
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, beside_paper, contrast, p_text, summarise, with_width
+from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise, with_width
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
@@ -179,15 +179,14 @@ def fragility_wide(table: pd.DataFrame) -> pd.DataFrame:
     rows = table.rename(columns={"estimate": "value"}).to_dict("records")
     shown = readable(table).assign(
         **{"minus base": [with_interval(row, 1) for row in rows]},
-        p=[p_text(row["p_holm"], row["p"]).removeprefix("p = ").removeprefix("p ") for row in rows],
     )
-    return shown[[*CELL, "metric", "minus base", "n", "p"]].rename(columns={"p": "p (Holm)"})
+    return shown[[*CELL, "metric", "minus base", "n", "p_holm"]].rename(columns={"p_holm": "p (Holm)"})
 
 
 def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
     """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets.
 
-    Where no text differs, the interval gets its width by the rule of three (`with_width`).
+    Where no text differs, the interval gets its width by an exact bound (`with_width`).
     """
     gaps = [a.minus(b) for a, b in pairs]
     if not gaps:

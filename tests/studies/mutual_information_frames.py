@@ -23,7 +23,7 @@ def tau_row(encoder, attention, seed, tau, *, dataset="sst", projection="softmax
         "over_texts": 0.15, "occupied_least": 50, "occupied_most": 50,
         "tau_plain": tau, "tau_miller_madow": tau, "tau_shuffled": tau, "tau_neighbours": tau - 0.1,
         "k": 5, "clusters": 50, "smallest": 1 + seed, "n": 300, "accuracy": 0.8,
-        "majority": 0.5, "output_entropy": 1.0,
+        "majority": 0.5, "output_entropy": 1.0, "thin": False,
         "entropy": 1 - tau / 2 if entropy is None else entropy, "task": _task(dataset),
     }  # fmt: skip
 

@@ -14,10 +14,9 @@ from attnlib.studies.common import (
     beside_paper,
     claim,
     contrast,
+    exact,
     interval_text,
-    lean,
     missing,
-    p_text,
     relative,
     summarise,
     weights,
@@ -131,29 +130,14 @@ def test_missing_intervals_are_not_invented() -> None:
     assert interval_text(table).tolist() == ["0.50", "–"]
 
 
-def test_an_interval_without_width_gets_that_of_the_rule_of_three() -> None:
-    assert with_width(0.0, 0.0, 0.0, 30) == (-0.1, 0.1)
+def test_an_interval_without_width_gets_that_of_the_exact_bound() -> None:
+    unseen = exact(0, 30)[1]
+    assert unseen == pytest.approx(1 - 0.025 ** (1 / 30))
+    assert with_width(0.0, 0.0, 0.0, 30) == (-unseen, unseen)
+    low, high = with_width(1.0, 1.0, 1.0, 30, least=0.0)
+    assert (low, high) == (pytest.approx(1 - unseen), 1.0)
     assert with_width(0.2, 0.1, 0.3, 30) == (0.1, 0.3)
     assert all(np.isnan(with_width(np.nan, np.nan, np.nan, 0)))
-
-
-def test_a_lean_table_says_once_what_every_row_says() -> None:
-    table = pd.DataFrame(
-        {"dataset": "sst", "model": ["a", "b"], "ours": "1", "paper": np.nan, "note": "–", "n": 40}
-    )
-    small, said = lean(table)
-    assert list(small) == ["model", "ours"]
-    assert said == " In every row: dataset sst, n 40."
-    alone, said = lean(table[:1])
-    assert list(alone) == ["dataset", "model", "ours", "n"]
-    assert said == ""
-    assert lean(table[:0])[1] == ""
-
-
-def test_a_p_at_the_floor_of_the_resampling_is_a_bound() -> None:
-    assert p_text(0.048, 2 / 1001) == "p ≤ 0.048"
-    assert p_text(0.048, 0.012) == "p = 0.048"
-    assert p_text(0.0009, 0.0003) == "p < 0.001"
 
 
 def test_models_that_learned_nothing_are_found_and_left_out() -> None:

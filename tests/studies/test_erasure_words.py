@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.errors import DataError
 from attnlib.studies import erasure_figures as figures
 from attnlib.studies import erasure_tables as tables
 from attnlib.studies import erasure_words as words
@@ -47,8 +48,10 @@ def test_single_removals_of_no_text_and_of_one(texts):
             assert table(single)["n"].tolist() == [1] * 6, table
         assert tables.contingencies(single)["n"].tolist() == [1] * 12
     else:
-        with pytest.raises(DataError, match="choose longer texts"):
-            figures.delta_scatter(single)
+        for table in (tables.single_table, tables.contingency, tables.contingencies, tables.top_flips):
+            assert table(single).empty, table
+        for figure in (figures.delta_scatter, figures.negative_histogram, figures.flip_bars):
+            assert "more than one item" in figure(single).axes[0].texts[0].get_text()
 
 
 @pytest.mark.parametrize(
@@ -102,9 +105,30 @@ def test_a_corpus_without_han_is_described_by_its_own_length():
     )
     data = pd.DataFrame({"dataset": ["bbc", "rotten_tomatoes"], "metric": "avg_sentences", "value": [5.0, 3.4]})
     grid = SimpleNamespace(summary="2 runs", failures=pd.DataFrame())
-    found = SimpleNamespace(grid=grid, data=data, fractions=flips(ONCE))
+    right = flips(ONCE).assign(value=1.0)
+    found = SimpleNamespace(grid=grid, data=data, fractions=flips(ONCE), right=right)
     told = words.about_grid(found, params)[-1]
-    assert "not trained on rotten_tomatoes (rotten_tomatoes has 3.4 sentences a text on average)" in told
+    assert "not trained on rotten_tomatoes (rotten_tomatoes has 3.4 sentences per text on average)" in told
+    common = {"dataset": ["d"], "metric": "commonest_class", "value": [1.0]}
+    found.data = pd.concat([data, pd.DataFrame(common)])
+    told = words.about_grid(found, params)[-1]
+    assert "6 of 6 trainings learned nothing" in told
+    assert "HANrnn on d (1 seed)" in told
+
+
+def test_points_are_pixels_so_that_a_report_stays_light():
+    """Thousands of points as vectors weigh a megabyte."""
+    rng = np.random.default_rng(0)
+    n = 1500
+    flips = [(False, False)] * n
+    single = singles(flips, delta_js=rng.normal(size=n), delta_alpha=rng.random(n))
+    counts = {name: [10] * (n - 300) + [*rng.integers(1, 7, 300)] for name in RANKINGS}
+    charts = (figures.delta_scatter(single), figures.delta_scatter(single.head(figures.DENSE)))
+    for chart in (*charts, figures.fraction_boxes(firsts(counts))):
+        drawn = io.StringIO()
+        chart.savefig(drawn, format="svg")
+        assert "<image" in drawn.getvalue()
+        assert len(drawn.getvalue()) < 90_000
 
 
 def test_a_stand_in_is_named():

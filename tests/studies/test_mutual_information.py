@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -28,7 +29,7 @@ def _few_resamples(monkeypatch) -> None:
 
 def test_claims_that_hold_are_reproduced() -> None:
     found = verdicts(tau_frame())
-    assert found.pop(12).verdict == "undetermined", "no corpus with a query"
+    assert found.pop(12).verdict == "not tested", "no corpus with a query"
     assert {claim.verdict for claim in found.values()} == {"reproduced"}
     assert found[2].effect == pytest.approx(0.6 + 0.05 / 2)
     assert found[4].effect == pytest.approx(0.05), "the strongest rival is cnn with additive"
@@ -50,13 +51,15 @@ def test_claims_that_fail_are_not_reproduced() -> None:
     assert found[1].verdict == "not reproduced" or found[1].high >= 0
 
 
-def test_claims_without_their_models_are_undetermined() -> None:
+def test_claims_without_their_models_are_not_tested() -> None:
     frame = tau_frame()
     found = verdicts(
         frame[(frame["variant"] == "none") & (frame["projection"] == "softmax") & (frame["seed"] == 0)]
     )
-    assert {n for n, claim in found.items() if claim.verdict == "undetermined"} >= {5, 6, 7, 8, 10}
+    assert {n for n, claim in found.items() if claim.verdict == "not tested"} == {5, 6, 7, 8, 10, 12}
     assert found[5].n == 0
+    assert "attention fixed" in found[5].note
+    assert "Gumbel" in found[8].note
 
 
 def test_two_values_of_one_sign_decide_nothing() -> None:
@@ -91,23 +94,24 @@ def test_many_corpora_with_one_seed_have_no_interval() -> None:
     [
         ({}, "reproduced"),
         ({"jsd": 0.194}, "reproduced"),
-        ({"jsd": 0.18}, "undetermined"),
-        ({"adversary": 0.9}, "undetermined"),
+        ({"jsd": 0.18}, "not tested"),
+        ({"adversary": 0.9}, "not tested"),
         ({"base": 0.8}, "reproduced"),
         ({"tvd": 0.19}, "reproduced"),
-        ({"tvd": 0.3}, "undetermined"),
+        ({"tvd": 0.3}, "not tested"),
     ],
 )
 def test_only_adversaries_decide_on_adversaries(told: dict, verdict: str) -> None:
     found = verdicts(tau_frame(), apart_frame(**told))[7]
     assert found.verdict == verdict
-    assert found.n == 3
+    assert found.n == (3 if verdict == "reproduced" else 0)
+    assert ("No corpus has adversaries" in found.note) == (verdict == "not tested")
     said = words.about_adversaries(apart_frame(**told))
     assert len(said) == (1 if verdict == "reproduced" else 2)
 
 
 def test_without_their_texts_adversaries_decide_nothing() -> None:
-    assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "undetermined"
+    assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "not tested"
     assert words.about_adversaries(pd.DataFrame()) == []
     none = tau_frame().query("variant == 'none'")
     assert words.about_deltas(none, ["adversary_unfrozen"]) == ["This run has no adversaries to compare."]
@@ -350,10 +354,10 @@ def test_corpora_are_checked_before_training(tmp_path) -> None:
     told = {"corpora": ["planted"], "query_corpora": [{"name": "myqa", "path": str(tmp_path / "x.csv")}]}
     loaded = Corpora()
     params = study.Params(**told, counts=[20])
-    with pytest.raises(ConfigError, match="smallest N is 20, myqa has 30 test texts"):
-        study.check_texts(params, "myqa", loaded[params.data("myqa")])
-    params = study.Params(**told, counts=[20, 15])
-    study.check_texts(params, "myqa", loaded[params.data("myqa")])
+    myqa = loaded[params.data("myqa")]
+    study.check_texts(params, "myqa", myqa)
+    with pytest.raises(ConfigError, match="3 test texts of two words"):
+        study.check_texts(params, "myqa", replace(myqa, test=myqa.test[:3]))
     other = study.Params(corpora=[str(tmp_path / "x.csv")], query_corpora=[], counts=[5])
     with pytest.raises(ConfigError, match="has a query; put it in query_corpora"):
         study.results(other, corpora=loaded)

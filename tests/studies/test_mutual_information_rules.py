@@ -17,6 +17,7 @@ from attnlib.studies import mutual_information_figures as figures
 from attnlib.studies import mutual_information_intervals as intervals
 from attnlib.studies import mutual_information_tables as tables
 from attnlib.studies import mutual_information_words as words
+from attnlib.studies.mutual_information_measures import fitting_counts
 from tests.studies.mutual_information_frames import GOOD, apart_frame, tau_frame, tau_row, verdicts
 
 
@@ -30,9 +31,23 @@ def test_models_that_learned_nothing_decide_nothing() -> None:
     frame = tau_frame()
     for told in ({"accuracy": 0.5}, {"output_entropy": 0.0}, {"tau": np.nan, "value": np.nan}):
         found = verdicts(frame.assign(**told))
-        assert {claim.verdict for claim in found.values()} == {"undetermined"}, told
+        assert {claim.verdict for claim in found.values()} == {"not tested"}, told
         assert {claim.n for claim in found.values()} == {0}
+        assert all("commonest class" in claim.note for claim in found.values())
     assert not words.about_idle(frame)
+
+
+def test_a_corpus_with_fewer_texts_than_clusters_need_decides_nothing() -> None:
+    assert fitting_counts([8, 12], 30) == [8, 12]
+    assert fitting_counts([8, 12], 20) == [8]
+    assert fitting_counts([8, 12], 6) == [3], "two texts for each cluster"
+    small = tau_frame(dataset="small.csv").assign(thin=True, n=6, clusters=3)
+    assert {claim.verdict for claim in verdicts(small).values()} == {"not tested"}
+    both = pd.concat([tau_frame(), small], ignore_index=True)
+    assert {n: verdicts(both)[n].n for n in (1, 5, 8)} == {1: 6, 5: 3, 8: 6}
+    (said,) = words.about_thin(both)
+    assert said.startswith("**small has 6 test texts**")
+    assert "too few test texts" in words.left_out(both)
 
 
 def test_an_idle_model_takes_its_pair_along() -> None:
