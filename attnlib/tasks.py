@@ -188,8 +188,8 @@ def _same_files(run: Fit, driver: Mapping[str, str]) -> None:
             name = getattr(run.model, option)
             state = "holds something else than" if here.startswith(CONTENTS) else "is not there, unlike"
             raise WorkerDiffers(
-                f"On {platform.node()}, in {Path.cwd()}, {option} {name!r} {state} on the driver. Copy the driver's "
-                "to the same absolute path on every worker, or name one on a disk that all of them share."
+                f"On {platform.node()}, in {Path.cwd()}, {option} {name!r} {state} on the driver. Copy the "
+                "driver's to the same absolute path on every worker, or name one on a disk that all of them share."
             )
 
 
