@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -53,6 +54,8 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        usual = warnings.formatwarning
+        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # no file and line of ours
         try:
             return super().invoke(ctx)
         except AttnlibError as error:
@@ -66,6 +69,8 @@ class Group(click.Group):
             failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
             failure.exit_code = 2
             raise failure from error
+        finally:
+            warnings.formatwarning = usual
 
 
 @click.group(

@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-FOREIGN_AGE = 24 * 3600
-"""Seconds after which what another machine left behind may be removed."""
+FOREIGN_AGE = 7 * 24 * 3600
+"""Seconds without a change after which an unfinished folder of another machine may be removed."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FAILED = ".failed"
 """Ending of the folder that keeps a run which failed or was interrupted, beside the last complete one."""
@@ -42,8 +42,9 @@ def write(path: Path, text: str) -> None:
 def working(target: Path) -> Path:
     """A new folder beside `target` to work in. What ended processes left there is cleared away first."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    _clear(target)
+    _clear(target.parent)
     folder = _beside(target, "part")
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier attempt in this process
     folder.mkdir()
     return folder
 
@@ -84,22 +85,25 @@ def _beside(target: Path, kind: str) -> Path:
     return target.with_name(f"{target.name}.{kind}-{host()}-{os.getpid()}")
 
 
-def _clear(target: Path) -> None:
-    for folder in sorted(target.parent.glob(f"{target.name}.*-*-*")):
+def _clear(parent: Path) -> None:
+    for folder in sorted(parent.glob("*.*-*-*")):
         found = UNFINISHED.fullmatch(folder.name)
-        if found is None or found["name"] != target.name or not _abandoned(folder, found):
+        if found is None or not _abandoned(folder, found):
             continue
-        if found["kind"] == "old" and not target.exists():
-            folder.rename(target)
+        place = parent / found["name"]
+        if found["kind"] == "old" and not place.exists():
+            folder.rename(place)
         else:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _abandoned(folder: Path, found: re.Match[str]) -> bool:
-    if found["host"] != host():
+    if found["host"] == host():
+        return not _alive(int(found["process"]))
+    try:
         return time.time() - folder.stat().st_mtime > FOREIGN_AGE
-    process = int(found["process"])
-    return process == os.getpid() or not _alive(process)
+    except FileNotFoundError:  # another process was faster
+        return False
 
 
 def _alive(process: int) -> bool:

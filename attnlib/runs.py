@@ -33,7 +33,7 @@ from filelock import FileLock, Timeout
 
 from attnlib import paths
 from attnlib.errors import AttnlibError
-from attnlib.files import FOREIGN_AGE, host, trouble, write
+from attnlib.files import host, trouble, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 DONE = "done.json"
+FOREIGN_AGE = 24 * 3600
+"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
 
 
 class StoreError(AttnlibError, OSError):

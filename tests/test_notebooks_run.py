@@ -119,7 +119,7 @@ def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
     old = series / "reports" / "91_short" / "smoke"
     old.mkdir(parents=True)
     (old / "stale.txt").write_text("from an earlier run")
-    abandoned = old.with_name(f"smoke.part-{files.host()}-999999999")
+    abandoned = old.with_name(f"smoke-ab12cd.part-{files.host()}-999999999")
     foreign = old.with_name("smoke.part-00000000-999999999")
     for folder in (abandoned, foreign, old.with_name("smoke.failed")):
         folder.mkdir()
