@@ -11,11 +11,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from attnlib.errors import DataError
-from attnlib.plots import CYCLE, DENSITY, MANY, STYLE, Chart, chart, label
+from attnlib.plots import CYCLE, STYLE, Chart, chart, label
 from attnlib.studies.erasure import BEYOND, RANKINGS, common_set, compared, several
 from attnlib.studies.erasure_tables import NAMES, model_name
 
-COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
+COLOURS = dict(zip(RANKINGS, ("#999999", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
 ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
 DENSE = 1500
 
@@ -29,14 +29,13 @@ def delta_scatter(single: pd.DataFrame) -> Chart:
         for axis, title, part in panels:
             if len(part) > DENSE:
                 axis.hexbin(
-                    part["delta_alpha"], part["delta_js"], gridsize=40, bins="log", mincnt=1, cmap=DENSITY,
+                    part["delta_alpha"], part["delta_js"], gridsize=40, bins="log", mincnt=1, cmap="cividis_r",
                     linewidths=0.1, extent=(0, 1, min(0.0, kept["delta_js"].min()), kept["delta_js"].max()),
                 )  # fmt: skip
             else:
                 axis.scatter(
-                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
-                    rasterized=len(part) > MANY,
-                )  # fmt: skip
+                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.35, color=CYCLE[0], edgecolors="none"
+                )
             axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
             axis.set_xlim(-0.02, 1.02)
             _name(axis, title, "Δα", "ΔJS (nats)", len(part))

@@ -14,7 +14,6 @@ import pandas as pd
 from attnlib.reference import beside, reference
 from attnlib.studies.common import contrast, interval_text, summarise
 from attnlib.studies.erasure import RANKINGS, common_set, compared, several
-from attnlib.tabular import p_values
 
 MODEL = ["dataset", "encoder"]
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
@@ -346,7 +345,7 @@ def _told(table: pd.DataFrame) -> pd.DataFrame:
     table = table.copy()
     for column in table:
         if str(column).startswith(("p_holm", "p (")):
-            table[column] = p_values(table[column])
+            table[column] = ["–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in table[column]]
         elif not pd.api.types.is_numeric_dtype(table[column]):
             table[column] = table[column].str.replace(", ", ",\u00a0").str.replace(" [", "\u00a0[")
     if "encoder" in table:
