@@ -1,6 +1,7 @@
 """TVD, KL and JSD of torch distributions: differentiable, and finite under masks and exact zeros.
 
-`attnlib.stats` has the same measures for reporting, in NumPy and without the floor; a test compares the two.
+`attnlib.stats` has the same measures for reporting, in NumPy, without the floor and with a check that both sides
+sum to one, for which a training step has no time; a test compares the two.
 """
 
 from __future__ import annotations

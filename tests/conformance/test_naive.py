@@ -83,6 +83,18 @@ def test_attention_level_where_single_precision_loses_weights(name):
 
 
 @pytest.mark.parametrize("operator", INPUT)
+@pytest.mark.parametrize("name", ["mlp", "query-mlp"])
+def test_input_level_where_double_precision_loses_weights(name, operator):
+    fitted = deepcopy(zoo.fitted(name))
+    fitted.model.attention.register_forward_hook(lambda module, inputs, scores: scores * 2000)
+    texts = zoo.texts(fitted, 3)
+    for scores in (importance(fitted, texts, "alpha"), importance(fitted, texts, "random")):
+        curves = [naive.curve(fitted, t, s, "input", operator) for t, s in zip(texts, scores, strict=True)]
+        for found, curve in zip(tables(fitted, texts, scores, "input", operator), curves, strict=True):
+            torch.testing.assert_close(found, curve)
+
+
+@pytest.mark.parametrize("operator", INPUT)
 @pytest.mark.parametrize("name", zoo.KINDS)
 def test_input_level(name, operator):
     fitted = zoo.fitted(name)
