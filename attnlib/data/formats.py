@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from attnlib.data.archives import MEMBER_LIMIT, decode, read_members
+from attnlib.data.archives import MEMBER_LIMIT, decode, limited, read_members
 from attnlib.data.corpora import find_source
 from attnlib.errors import ConfigError, DataError
 
@@ -107,12 +107,9 @@ def _archives_in(folder: Path) -> list[Path]:
 def _gunzip(data: bytes, where: str) -> bytes:
     try:
         with gzip.open(io.BytesIO(data)) as stream:
-            plain = stream.read(MEMBER_LIMIT + 1)
+            return limited(stream, MEMBER_LIMIT, Path(where), Path(where).name)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{where}: broken gzip ({error}). Get the file again.") from None
-    if len(plain) > MEMBER_LIMIT:
-        raise DataError(f"{where}: unpacks to more than {MEMBER_LIMIT:,} bytes; refused as a decompression bomb.")
-    return plain
 
 
 def _shown(source: Path) -> str:

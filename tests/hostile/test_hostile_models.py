@@ -163,6 +163,20 @@ def test_saved_models(tmp_path, saved, name):
     assert not list(tmp_path.rglob("canary"))
 
 
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, saved, monkeypatch):
+    folder = tmp_path / "m"
+    shutil.copytree(saved, folder)
+    fitted = load(folder, device="cpu")
+
+    def full(path, values):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(saving, "_write", full)
+    meets(lambda: fitted.save(folder), "No space left.*unchanged.*Make room", tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert load(folder, device="cpu") == fitted
+
+
 @pytest.mark.parametrize("place", ["", "nope", "a\0b", "x" * 5000, "~nobody-of-that-name/m"])
 def test_places_without_a_model(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
