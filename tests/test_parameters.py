@@ -143,3 +143,30 @@ def test_all_problems_come_at_once_and_name_the_place() -> None:
         check_texts([("corpsu", "planted")], known, "nb")
     with pytest.raises(ConfigError, match="this notebook has none"):
         check_texts([("corpsu", "planted")], {}, "nb")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        ("list[int]", "3", [3]),
+        ("list[str]", "lstm", ["lstm"]),
+        ("list[str | dict]", "reviews.csv", ["reviews.csv"]),
+        ("list[str | dict]", "2020", ["2020"]),
+        ("list[str | dict]", "{train: a.csv, test: b.csv}", [{"train": "a.csv", "test": "b.csv"}]),
+        ("list[str | dict]", "[sst, {path: a.csv}]", ["sst", {"path": "a.csv"}]),
+    ],
+)
+def test_a_single_entry_needs_no_list(annotation: str, text: str, value: list) -> None:
+    assert Parameter("p", annotation, []).parse(text) == value
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "[a", "{a: b", "&a [*a]", "[" * 2000 + "]" * 2000])
+def test_a_list_that_does_not_fit_is_no_text(text: str) -> None:
+    with pytest.raises(ConfigError, match="'p'"):
+        Parameter("p", "list[str]", []).parse(text)
+
+
+@pytest.mark.parametrize("text", ["nan", ".nan", "inf", "-.inf"])
+def test_numbers_are_finite(text: str) -> None:
+    with pytest.raises(ConfigError, match="'p' must be"):
+        Parameter("p", "float", 0.0).parse(text)

@@ -12,6 +12,7 @@ functions, so that `attnlib list corpora` answers at once.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -191,7 +192,9 @@ def check_source(config: DataConfig) -> None:
             find_source(file, "", config.corpus)
     sizes = [Path(file).expanduser().stat().st_size for file in files if file is not None]
     if spec.name not in corpora and sum(sizes) <= QUICK:
-        load_corpus(config)
+        with warnings.catch_warnings():  # the run itself will say them
+            warnings.simplefilter("ignore")
+            load_corpus(config)
     if spec.kind == "raw" and not any(files) and paths.development_data() is None:
         find_source(None, "", config.corpus)
 

@@ -1,0 +1,56 @@
+"""Data sets as parameters name them."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from attnlib.data import load_corpus
+from attnlib.errors import ConfigError
+from attnlib.studies.corpora import Dataset
+from attnlib.studies.erasure_params import Params as Erasure
+from attnlib.studies.tasc_params import Params as Tasc
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "corpus"),
+    [
+        ("sst", "sst", "sst"),
+        ("20news", "20news", "20news"),
+        ("data/reviews.csv.gz", "reviews", "data/reviews.csv.gz"),
+        ("hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2"),
+        ({"corpus": "sst", "path": "data/sst"}, "sst", "sst"),
+        ({"path": "data/reviews.csv", "text": "body"}, "reviews", "data/reviews.csv"),
+        ({"train": "reviews/train.csv", "test": "reviews/test.csv"}, "reviews", "reviews/train.csv"),
+        ({"name": "imdb10", "corpus": "aclimdb", "labels": "stars"}, "imdb10", "aclimdb"),
+    ],
+)
+def test_a_data_set_has_a_name_and_a_source(spec, name: str, corpus: str) -> None:
+    found = Dataset(spec)
+    assert (found, found.corpus, found.config().corpus) == (name, corpus, corpus)
+    assert pickle.loads(pickle.dumps(found)).spec == spec
+
+
+def test_a_name_of_ones_own_is_that_of_the_corpus() -> None:
+    params = Tasc(corpus={"corpus": "planted", "n_train": 40, "n_dev": 10, "n_test": 10, "name": "mine"})
+    assert load_corpus(params.data("mine")).name == params.corpora[0] == "mine"
+
+
+def test_two_files_of_one_name_need_names_of_their_own() -> None:
+    with pytest.raises(ConfigError, match="each once"):
+        Tasc(corpora=["a/reviews.csv", "b/reviews.csv"])
+    params = Tasc(corpora=["a/reviews.csv", {"path": "b/reviews.csv", "name": "other"}])
+    assert [params.data(name).corpus for name in params.corpora] == ["a/reviews.csv", "b/reviews.csv"]
+
+
+def test_the_pooling_ablation_follows_the_grid() -> None:
+    assert Tasc().pooled == ("mlp", "additive")
+    assert Tasc(encoders=["lstm"], attentions=["dot"], bert_attentions=["dot"]).pooled == ("lstm", "dot")
+    assert Tasc(pooling_cell=["lstm", "dot"]).pooled == ("lstm", "dot")
+
+
+def test_a_data_set_gets_both_architectures_unless_told() -> None:
+    params = Erasure(corpora=["bbc", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
+    assert params.trained == {"bbc": ("han", "flan"), "reviews": ("flan",)}
+    assert params.sources == {"bbc": "bbc", "reviews": "data/reviews.csv"}
