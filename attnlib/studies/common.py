@@ -158,13 +158,15 @@ def with_width(estimate: float, low: float, high: float, texts: int) -> tuple[fl
 def lean(table: pd.DataFrame, keep: Sequence[str] = ("ours", "value")) -> tuple[pd.DataFrame, str]:
     """A table without its empty columns and those that say the same in every row, and a sentence on the latter.
 
+    Names and counts that is: measurements stay, also where they happen to be equal.
+
     >>> lean(pd.DataFrame({"dataset": ["sst", "sst"], "model": ["a", "b"], "paper": [None, None]}))[1]
     ' In every row: dataset sst.'
     """
     text = table.astype(object).where(table.notna(), "").astype(str).replace("–", "")
     empty = [name for name in table if (text[name] == "").all() and name not in keep]
     same = [name for name in table if len(table) > 1 and (text[name] == text[name].iloc[0]).all()]
-    same = [name for name in same if name not in (*empty, *keep)]
+    same = [name for name in same if name not in (*empty, *keep) and table[name].dtype.kind != "f"]
     said = ", ".join(f"{str(name).replace('_', ' ')} {text[name].iloc[0]}" for name in same)
     return table.drop(columns=[*empty, *same]), f" In every row: {said}." if said else ""
 

@@ -148,6 +148,7 @@ def test_a_lean_table_says_once_what_every_row_says() -> None:
     assert list(alone) == ["dataset", "model", "ours", "n"]
     assert said == ""
     assert lean(table[:0])[1] == ""
+    assert "p" in lean(table.assign(p=0.25))[0], "two measurements that happen to be equal"
 
 
 def test_a_p_at_the_floor_of_the_resampling_is_a_bound() -> None:
