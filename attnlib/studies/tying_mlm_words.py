@@ -69,7 +69,7 @@ def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
         more, less = (clear["estimate"] < 0).sum(), (clear["estimate"] > 0).sum()
         told.append(
             f"**{variant}** loses {_more(-rows['estimate'].mean())} than base on average; of "
-            f"{plural(len(rows), 'comparison')}, {more} clearly say more and {less} clearly less (Holm, 5%)."
+            f"{plural(len(rows), 'comparison')}, {more} significantly more and {less} significantly less (Holm)."
         )
     return told
 
@@ -104,7 +104,8 @@ def about_information(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
             "from the shuffled value."
         )
     for row in gaps.itertuples():
-        told.append(f"{row.contrast}: {row.estimate:+.2f} nats ({row.low:+.2f} to {row.high:+.2f}; n = {row.n}).")
+        what = row.contrast.replace(" - ", " minus ")
+        told.append(f"{what}: {row.estimate:+.2f} nats, 95% CI [{row.low:.2f}, {row.high:.2f}], n = {row.n}.")
     return told
 
 
@@ -131,7 +132,9 @@ def about_residual(gaps: pd.DataFrame) -> list[str]:
         return []
     low, high = row["low"].iloc[0], row["high"].iloc[0]
     found = "raise" if low > 0 else "lower" if high < 0 else "neither clearly raise nor lower"
-    return [f"Word vectors added to the state (residual) {found} what it is found to know of its word."]
+    return [
+        f"Word vectors added to the state (residual) {found} the information it is found to share with its word."
+    ]
 
 
 def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference]) -> list[str]:
@@ -170,8 +173,8 @@ def about_tokens(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
         told.append(f"{_corpus(table, dataset)}Mean per-token probability: {listed}.")
     for row in gaps.itertuples():
         told.append(
-            f"{row.contrast}, on texts both classify correctly: {row.estimate:+.3f} ({row.low:+.3f} to "
-            f"{row.high:+.3f}; n = {row.n:,})."
+            f"{row.contrast.replace(' - ', ' minus ')}, on texts both classify correctly: {row.estimate:+.3f}, 95% "
+            f"CI [{row.low:.3f}, {row.high:.3f}], n = {row.n:,}."
         )
     return told
 
@@ -183,7 +186,9 @@ def about_sentence(readings: Mapping[str, Reading]) -> str:
         answer = reading.probabilities[reading.target] > 0.5
         agree = ((reading.rows["probability"] > 0.5) == answer).mean()
         top = reading.tokens[int(reading.rows["alpha"].argmax())]
-        told.append(f"{name}: {percent(agree)} of the tokens alone say what the whole says; most attended: “{top}”")
+        told.append(
+            f"{name}: {percent(agree)} of the tokens alone give the answer of the whole; most attended: “{top}”"
+        )
     return "; ".join(told) + "."
 
 
