@@ -10,8 +10,8 @@ import pandas as pd
 from attnlib import stats
 from attnlib.data.types import Corpus
 from attnlib.reference import reference
-from attnlib.studies.common import RESAMPLES, interval_text, summarise
-from attnlib.studies.corpora import kin
+from attnlib.studies.common import RESAMPLES, filled, interval_text, summarise
+from attnlib.studies.corpora import kin, short
 from attnlib.studies.mutual_information import CELL, NAMES, adversary_lambda
 from attnlib.studies.mutual_information_intervals import (
     averaged,
@@ -43,9 +43,10 @@ def printed(table: str | int) -> pd.DataFrame:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Encoders, attentions, projections and variants as readers know them."""
+    """Encoders, attentions, projections and variants as readers know them; files by their stem."""
     columns = [c for c in ("encoder", "attention", "projection", "variant") if c in frame]
-    return frame.assign(**{c: [NAMES.get(name, name) for name in frame[c]] for c in columns})
+    told = {c: [NAMES.get(name, name) for name in frame[c]] for c in columns}
+    return frame.assign(**told, **({"dataset": frame["dataset"].map(short)} if "dataset" in frame else {}))
 
 
 def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFrame:
@@ -61,17 +62,17 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
         words = float(corpus.stats().set_index("split")["mean_words"]["train"])
         own = mine[mine["dataset"] == name]
         found = _accuracy(own)
-        row = {"dataset": name, "whose": "ours", "|V|": len(corpus.vocabulary), "mean words": words}
+        row = {"dataset": short(name), "whose": "ours", "|V|": len(corpus.vocabulary), "mean words": f"{words:.1f}"}
         row |= {"train": len(corpus.train), "test": len(corpus.test), "accuracy": found, "difference": np.nan}
         rows.append(row | {"texts × models": f"{int(own['n'].max()):,} × {len(own)}" if len(own) else "–"})
         if (twin := kin(name)) not in paper.index:
             continue
         known = paper.loc[twin]
         rows[-1]["difference"] = own["accuracy"].mean() - known["accuracy"]
-        row = {"dataset": name, "whose": f"paper: {twin}", "|V|": int(known["vocabulary"])}
-        row |= {"mean words": known["avg_words"], "train": int(known["train"]), "test": int(known["test"])}
+        row = {"dataset": short(name), "whose": f"paper: {twin}", "|V|": int(known["vocabulary"])}
+        row |= {"mean words": f"{known['avg_words']:.1f}", "train": int(known["train"]), "test": int(known["test"])}
         rows.append(row | {"accuracy": f"{known['accuracy']:.2f}", "texts × models": "–"})
-    return pd.DataFrame(rows)
+    return filled(pd.DataFrame(rows), ["difference"])
 
 
 def _accuracy(models: pd.DataFrame) -> str:
@@ -122,7 +123,8 @@ def tau_table(taus: pd.DataFrame) -> pd.DataFrame:
     table["models"] = table["n"].astype(int)
     table["learned nothing"] = table["all"] - table["models"]
     table = table.rename(columns={"entropy": "entropy of α"})
-    return named(table[[*CELL, "tau", "± over texts", "entropy of α", "accuracy", "models", "learned nothing"]])
+    table = table[[*CELL, "tau", "± over texts", "entropy of α", "accuracy", "models", "learned nothing"]]
+    return named(filled(table, ["learned nothing"]).rename(columns={"learned nothing": "left out"}))
 
 
 def average_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +149,9 @@ def average_table(taus: pd.DataFrame) -> pd.DataFrame:
     table["difference"] = table["value"] - table["paper"]
     table["ours"] = interval_text(table)
     table = named(table.rename(columns={"n": "models"}))
-    return table[["encoder", "attention", "ours", "paper", "difference", "corpora", "models"]]
+    return filled(
+        table[["encoder", "attention", "ours", "paper", "difference", "corpora", "models"]], ["paper", "difference"]
+    )
 
 
 def estimator_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +220,8 @@ def delta_table(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.D
         "paper's corpus",
         "n",
     ]
-    return named(found[columns].rename(columns={"n": "models"}))
+    found = filled(found[columns], ["paper", "difference", "paper's corpus"])
+    return named(found.rename(columns={"n": "models"}))
 
 
 MEASURED = {
@@ -250,7 +255,8 @@ def adversary_table(apart: pd.DataFrame) -> pd.DataFrame:
     table["difference"] = table["value"] - table["paper"]
     table["texts"] = table["dataset"].map(apart.groupby("dataset")["instance"].nunique())
     table = table.rename(columns={"seeds": "models"})
-    return table[["dataset", "λ", "λ from", "quantity", "ours", "paper", "difference", "texts", "models"]]
+    table = table[["dataset", "λ", "λ from", "quantity", "ours", "paper", "difference", "texts", "models"]]
+    return named(filled(table, ["paper", "difference"]))
 
 
 def gumbel_pairs(taus: pd.DataFrame) -> pd.DataFrame:
@@ -291,13 +297,11 @@ def paper_total() -> str:
 
 
 def stability_table(taus: pd.DataFrame) -> pd.DataFrame:
-    """Seeds against each other: mean and largest |difference| of tau over pairs of seeds, by cell."""
+    """Seeds against each other: mean and largest |difference| of tau over pairs of seeds, per cell."""
     rows = []
     for key, part in plain(taus).groupby(CELL, sort=False):
-        apart = seed_differences(part)
+        if not (apart := seed_differences(part)):
+            continue
         row = dict(zip(CELL, key, strict=True))
-        largest = max(apart, default=np.nan)
-        rows.append(
-            row | {"mean |Δτ|": np.mean(apart) if apart else np.nan, "largest |Δτ|": largest, "pairs": len(apart)}
-        )
+        rows.append(row | {"mean |Δτ|": np.mean(apart), "largest |Δτ|": max(apart), "pairs": len(apart)})
     return named(pd.DataFrame(rows))
