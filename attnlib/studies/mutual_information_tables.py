@@ -10,7 +10,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.data.types import Corpus
 from attnlib.reference import reference
-from attnlib.studies.common import RESAMPLES, filled, interval_text, summarise
+from attnlib.studies.common import RESAMPLES, interval_text, summarise
 from attnlib.studies.corpora import kin, short
 from attnlib.studies.mutual_information import CELL, NAMES, adversary_lambda
 from attnlib.studies.mutual_information_intervals import (
@@ -72,7 +72,7 @@ def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFr
         row = {"dataset": short(name), "whose": f"paper: {twin}", "|V|": int(known["vocabulary"])}
         row |= {"mean words": f"{known['avg_words']:.1f}", "train": int(known["train"]), "test": int(known["test"])}
         rows.append(row | {"accuracy": f"{known['accuracy']:.2f}", "texts × models": "–"})
-    return filled(pd.DataFrame(rows), ["difference"])
+    return pd.DataFrame(rows)
 
 
 def _accuracy(models: pd.DataFrame) -> str:
@@ -124,7 +124,7 @@ def tau_table(taus: pd.DataFrame) -> pd.DataFrame:
     table["learned nothing"] = table["all"] - table["models"]
     table = table.rename(columns={"entropy": "entropy of α"})
     table = table[[*CELL, "tau", "± over texts", "entropy of α", "accuracy", "models", "learned nothing"]]
-    return named(filled(table, ["learned nothing"]).rename(columns={"learned nothing": "left out"}))
+    return named(table.rename(columns={"learned nothing": "left out"}))
 
 
 def average_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -149,9 +149,7 @@ def average_table(taus: pd.DataFrame) -> pd.DataFrame:
     table["difference"] = table["value"] - table["paper"]
     table["ours"] = interval_text(table)
     table = named(table.rename(columns={"n": "models"}))
-    return filled(
-        table[["encoder", "attention", "ours", "paper", "difference", "corpora", "models"]], ["paper", "difference"]
-    )
+    return table[["encoder", "attention", "ours", "paper", "difference", "corpora", "models"]]
 
 
 def estimator_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -220,7 +218,7 @@ def delta_table(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.D
         "paper's corpus",
         "n",
     ]
-    found = filled(found[columns], ["paper", "difference", "paper's corpus"])
+    found = found[columns]
     return named(found.rename(columns={"n": "models"}))
 
 
@@ -256,7 +254,7 @@ def adversary_table(apart: pd.DataFrame) -> pd.DataFrame:
     table["texts"] = table["dataset"].map(apart.groupby("dataset")["instance"].nunique())
     table = table.rename(columns={"seeds": "models"})
     table = table[["dataset", "λ", "λ from", "quantity", "ours", "paper", "difference", "texts", "models"]]
-    return named(filled(table, ["paper", "difference"]))
+    return named(table)
 
 
 def gumbel_pairs(taus: pd.DataFrame) -> pd.DataFrame:
