@@ -5,12 +5,16 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from attnlib import plots
 from attnlib.limits import from_zero
 from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import NAMES
 from attnlib.studies.mutual_information_intervals import plain
+
+ATTENTIONS = ("additive", "deep", "dot")
+"""An attention's place here gives its colour and marker."""
 
 
 def shown(ranks: pd.DataFrame) -> tuple[str, str, int]:
@@ -68,8 +72,10 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
                         showfliers=False, medianprops={"color": "black"},
                         label=None if at else NAMES[attention],
                     )  # fmt: skip
-                    drawn["boxes"][0].set(facecolor=plots.CYCLE[k], alpha=0.5)
-                    axis.plot(np.full(len(values), place), values, plots.MARKERS[k], ms=4, color=plots.CYCLE[k])
+                    look = ATTENTIONS.index(attention)
+                    drawn["boxes"][0].set(facecolor=plots.CYCLE[look], alpha=0.5)
+                    marker = {"marker": plots.MARKERS[look], "color": plots.CYCLE[look]}
+                    axis.plot(np.full(len(values), place), values, linestyle="", ms=4, **marker)
             axis.axhline(0, color="#666666", linewidth=0.8)
             axis.set_xticks(range(len(groups[dataset])), [NAMES[e] for e in groups[dataset]])
             axis.set_xlim(-0.6, len(groups[dataset]) - 0.4)
@@ -98,6 +104,7 @@ def gumbel(pairs: pd.DataFrame) -> plots.Chart:
     with mpl.rc_context(plots.STYLE):
         axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
         plots.label(axis, "τ with both projections", "softmax", "Gumbel-softmax", f"{len(pairs)} settings")
+    _legend(figure)
     return figure
 
 
@@ -112,11 +119,23 @@ def uniformity(taus: pd.DataFrame) -> plots.Chart:
             _by_attention(axis, own, "entropy", "tau")
             y = "weighted τ" if axis is axes[0][0] else ""
             plots.label(axis, short(dataset), "normalised entropy of attention (1: uniform)", y, len(own))
+            axis.xaxis.set_major_locator(MaxNLocator(5))
+    _legend(figure)
     return figure
 
 
 def _by_attention(axis, frame: pd.DataFrame, x: str, y: str) -> None:
+    """Points in the colour and shape of their attention, the same in every figure."""
     with mpl.rc_context(plots.STYLE):
-        for k, (attention, part) in enumerate(frame.groupby("attention", sort=False)):
+        for attention, part in frame.groupby("attention", sort=False):
+            k = ATTENTIONS.index(attention)
             axis.plot(part[x], part[y], plots.MARKERS[k], color=plots.CYCLE[k], alpha=0.75, label=NAMES[attention])
-        axis.legend()
+
+
+def _legend(figure: plots.Chart) -> None:
+    """One legend below all panels, where it covers no point."""
+    found = {
+        name: handle for axis in figure.axes for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    with mpl.rc_context(plots.STYLE):
+        figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, len(found)))

@@ -235,6 +235,16 @@ def test_uniformity_is_measured_within_corpora() -> None:
     assert found.n == 6
 
 
+def test_an_attention_has_one_colour_and_its_legend_covers_no_point() -> None:
+    frame = tau_frame()
+    every, some = (figures.gumbel(tables.gumbel_pairs(f)) for f in (frame, frame[frame["attention"] != "additive"]))
+    colours = [{line.get_label(): line.get_color() for line in chart.axes[0].lines} for chart in (every, some)]
+    assert colours[0]["Dot"] == colours[1]["Dot"] != colours[0]["Deep"]
+    for chart in (some, figures.uniformity(frame)):
+        assert all(axis.get_legend() is None for axis in chart.axes)
+        assert len(chart.legends) == 1
+
+
 def test_figures_draw() -> None:
     frame = tau_frame()
     ranks = pd.DataFrame([tau_row("lstm", a, 0, 0.5) | {"rank": r} for a in GOOD for r in (1, 2, 3)])
