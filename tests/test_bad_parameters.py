@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import own_tables
@@ -201,14 +202,17 @@ def test_taken(name: str, told: dict[str, str], folder: Path) -> None:
 
 
 def test_corpus_and_corpora_are_one_parameter_in_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "params", lambda: tmp_path)
-    (tmp_path / ONE).mkdir()
-    (tmp_path / ONE / "mine.yaml").write_text("corpus: imdb\n", encoding="utf-8")
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(paths.notebooks() / f"{ONE}.ipynb", tmp_path / "notebooks")
+    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
+    mine = tmp_path / "params" / ONE / "mine.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("corpus: imdb\n", encoding="utf-8")
     assert notebooks.plan([ONE], "mine", [])[0].changed == {"corpora": ["imdb"]}
-    (tmp_path / ONE / "mine.yaml").write_text("corpus: imdb\ncorpora: [imdb]\n", encoding="utf-8")
+    mine.write_text("corpus: imdb\ncorpora: [imdb]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="same parameter"):
         notebooks.plan([ONE], "mine", [])
-    (tmp_path / ONE / "mine.yaml").write_text("corpora: &a [*a]\n", encoding="utf-8")
+    mine.write_text("corpora: &a [*a]\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"00_quickstart/mine\.yaml .*anchor"):
         notebooks.plan([ONE], "mine", [])
 
@@ -232,8 +236,8 @@ def test_the_parameters_of_a_notebook_are_those_of_its_study(name: str) -> None:
 def test_list_params_tells_type_default_comment_and_profiles() -> None:
     ended = CliRunner().invoke(main, ["list", "params", ONE])
     assert ended.exit_code == 0, ended.output
-    assert "corpora        list[str | dict] = ['planted']" in ended.output
-    assert "cpu: ['rotten_tomatoes']" in ended.output
+    assert "corpora        list[str | dict] = ['rotten_tomatoes']" in ended.output
+    assert "paper: ['imdb']" in ended.output
     assert "of Adam" in ended.output
     assert CliRunner().invoke(main, ["list", "params"]).exit_code == 2
     assert "Did you mean '01_tasc'" in CliRunner().invoke(main, ["list", "params", "01_tsc"]).output

@@ -421,6 +421,7 @@ def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path
 def test_the_progress_line_counts(store: Store, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     run_grid(squares(1), store=store)
     monkeypatch.setenv("ATTNLIB_PROGRESS", "1")
+    monkeypatch.setattr("attnlib.progress.DELAY", 0.0)
     run_grid(squares(1, 2, 3, task="fails_on_three") + squares(1), store=store, title="demo")
     shown = capsys.readouterr().err
     assert "demo" in shown

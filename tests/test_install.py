@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,7 @@ build_meta.build_wheel(out)
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the sdist of this checkout, built from a copy: building writes beside."""
-    setuptools = pytest.importorskip("setuptools")
-    if int(setuptools.__version__.partition(".")[0]) < 77:
+    if int(version("setuptools").partition(".")[0]) < 77:  # not imported: it would replace distutils
         pytest.skip("the build needs setuptools 77, which a build of pip's own fetches")
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
     for name in SOURCES:

@@ -232,8 +232,9 @@ def checks(results: Results, params: Params, corpora: Mapping[str, Corpus]) -> d
     draws = swaps.groupby([*keys, "swap"])["draw"].nunique()
     stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
     expected = Counter()
+    by_data = {params.data(name): corpus for name, corpus in corpora.items()}
     for model in models(params):
-        expected[corpora[model.data.corpus].name] += len(corpora[model.data.corpus].test)
+        expected[by_data[model.data].name] += len(by_data[model.data].test)
     return {
         "every model answered every test text": all(
             Counter(frame["dataset"]) == expected for frame in (trained, texts)

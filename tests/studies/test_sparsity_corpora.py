@@ -17,7 +17,6 @@ from attnlib.studies import sparsity as study
 from attnlib.studies import sparsity_figures as figures
 from attnlib.studies import sparsity_tables as tables
 from attnlib.studies import sparsity_words as words
-from attnlib.studies.common import lean
 from attnlib.studies.sparsity_claims import claims
 from attnlib.studies.sparsity_trends import trend, trends
 from tests.studies.sparsity_frames import two_corpora
@@ -167,7 +166,7 @@ def test_the_notebook_shows_two_corpora(both, tmp_path) -> None:
     space = {
         "al": al, "narrate": narrate, "study": study, "figures": figures, "tables": tables, "words": words,
         "judged": claims, "tally": tally, "params": params, "found": both, "trended": trends(both), "loaded": small,
-        "lean": lean, "output": Recorder(tmp_path, batch=True),
+        "output": Recorder(tmp_path, batch=True),
     }  # fmt: skip
     ran = 0
     for cell in notebook.cells:

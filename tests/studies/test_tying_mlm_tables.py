@@ -76,8 +76,8 @@ def test_depth_joins_the_papers_table_6() -> None:
 def test_paired_differences_are_corrected() -> None:
     gaps = tables.fragility_table(swaps_of({"base": STEADY, "tying": FRAGILE, "concat": STEADY}))
     shown = tables.fragility_wide(gaps).set_index(["variant", "metric"])
-    assert shown.loc[("tying", "Δ permuted"), "p (Holm)"].startswith("≤")
-    assert shown.loc[("concat", "F1"), "p (Holm)"] == "1.000"
+    assert shown.loc[("tying", "Δ permuted"), "p (Holm)"] < 0.05
+    assert shown.loc[("concat", "F1"), "p (Holm)"] == 1.0
     assert tables.fragility_table(swaps_of({"base": STEADY})).empty
     gaps = gaps.set_index(["variant", "metric"])
     assert gaps["estimate"]["concat", "delta_f1_uniform"] == pytest.approx(0)
