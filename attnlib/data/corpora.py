@@ -21,12 +21,12 @@ from typing import Any, Literal
 from attnlib import paths
 from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
-from attnlib.data.packed import user_path
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.table_files import SUFFIXES, is_table
 from attnlib.data.types import Corpus
 from attnlib.errors import ConfigError, DataError, nearest
+from attnlib.paths import user_path
 from attnlib.registry import Registry
 
 __all__ = [

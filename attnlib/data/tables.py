@@ -25,7 +25,6 @@ from typing import Any
 
 from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import CorpusSpec
-from attnlib.data.packed import user_path
 from attnlib.data.preprocess import BROUGHT
 from attnlib.data.rationales import read_rationale
 from attnlib.data.raw import RawCorpus, RawExample
@@ -33,6 +32,7 @@ from attnlib.data.split_words import read_splits
 from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
 from attnlib.data.table_labels import read_labels
 from attnlib.errors import DataError
+from attnlib.paths import user_path
 
 __all__ = ["SPEC", "SUFFIXES", "corpus_name", "is_table", "table"]
 

@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attnlib.data.packed import open_packed, user_path
+from attnlib.data.packed import open_packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.errors import ConfigError, DataError
+from attnlib.paths import user_path
 
 OOV = ("normal", "zero")
 LONGEST_LINE = 2**20
