@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from attnlib.errors import DataError, first_line
+from attnlib.errors import DataError, first_line, nearest
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
@@ -56,6 +56,14 @@ def user_path(name: str | Path) -> Path:
         shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
         raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
     return path
+
+
+def neighbour(path: Path) -> str:
+    """What to add, after a space, where there is no such file: the name that was probably meant."""
+    if not path.parent.is_dir():
+        return f" Nor is there a folder {str(path.parent)!r}."
+    guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
+    return f" Did you mean {guess!r}?" if guess else ""
 
 
 def development_data() -> Path | None:

@@ -29,6 +29,7 @@ MEMBER_LIMIT = 2 * 1024**3
 TOTAL_LIMIT = 8 * 1024**3
 """Bytes that one reading of an archive may give."""
 CHUNK = 256 * 1024
+TO_UTF8 = "Save the file as UTF-8 (for example: iconv -f latin1 -t utf-8)."
 _PLAIN = re.compile(r"(?!\.)[\w.-]+(?:/(?!\.)[\w.-]+)*")
 """Names that need no second look; an archive may hold fifty thousand."""
 
@@ -117,15 +118,14 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
     return folder
 
 
-def decode(data: bytes, where: str, encoding: str = "utf-8") -> str:
+def decode(data: bytes, where: str, encoding: str = "utf-8", advice: str = TO_UTF8) -> str:
     """Text of `data`, or an error that names the file, the line and the byte that does not fit."""
     try:
         return data.decode("utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{where}, line {line}: byte 0x{data[error.start]:02x} is not {encoding}. "
-            "Save the file as UTF-8 (for example: iconv -f latin1 -t utf-8)."
+            f"{where}, line {line:,}: byte 0x{data[error.start]:02x} is not {encoding}. {advice}"
         ) from None
 
 
