@@ -41,6 +41,7 @@ def write(path: Path, text: str) -> None:
 
 def working(target: Path) -> Path:
     """A new folder beside `target` to work in. What ended processes left there is cleared away first."""
+    target = target.resolve()  # a link stays one, and leads to the new folder
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(target.parent)
     folder = _beside(target, "part")
@@ -54,6 +55,7 @@ def replace(folder: Path, target: Path) -> None:
     Elsewhere it takes two renames; a process killed between them leaves the earlier folder beside its place, and
     the next one that works there puts it back.
     """
+    target = target.resolve()
     for _ in range(20):  # another process may put its own there at the same moment: the last one stays
         if _exchange(folder, target):
             shutil.rmtree(folder, ignore_errors=True)
