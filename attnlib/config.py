@@ -66,19 +66,22 @@ class Config(BaseModel):
             first, *inner = problem["loc"] or ("",)
             name = f"{first}{''.join(f'[{part}]' for part in inner)}"
             came = problem["input"]
+            got = repr(came) if len(repr(came)) <= 100 else f"{repr(came)[:99]}…"
             if problem["type"] == "extra_forbidden":
                 lines.append(unknown(f"option of {cls.__name__}", name, cls.model_fields))
             elif problem["type"] == "literal_error":
                 allowed = problem["ctx"]["expected"]
                 guess = nearest(came, allowed.replace("'", "").replace(" or ", ", ").split(", "))
                 meant = f" Did you mean {guess!r}?" if guess else ""
-                lines.append(f"{cls.__name__}: {name} must be {allowed}; got {came!r}.{meant}")
+                lines.append(f"{cls.__name__}: {name} must be {allowed}; got {got}.{meant}")
+            elif problem["type"] == "missing":
+                lines.append(f"{cls.__name__}: {name} is missing.")
             elif problem["type"] == "value_error":
                 where = f"{name}: " if name else ""
                 lines.append(f"{cls.__name__}: {where}{problem['ctx']['error']}")
             else:
                 wrong = f"{name}: {problem['msg']}".replace(": Input should", " must")
-                lines.append(f"{cls.__name__}: {wrong}; got {came!r}.")
+                lines.append(f"{cls.__name__}: {wrong}; got {got}.")
         return "\n".join(lines)
 
     def replace(self, **changes: Any) -> Self:

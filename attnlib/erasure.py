@@ -20,7 +20,7 @@ import torch
 from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
-from attnlib.engine.ranked import LEVELS, Ranked, Ranking, Request, checked, ranked, table, way
+from attnlib.engine.ranked import LEVELS, Ranked, Ranking, Request, ranked, table, way
 from attnlib.engine.select import input_eraser
 from attnlib.errors import ConfigError, unknown
 
@@ -133,7 +133,7 @@ def erasure_curves(
         raise ConfigError(unknown("first", first, ("most", "least")))
     request = _request(ranking, level, target, seed, batch_size, quirks, options, allowed=RANKING_QUIRKS)
     chosen = way(level, operator, reproject)
-    examples = checked(fitted, examples, level)
+    examples = fitted.examples(examples)
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
         found = found if first == "most" else found.turned()
@@ -183,7 +183,7 @@ def single_removals(
 
     allowed = ("serrano_r", *RANKING_QUIRKS)
     request = _request(ranking, "attention", target, seed, batch_size, quirks, options, allowed=allowed)
-    examples = checked(fitted, examples, "attention")
+    examples = fitted.examples(examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, "single removals"):
         with torch.no_grad():
@@ -246,6 +246,8 @@ def _request(
     ranking, level, target, seed, batch_size, quirks, options, on_bad="raise", allowed=FLIP_QUIRKS
 ) -> Request:
     quirks = quirk_names.checked(quirks, allowed)
+    if on_bad not in ("raise", "mark"):
+        raise ConfigError(unknown("on_bad", on_bad, ("raise", "mark")))
     return Request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
 
 
@@ -253,7 +255,7 @@ def _first_flips(fitted, examples, request: Request, what, chosen, most=None) ->
     """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
     import pandas as pd
 
-    examples = checked(fitted, examples, request.level, request.on_bad)
+    examples = fitted.examples(examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
         with torch.no_grad():

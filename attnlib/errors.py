@@ -29,6 +29,11 @@ class TrainingError(AttnlibError, ArithmeticError):
     """A training run that went wrong on the way."""
 
 
+def first_line(error: BaseException) -> str:
+    """What an error of a library says, in one line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def nearest(name: object, options: Iterable[str]) -> str | None:
     """The option that `name` was probably meant to be, or None."""
     found = get_close_matches(str(name).lower(), list(options), n=1, cutoff=0.5)

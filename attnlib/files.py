@@ -1,7 +1,7 @@
 """Files and folders that are whole at every moment, and what to say when a disk is full or closed to us.
 
-A folder that takes long to fill is made beside its place, as `<name>.part-<host>-<process>`, and put there by one
-rename when it is complete: killed at any moment, the place holds the earlier folder or the new one, whole.
+A folder that takes long to fill is made beside its place, as `<name>.part-<host>-<process>-<number>`, and put there
+by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one, whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOREIGN_AGE = 7 * 24 * 3600
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FAILED = ".failed"
 """Ending of the folder that keeps a run which failed or was interrupted, beside the last complete one."""
-UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})-(?P<process>\d+)")
+UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})-(?P<process>\d+)(-\w+)?")
 """Names of folders in the making, and of those just replaced."""
 
 
@@ -41,10 +41,10 @@ def write(path: Path, text: str) -> None:
 
 def working(target: Path) -> Path:
     """A new folder beside `target` to work in. What ended processes left there is cleared away first."""
+    target = target.resolve()  # a link stays one, and leads to the new folder
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(target.parent)
     folder = _beside(target, "part")
-    shutil.rmtree(folder, ignore_errors=True)  # of an earlier attempt in this process
     folder.mkdir()
     return folder
 
@@ -55,6 +55,7 @@ def replace(folder: Path, target: Path) -> None:
     Elsewhere it takes two renames; a process killed between them leaves the earlier folder beside its place, and
     the next one that works there puts it back.
     """
+    target = target.resolve()
     for _ in range(20):  # another process may put its own there at the same moment: the last one stays
         if _exchange(folder, target):
             shutil.rmtree(folder, ignore_errors=True)
@@ -76,13 +77,19 @@ def replace(folder: Path, target: Path) -> None:
     raise OSError(errno.EBUSY, "another process keeps writing there", str(target))
 
 
+def sha256(path: Path) -> str:
+    """Of the contents of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def host() -> str:
     """Eight digits that stand for this machine."""
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _beside(target: Path, kind: str) -> Path:
-    return target.with_name(f"{target.name}.{kind}-{host()}-{os.getpid()}")
+    return target.with_name(f"{target.name}.{kind}-{host()}-{os.getpid()}-{secrets.token_hex(3)}")
 
 
 def _clear(parent: Path) -> None:

@@ -10,6 +10,7 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,28 +163,29 @@ def parse_cell(source: str, where: str) -> dict[str, Parameter]:
 
 def check_values(values: dict[Any, Any], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
     """`values` in their declared types; every problem in one error."""
-    fitted: dict[str, Any] = {}
-    problems = []
-    for name, value in values.items():
-        try:
-            parameter = lookup(name, parameters, where)
-            if parameter.name in fitted:
-                raise ConfigError(f"{name!r} and {parameter.name!r} are the same parameter; set one of them.")
-            fitted[parameter.name] = parameter.check(value)
-        except ConfigError as error:
-            problems.append(located(error, where))
-    if problems:
-        raise ConfigError("\n".join(problems))
-    return fitted
+    return _fitted(values.items(), parameters, where, Parameter.check)
 
 
 def check_texts(texts: list[tuple[str, str]], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
     """The same for the texts of `-p NAME VALUE`; the last of a repeated name counts."""
-    fitted, problems = {}, []
-    for name, text in texts:
+    return _fitted(texts, parameters, where, Parameter.parse)
+
+
+def _fitted(
+    items: Iterable[tuple[Any, Any]],
+    parameters: dict[str, Parameter],
+    where: str,
+    read: Callable[[Parameter, Any], Any],
+) -> dict[str, Any]:
+    fitted: dict[str, Any] = {}
+    spelled: dict[str, Any] = {}
+    problems = []
+    for name, value in items:
         try:
             parameter = lookup(name, parameters, where)
-            fitted[parameter.name] = parameter.parse(text)
+            if (other := spelled.setdefault(parameter.name, name)) != name:
+                raise ConfigError(f"{other!r} and {name!r} are the same parameter; set one of them.")
+            fitted[parameter.name] = read(parameter, value)
         except ConfigError as error:
             problems.append(located(error, where))
     if problems:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import platformdirs
 
+from attnlib.errors import DataError, first_line, nearest
+
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent
 """The checkout: notebooks, params and reports lie next to the package."""
@@ -42,6 +44,26 @@ def workplace() -> Path:
         return home
     here = Path.cwd()
     return here.parent if here.name == "notebooks" else here
+
+
+def user_path(name: str | Path) -> Path:
+    """The path a user wrote, with `~` resolved; what can be no path on this machine is an error."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
+        why = getattr(error, "strerror", None) or first_line(error)
+        shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
+        raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
+    return path
+
+
+def neighbour(path: Path) -> str:
+    """What to add, after a space, where there is no such file: the name that was probably meant."""
+    if not path.parent.is_dir():
+        return f" Nor is there a folder {str(path.parent)!r}."
+    guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
+    return f" Did you mean {guess!r}?" if guess else ""
 
 
 def development_data() -> Path | None:

@@ -8,22 +8,22 @@ weights.safetensors
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import os
 import shutil
-import tempfile
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+from pydantic import Field, StrictBool, StrictInt
 
-from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.packed import user_path
+from attnlib import files
+from attnlib.config import Config, ModelConfig, TrainConfig
 from attnlib.device import preserved_rng, resolve
-from attnlib.errors import AttnlibError, DataError, unknown
+from attnlib.errors import AttnlibError, DataError, first_line
+from attnlib.paths import user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,21 +31,23 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 VERSION = 1
-KINDS: dict[str, Any] = {
-    "model_config": dict,
-    "train_config": dict,
-    "classes": list,
-    "seed": int,
-    "query": bool,
-    "notes": list,
-    "architecture": dict | None,
-    "dtype": str,
-    "sha256": dict,
-}
-"""What the index holds, beside its version."""
 COLUMN_KINDS = frozenset(("int64", "float64", "int32", "float32", "bool", "object", "str", "string"))
-DTYPES = ("float32", "float64", "float16", "bfloat16")
 INDEX, VECTORISER, HISTORY, WEIGHTS = "fitted.json", "vectoriser.json", "history.json", "weights.safetensors"
+
+
+class SavedModel(Config):
+    """What fitted.json holds. pydantic keeps the name `model_config` to itself."""
+
+    version: StrictInt
+    model: ModelConfig = Field(alias="model_config")
+    train: TrainConfig = Field(alias="train_config")
+    classes: tuple[str, ...] = Field(min_length=2)
+    seed: StrictInt
+    query: StrictBool
+    notes: tuple[str, ...]
+    architecture: dict[str, Any] | None
+    dtype: Literal["float32", "float64", "float16", "bfloat16"]
+    sha256: dict[Literal["vectoriser.json", "history.json", "weights.safetensors"], str] = Field(min_length=3)
 
 
 def save(fitted: Fitted, folder: str | Path) -> Path:
@@ -57,30 +59,29 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).exists()):
         raise DataError(f"{folder} holds something else than a saved model. Give a new or empty folder.")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        temporary = files.working(folder)
     except OSError as error:
         raise DataError(f"{folder} cannot be written ({error}). Give another folder.") from error
     try:
         save_model(fitted.model, str(temporary / WEIGHTS))
         (temporary / VECTORISER).write_text(fitted.vectoriser.to_json(), encoding="utf-8")
         _write(temporary / HISTORY, _records(fitted.history))
-        index = {
-            "version": VERSION,
-            "model_config": fitted.model_config.model_dump(mode="json"),
-            "train_config": fitted.train_config.model_dump(mode="json"),
-            "classes": list(fitted.classes),
-            "seed": fitted.seed,
-            "query": fitted.query,
-            "notes": list(fitted.notes),
-            "architecture": _network_config(fitted),
-            "dtype": str(next(fitted.model.parameters()).dtype).removeprefix("torch."),
-            "sha256": {name: _sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
-        }
-        _write(temporary / INDEX, index)
-        temporary.chmod(0o777 & ~_umask())
-        (temporary / WEIGHTS).chmod(0o666 & ~_umask())  # safetensors keeps them to the owner
-        _swap(temporary, folder)
+        index = SavedModel(
+            version=VERSION,
+            model_config=fitted.model_config,
+            train_config=fitted.train_config,
+            classes=fitted.classes,
+            seed=fitted.seed,
+            query=fitted.query,
+            notes=fitted.notes,
+            architecture=_network_config(fitted),
+            dtype=str(next(fitted.model.parameters()).dtype).removeprefix("torch."),
+            sha256={name: files.sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
+        )
+        _write(temporary / INDEX, index.model_dump(mode="json", by_alias=True))
+        # safetensors keeps them to the owner, whatever the other files are
+        (temporary / WEIGHTS).chmod((temporary / INDEX).stat().st_mode)
+        files.replace(temporary, folder)
     except (OSError, SafetensorError) as error:
         raise DataError(
             f"The model could not be saved to {folder} ({error}). What was there before is unchanged. Make room, "
@@ -93,55 +94,60 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
 
 def load(folder: str | Path, device: str = "auto") -> Fitted:
     """Read a folder that `save` wrote; a missing, changed or foreign file is named. Nothing in it is trusted."""
-    folder, chosen = user_path(folder), resolve(device)
-    index = _index(folder)
-    for name, expected in index["sha256"].items():
-        if not (folder / name).is_file():
-            raise DataError(f"{folder / name} is missing: the saved model is incomplete. Save it again.")
-        if _sha256(folder / name) != expected:
-            raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
-    try:
-        return _built(folder, index, chosen)
-    except AttnlibError as error:
-        raise DataError(f"{folder} was edited, or is of another version: {error} Save the model again.") from None
-    except Exception as error:  # there is no list of what files of an unknown hand can raise
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DataError(
-            f"{folder}: its files do not fit each other ({type(error).__name__}: {said}). Save the model again."
-        ) from None
-
-
-def _built(folder: Path, index: dict[str, Any], device: torch.device) -> Fitted:
     from safetensors.torch import load_model
 
     from attnlib.data.batching import Vectoriser
     from attnlib.fitted import Fitted
     from attnlib.training import initial_model
 
-    model_config, train_config = ModelConfig(**index["model_config"]), TrainConfig(**index["train_config"])
-    vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
-    history = _frame(_read(folder / HISTORY))
+    folder, chosen = user_path(folder), resolve(device)
+    index = _index(folder)
+    for name, expected in index.sha256.items():
+        if not (folder / name).is_file():
+            raise DataError(f"{folder / name} is missing: the saved model is incomplete. Save it again.")
+        if files.sha256(folder / name) != expected:
+            raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
+    with _edited(folder):
+        vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
+        history = _frame(_read(folder / HISTORY))
 
     def untrained() -> torch.nn.Module:
-        return initial_model(model_config, vectoriser, len(index["classes"]), vectors=None, query=index["query"])
+        return initial_model(index.model, vectoriser, len(index.classes), vectors=None, query=index.query)
 
-    with preserved_rng(), _architecture(index["architecture"]):
-        with torch.device("meta"):  # costs no memory, whatever size the configuration claims
+    with preserved_rng(), _architecture(index.architecture):
+        with _edited(folder), torch.device("meta"):  # costs no memory, whatever size the configuration claims
             _check_shapes(untrained(), folder / WEIGHTS)
         model = untrained()
-    model.to(getattr(torch, index["dtype"]))
+    model.to(getattr(torch, index.dtype))
     load_model(model, str(folder / WEIGHTS), strict=True)
     return Fitted(
-        model.to(device),
+        model.to(chosen),
         vectoriser,
-        model_config,
-        train_config,
-        index["classes"],
+        index.model,
+        index.train,
+        index.classes,
         history,
-        index["seed"],
-        query=index["query"],
-        notes=index["notes"],
+        index.seed,
+        query=index.query,
+        notes=index.notes,
     )
+
+
+@contextmanager
+def _edited(folder: Path) -> Iterator[None]:
+    """Errors of reading and checking are those of the files. The model is built outside: errors there are ours."""
+    from safetensors import SafetensorError
+
+    kinds = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError)
+    try:
+        yield
+    except AttnlibError as error:
+        raise DataError(f"{folder} was edited, or is of another version: {error} Save the model again.") from error
+    except kinds as error:
+        raise DataError(
+            f"{folder}: its files do not fit each other ({type(error).__name__}: {first_line(error)}). Save the "
+            "model again."
+        ) from error
 
 
 def _check_shapes(model: torch.nn.Module, weights: Path) -> None:
@@ -161,34 +167,18 @@ def _check_shapes(model: torch.nn.Module, weights: Path) -> None:
         )
 
 
-def _index(folder: Path) -> dict[str, Any]:
+def _index(folder: Path) -> SavedModel:
     if not (folder / INDEX).is_file():
         raise DataError(f"{folder} holds no saved model: {INDEX} is missing. Give a folder that Fitted.save wrote.")
-    index = _read(folder / INDEX)
-    version = index.get("version") if isinstance(index, dict) else None
+    values = _read(folder / INDEX)
+    version = values.get("version") if isinstance(values, dict) else None
     if version != VERSION:
         raise DataError(
             f"{folder / INDEX} has format version {version!r}; this attnlib reads version {VERSION}. "
             "Load it with the attnlib that saved it, or train again."
         )
-    if missing := KINDS.keys() - index.keys():
-        raise DataError(f"{folder / INDEX} lacks {', '.join(sorted(missing))}. Save the model again.")
-    if foreign := index.keys() - KINDS.keys() - {"version"}:
-        raise DataError(f"{folder / INDEX} holds {', '.join(sorted(foreign))}, which attnlib never wrote.")
-    for name, kind in KINDS.items():
-        if not isinstance(index[name], kind) or isinstance(index[name], bool) != (kind is bool):
-            raise DataError(
-                f"{folder / INDEX}: {name} must be a {getattr(kind, '__name__', 'JSON object or null')}; got "
-                f"{str(index[name])[:60]!r}. Save the model again."
-            )
-    names = [*index["classes"], *index["notes"]]
-    if len(index["classes"]) < 2 or not all(isinstance(name, str) for name in names):
-        raise DataError(f"{folder / INDEX}: classes and notes must be names, two classes at least. Save it again.")
-    if index["dtype"] not in DTYPES:
-        raise DataError(f"{folder / INDEX}: {unknown('dtype', index['dtype'], DTYPES)}")
-    if foreign := index["sha256"].keys() ^ {VECTORISER, HISTORY, WEIGHTS}:
-        raise DataError(f"{folder / INDEX} names files it should not: {', '.join(sorted(foreign))}.")
-    return index
+    with _edited(folder):
+        return SavedModel(**values)
 
 
 def _network_config(fitted: Fitted) -> dict[str, Any] | None:
@@ -225,18 +215,6 @@ def _frame(records: dict[str, Any]) -> pd.DataFrame:
     return frame.astype(dict(records["columns"]))
 
 
-def _swap(new: Path, folder: Path) -> None:
-    if not folder.exists():
-        new.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-    try:
-        folder.rename(old / "model")
-        new.rename(folder)
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
 def _write(path: Path, values: Any) -> None:
     path.write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), encoding="utf-8")
 
@@ -246,14 +224,3 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not readable JSON ({error}). Save the model again.") from None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 from attnlib.codehash import code_hash, split
 from attnlib.config import Config, DataConfig, FrozenDict, ModelConfig, Options, TrainConfig
 from attnlib.errors import ConfigError, nearest
+from attnlib.files import sha256
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -248,8 +249,5 @@ def _contents(value: str) -> str:
 def _hash_files(stats: tuple[tuple[str, int, int], ...], root: str) -> str:
     total = hashlib.sha256()
     for name, _, _ in stats:
-        with Path(name).open("rb") as file:
-            total.update(
-                f"{Path(name).relative_to(root)} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode()
-            )
+        total.update(f"{Path(name).relative_to(root)} {sha256(Path(name))}\n".encode())
     return total.hexdigest()

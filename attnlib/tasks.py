@@ -182,9 +182,9 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
 
 def _same_files(run: Fit, driver: Mapping[str, str]) -> None:
     """A file of the same name may hold something else on this machine; its result would go by the driver's key."""
+    found = contents(run.model)
     for option, there in driver.items():
-        here = contents(run.model)[option]
-        if here != there:
+        if (here := found[option]) != there:
             name = getattr(run.model, option)
             state = "holds something else than" if here.startswith(CONTENTS) else "is not there, unlike"
             raise WorkerDiffers(

@@ -15,22 +15,25 @@ from attnlib import paths
 def run_cells(name: str, folder: Path, **values: Any) -> dict[str, Any]:
     """All cells of the notebook `name`, with `values` in place of its parameters; returns what it defined.
 
-    Results and stored models go to `folder`; `claims.json` is there at the end.
+    Stored models go to `folder / "store"`, results to `folder / "out"`; `claims.json` is there at the end.
     """
     notebook = nbformat.read(paths.notebooks() / f"{name}.ipynb", as_version=4)
     space: dict[str, Any] = {"__name__": "__main__"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTNLIB_OUT", str(folder))
+        patch.setenv("ATTNLIB_OUT", str(folder / "out"))
         patch.setenv("ATTNLIB_STORE", str(folder / "store"))
+        patch.setenv("ATTNLIB_EXECUTOR", "serial")
         patch.setenv("ATTNLIB_PROGRESS", "0")
         for number, cell in enumerate(notebook.cells):
             if cell.cell_type == "code":
                 exec(compile(cell.source, f"{name}, cell {number}", "exec"), space)
                 if "parameters" in cell.metadata.get("tags", ()):
+                    assert values.keys() <= space.keys(), "a parameter that the notebook does not have"
                     space |= values
     return space
 
 
 def ledger(folder: Path) -> dict[str, dict[str, Any]]:
     """The claims of a run, by id."""
-    return {claim["id"]: claim for claim in json.loads((folder / "claims.json").read_text(encoding="utf-8"))}
+    claims = json.loads((folder / "out" / "claims.json").read_text(encoding="utf-8"))
+    return {claim["id"]: claim for claim in claims}

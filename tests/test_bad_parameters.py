@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import own_tables
@@ -201,20 +200,25 @@ def test_taken(name: str, told: dict[str, str], folder: Path) -> None:
     assert not plan.absent
 
 
-def test_corpus_and_corpora_are_one_parameter_in_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "notebooks").mkdir()
-    shutil.copy(paths.notebooks() / f"{ONE}.ipynb", tmp_path / "notebooks")
-    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
-    mine = tmp_path / "params" / ONE / "mine.yaml"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("corpus: imdb\n", encoding="utf-8")
-    assert notebooks.plan([ONE], "mine", [])[0].changed == {"corpora": ["imdb"]}
-    mine.write_text("corpus: imdb\ncorpora: [imdb]\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="same parameter"):
-        notebooks.plan([ONE], "mine", [])
-    mine.write_text("corpora: &a [*a]\n", encoding="utf-8")
+def test_corpus_and_corpora_are_one_parameter(tmp_path: Path) -> None:
+    mine = tmp_path / "notebooks" / f"{ONE}.ipynb"
+    profile = tmp_path / "params" / ONE / "mine.yaml"
+    for file in (mine, profile):
+        file.parent.mkdir(parents=True)
+    mine.write_bytes((paths.notebooks() / mine.name).read_bytes())
+
+    def changed(text: str, *told: tuple[str, str]) -> dict:
+        profile.write_text(text, encoding="utf-8")
+        return notebooks.plan([str(mine)], "mine", list(told))[0].changed
+
+    assert changed("corpus: imdb\n") == {"corpora": ["imdb"]}
+    assert changed("{}", ("corpus", "imdb"), ("corpus", "planted")) == {"corpora": ["planted"]}, "the last counts"
+    with pytest.raises(ConfigError, match="'corpus' and 'corpora' are the same parameter"):
+        changed("corpus: imdb\ncorpora: [imdb]\n")
+    with pytest.raises(ConfigError, match="'corpora' and 'corpus' are the same parameter"):
+        changed("{}", ("corpora", "imdb"), ("corpus", "planted"))
     with pytest.raises(ConfigError, match=r"00_quickstart/mine\.yaml .*anchor"):
-        notebooks.plan([ONE], "mine", [])
+        changed("corpora: &a [*a]\n")
 
 
 def test_files_of_the_paper_profile_are_listed_by_a_dry_run_and_refused_by_a_run() -> None:
@@ -234,10 +238,10 @@ def test_the_parameters_of_a_notebook_are_those_of_its_study(name: str) -> None:
 
 
 def test_list_params_tells_type_default_comment_and_profiles() -> None:
-    ended = CliRunner().invoke(main, ["list", "params", ONE])
+    ended = CliRunner().invoke(main, ["list", "params", TASC])
     assert ended.exit_code == 0, ended.output
-    assert "corpora        list[str | dict] = ['rotten_tomatoes']" in ended.output
-    assert "paper: ['imdb']" in ended.output
+    assert "corpora             list[str | dict] = ['planted']" in ended.output
+    assert "cpu: ['rotten_tomatoes']" in ended.output
     assert "of Adam" in ended.output
     assert CliRunner().invoke(main, ["list", "params"]).exit_code == 2
     assert "Did you mean '01_tasc'" in CliRunner().invoke(main, ["list", "params", "01_tsc"]).output

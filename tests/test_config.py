@@ -35,7 +35,7 @@ CONFIGS = (
             "learning_rates 'atention'. Did you mean 'attention'",
         ),
         (lambda: TrainConfig(weight_decays={"decoder": -1}), r"weight_decays\['decoder'\] must not be negative"),
-        (lambda: DataConfig(), "corpus: Field required"),
+        (lambda: DataConfig(), "corpus is missing"),
     ],
 )
 def test_what_is_wrong_is_said(make, message):

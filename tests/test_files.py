@@ -39,6 +39,32 @@ def test_a_folder_takes_the_place_of_another(tmp_path: Path, monkeypatch, at_onc
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
+def test_two_at_once_in_one_process_do_not_meet(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    one, other = files.working(target), files.working(target)
+    for folder in (one, other):
+        (folder / "a").write_text(folder.name)
+    files.replace(one, target)
+    files.replace(other, target)
+    assert content(target) == {other.name}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_link_stays_one_and_leads_to_the_new_folder(tmp_path: Path, monkeypatch, at_once: bool) -> None:
+    if not at_once:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    home = filled(tmp_path / "elsewhere" / "model", "old")
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    folder = files.working(link)
+    (folder / "a").write_text("new")
+    files.replace(folder, link)
+    assert link.is_symlink()
+    assert content(home) == {"new"}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "elsewhere", "link", "model"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems may have no exchange of folders")
 def test_folders_are_exchanged_in_one_step(tmp_path: Path) -> None:
     one, other = filled(tmp_path / "one", "1"), filled(tmp_path / "other", "2")

@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
+from attnlib import files
 from attnlib.errors import DataError
 
 MEMBER_LIMIT = 2 * 1024**3
@@ -29,6 +29,7 @@ MEMBER_LIMIT = 2 * 1024**3
 TOTAL_LIMIT = 8 * 1024**3
 """Bytes that one reading of an archive may give."""
 CHUNK = 256 * 1024
+TO_UTF8 = "Save the file as UTF-8 (for example: iconv -f latin1 -t utf-8)."
 _PLAIN = re.compile(r"(?!\.)[\w.-]+(?:/(?!\.)[\w.-]+)*")
 """Names that need no second look; an archive may hold fifty thousand."""
 
@@ -95,8 +96,7 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
     `prefix` itself is dropped from the names: `extract("m.whl", "pkg/model", out)` gives `out/config.json`.
     """
     path, folder, prefix = Path(path), Path(folder), prefix.rstrip("/") + "/"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    work = files.working(folder)
     try:
         count = written = 0
         with _members(path) as members:
@@ -112,23 +112,20 @@ def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
                 count += 1
         if not count:
             raise DataError(f"{path}: holds no file below {prefix!r}.")
-        if folder.exists():
-            shutil.rmtree(folder)
-        work.replace(folder)
+        files.replace(work, folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder
 
 
-def decode(data: bytes, where: str, encoding: str = "utf-8") -> str:
+def decode(data: bytes, where: str, encoding: str = "utf-8", advice: str = TO_UTF8) -> str:
     """Text of `data`, or an error that names the file, the line and the byte that does not fit."""
     try:
         return data.decode("utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
-            f"{where}, line {line}: byte 0x{data[error.start]:02x} is not {encoding}. "
-            "Save the file as UTF-8 (for example: iconv -f latin1 -t utf-8)."
+            f"{where}, line {line:,}: byte 0x{data[error.start]:02x} is not {encoding}. {advice}"
         ) from None
 
 

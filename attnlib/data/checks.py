@@ -34,6 +34,15 @@ def missing(label: object) -> bool:
     return isinstance(label, str) and not label.strip()
 
 
+def is_number(text: str) -> bool:
+    """Whether Python reads the text as a number, `nan` and `inf` among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def without_missing_labels(raw: RawCorpus) -> tuple[list[RawExample], list[str]]:
     """The rows that carry a label. Rows without one are refused, or dropped and counted (`drop_missing`)."""
     bad = [i for i, row in enumerate(raw.rows) if missing(row.label)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from attnlib.data.checks import is_number
 from attnlib.data.split_words import is_split
 from attnlib.data.table_files import Table
 from attnlib.errors import DataError, unknown
@@ -91,7 +92,7 @@ def _fits(table: Table, role: str, column: str) -> bool:
     """Whether the cells can play the role at all."""
     cells = [c for c in table.columns[column] if c is not None]
     if role == "text":
-        return any(isinstance(c, str) and not _number(c) for c in cells) or _token_lists(cells)
+        return any(isinstance(c, str) and not is_number(c) for c in cells) or _token_lists(cells)
     if role == "label":
         return not any(isinstance(c, list | dict) for c in cells) and _words(cells) < 4
     if role == "id":
@@ -141,11 +142,3 @@ def _few_values(cells: Sequence[Any]) -> bool:
 
 def _token_lists(cells: Sequence[Any]) -> bool:
     return bool(cells) and all(isinstance(c, list) and all(isinstance(t, str) for t in c) for c in cells)
-
-
-def _number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

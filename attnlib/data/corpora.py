@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +21,12 @@ from typing import Any, Literal
 from attnlib import paths
 from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
-from attnlib.data.packed import user_path
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.table_files import SUFFIXES, is_table
 from attnlib.data.types import Corpus
 from attnlib.errors import ConfigError, DataError, nearest
+from attnlib.paths import neighbour, user_path
 from attnlib.registry import Registry
 
 __all__ = [
@@ -44,8 +44,6 @@ __all__ = [
 Kind = Literal["generated", "packaged", "raw", "hub"]
 SHARED = ("preprocessing", "drop_missing", "name")
 """Options that every reader has, beside those of DataConfig."""
-
-
 QUICK = 2**20
 """Bytes of a table that is read just to see whether it can be."""
 
@@ -112,9 +110,10 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
     changes = {name: own.pop(name) for name in SHARED if name in own}
     if "seed" in spec.options:
         own.setdefault("seed", config.seed)
-    raw = _changed(spec.loader(*first, **own), changes)
+    raw = spec.loader(*first, **own)
+    changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # what the register says of a corpus holds unless its reader knows better
-    raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation)
+    raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
     return assemble(raw, config)
 
 
@@ -145,7 +144,7 @@ def data_config(
     fields["corpus"] = _named(fields, options)
     config = DataConfig(**fields, options={str(name): _plain_value(value) for name, value in options.items()})
     resolved, first = _resolve(config.corpus)
-    _check_options(resolved, [name for name in config.options if name not in SHARED], first)
+    _check_options(resolved, config.options, first)
     return config
 
 
@@ -183,9 +182,6 @@ def check_source(config: DataConfig) -> None:
     Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is told here; others are not.
     """
     spec, first = _resolve(config.corpus)
-    if not isinstance(steps := config.options.get("preprocessing", {}), Mapping):
-        raise ConfigError(f"preprocessing must be a mapping of its options; got {steps!r}.")
-    Preprocessing().replace(**steps)
     files = [*(first if spec.name not in corpora else ()), *map(config.options.get, ("path", "dev", "test"))]
     for file in files:
         if file is not None:
@@ -204,7 +200,7 @@ def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
     if path is not None:
         found = user_path(path)
         if not found.exists():
-            raise DataError(f"{corpus}: {str(path)!r} does not exist.{_neighbour(found)}")
+            raise DataError(f"{corpus}: {str(path)!r} does not exist.{neighbour(found)}")
         return found
     data = paths.development_data()
     if data is not None and (data / folder).exists():
@@ -236,35 +232,22 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     return corpora[name], ()
 
 
-def _check_options(spec: CorpusSpec, own: Iterable[str], first: tuple[str, ...]) -> None:
+def _check_options(spec: CorpusSpec, given: Mapping[str, Any], first: tuple[str, ...]) -> None:
+    if not isinstance(steps := given.get("preprocessing", {}), Mapping):
+        raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
+    Preprocessing(**{str(name): value for name, value in steps.items()})
+    if not isinstance(given.get("drop_missing", True), bool):
+        raise ConfigError(f"drop_missing must be true or false; got {given['drop_missing']!r}.")
     parameters = inspect.signature(spec.loader).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     allowed = [p.name for p in parameters][len(first) :]
     general = [n for n in DataConfig.model_fields if n not in ("corpus", "options")]
-    for name in own:
-        if name not in allowed:
+    for name in given:
+        if name not in (*allowed, *SHARED):
             guess = nearest(name, [*allowed, *general, *SHARED])
             raise ConfigError(
                 f"Unknown option {name!r} of corpus {spec.name!r}."
                 + (f" Did you mean {guess!r}?" if guess else "")
                 + f" Its own: {', '.join(allowed) or 'none'}. For every corpus: {', '.join([*general, *SHARED])}."
             )
-
-
-def _changed(raw: RawCorpus, changes: dict[str, Any]) -> RawCorpus:
-    steps = changes.get("preprocessing", {})
-    if isinstance(steps, Mapping):
-        changes["preprocessing"] = raw.preprocessing.replace(**steps)
-    else:
-        raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
-    if not isinstance(changes.get("drop_missing", True), bool):
-        raise ConfigError(f"drop_missing must be true or false; got {changes['drop_missing']!r}.")
-    return replace(raw, **changes)
-
-
-def _neighbour(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f" Nor does the folder {str(path.parent)!r}."
-    guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
-    return f" Did you mean {guess!r}?" if guess else ""

@@ -7,7 +7,6 @@ with the one written here, and what is needed is read straight out of the archiv
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import logging
 import os
@@ -23,6 +22,7 @@ from filelock import FileLock
 
 from attnlib import paths
 from attnlib.errors import AttnlibError, DataError
+from attnlib.files import sha256
 from attnlib.progress import SWITCH, bar, visible
 
 log = logging.getLogger(__name__)
@@ -153,12 +153,8 @@ def _fault(package: Package, file: Path) -> str | None:
     size = file.stat().st_size
     if size != package.size:
         return f"{file.name} has {size:,} bytes instead of {package.size:,}"
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while chunk := stream.read(1024 * 1024):
-            digest.update(chunk)
-    if digest.hexdigest() != package.sha256:
-        return f"{file.name} has the SHA-256 {digest.hexdigest()[:16]}… instead of {package.sha256[:16]}…"
+    if (digest := sha256(file)) != package.sha256:
+        return f"{file.name} has the SHA-256 {digest[:16]}… instead of {package.sha256[:16]}…"
     return None
 
 

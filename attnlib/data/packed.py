@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from attnlib.data.archives import limited, read_members
-from attnlib.errors import ConfigError, DataError
+from attnlib.errors import ConfigError, DataError, first_line
 
 VARIABLE = "ATTNLIB_UNPACK_LIMIT"
 LIMIT = 1024
@@ -32,18 +32,6 @@ def unpack_limit() -> int:
     if not value.isdecimal() or int(value) < 1:
         raise ConfigError(f"{VARIABLE} must be a whole number of MiB, 1 at least; got {value!r}.")
     return int(value) * 2**20
-
-
-def user_path(name: str | Path) -> Path:
-    """The path a user wrote, with `~` resolved; what can be no path on this machine is an error."""
-    try:
-        path = Path(name).expanduser()
-        path.exists()
-    except (OSError, ValueError, RuntimeError, TypeError) as error:
-        why = getattr(error, "strerror", None) or _first_line(error)
-        shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
-        raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
-    return path
 
 
 def unpacked_name(path: Path) -> str:
@@ -73,7 +61,7 @@ def read_packed(path: Path, endings: tuple[str, ...]) -> bytes:
             return limited(stream, unpack_limit(), path, path.name, hint=raise_limit())
     except _BROKEN as error:
         raise DataError(
-            f"{path.name} cannot be read ({_first_line(error)}): it is broken, cut off or not what its name says. "
+            f"{path.name} cannot be read ({first_line(error)}): it is broken, cut off or not what its name says. "
             "Get it again, or unpack it yourself and give the plain file."
         ) from None
     except MemoryError:
@@ -113,7 +101,3 @@ def _from_zip(path: Path, endings: tuple[str, ...]) -> bytes:
             f"{path.name} holds {said}; one is needed ({', '.join(endings)}). Unpack it and give the file."
         )
     return found[0][1]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

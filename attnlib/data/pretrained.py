@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from attnlib.errors import ConfigError
+from attnlib.errors import ConfigError, first_line
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
 OTHER = (".h5", ".msgpack", ".onnx", ".gguf")
@@ -36,11 +38,14 @@ def refuse_pickles(name: str) -> None:
     )
 
 
-def unreadable(what: str, name: str, error: Exception) -> str:
-    """The message for a model or tokeniser that its library could not read."""
-    kind = "folder" if Path(name).exists() else "name"
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return (
-        f"No {what} could be read from the {kind} {name!r} ({said}). Give 'minilm', a folder that "
-        "save_pretrained wrote, or a hub id reachable from here."
-    )
+@contextmanager
+def reading(what: str, name: str) -> Iterator[None]:
+    """Around a call of transformers and nothing else: there is no list of what a damaged folder makes it raise."""
+    try:
+        yield
+    except Exception as error:
+        kind = "folder" if Path(name).exists() else "name"
+        raise ConfigError(
+            f"No {what} could be read from the {kind} {name!r} ({first_line(error)}). Give 'minilm', a folder that "
+            "save_pretrained wrote, or a hub id reachable from here."
+        ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from attnlib.data.table_records import read_json
+from attnlib.data.table_files import read_json
 from attnlib.errors import DataError
 
 FORMS = (

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from attnlib.data.checks import some
 from attnlib.errors import DataError
 
 SURE = {
@@ -60,12 +61,10 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
     cells = list(cells)
     counts = Counter("" if cell is None else str(cell).strip() for cell in cells)
     found = meant(counts)
-    listed = ", ".join(f"{value or '(blank)'} ({n:,})" for value, n in counts.most_common(10))
-    listed += f" and {len(counts) - 10:,} more" if len(counts) > 10 else ""
-    if len(found) < len(counts):
-        strange = ", ".join(repr(v) if v else "blank cells" for v in list(counts) if v not in found)
+    listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
+    if strange := [repr(v[:40]) if v else "blank cells" for v in counts if v not in found]:
         raise DataError(
-            f"The {where} holds values that name no split: {_short(strange)}. Found: {listed}. Allowed: {ALLOWED}. "
+            f"The {where} holds values that name no split: {some(strange)}. Found: {listed}. Allowed: {ALLOWED}. "
             "Rename them; if the column is no split, say split=None, and one is drawn."
         )
     sure = {split for value, split in found.items() if word(value) in SURE}
@@ -86,7 +85,3 @@ def is_split(cells: Iterable[object]) -> bool:
     """Whether a column can be nothing else: words of the table alone, one for train and one for another part."""
     kinds = {WORDS.get(word(cell)) for cell in cells if cell is not None}
     return None not in kinds and "train" in kinds and len(kinds) > 1
-
-
-def _short(text: str, longest: int = 120) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"

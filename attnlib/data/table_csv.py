@@ -51,14 +51,17 @@ def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], l
     else it is an error, since nobody would see what is missing.
     """
     try:
-        return _checked_rows(text, delimiter)
+        rows = _rows(text, delimiter, strict=True)
+        if delimiter != "\t" or '"' not in text or not _ragged(rows):
+            return rows, []
+        fault = "Quotes make rows of different widths."
     except DataError as error:
         fault = str(error)
     rows = _rows(text, delimiter)
     swallowed = _swallowed(rows, delimiter)
     if delimiter == "\t" or swallowed is not None or "unexpected end" in fault:
         plain = _rows(text, delimiter, quoting=csv.QUOTE_NONE)
-        if len(_ragged(plain)) <= (len(_ragged(rows)) if delimiter == "\t" else 0):
+        if _ragged(plain) <= (_ragged(rows) if delimiter == "\t" else 0):
             return plain, ["double quotes are taken for text: as quotes they do not match"]
     if swallowed is not None or "unexpected end" in fault:
         cell = rows[-1 if swallowed is None else swallowed]
@@ -67,13 +70,6 @@ def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], l
             f"{delimiter.join(cell)[:60]!r}. Close it, or double quotes that belong to a text."
         )
     return rows, [f"{fault} Read as well as possible: compare the number of texts"]
-
-
-def _checked_rows(text: str, delimiter: str) -> tuple[list[list[str]], list[str]]:
-    rows = _rows(text, delimiter, strict=True)
-    if delimiter == "\t" and '"' in text and _ragged(rows):
-        raise DataError("Quotes make rows of different widths.")
-    return rows, []
 
 
 def _swallowed(rows: list[list[str]], delimiter: str) -> int | None:
@@ -96,8 +92,9 @@ def _rows(text: str, delimiter: str, **options: Any) -> list[list[str]]:
         ) from None
 
 
-def _ragged(rows: list[list[str]]) -> list[int]:
-    return [i for i, row in enumerate(rows) if len(row) != len(rows[0])]
+def _ragged(rows: list[list[str]]) -> int:
+    """How many rows are not as wide as the first."""
+    return sum(len(row) != len(rows[0]) for row in rows)
 
 
 def _sniffed(text: str, path: Path, favourite: str) -> str:
@@ -111,7 +108,7 @@ def _sniffed(text: str, path: Path, favourite: str) -> str:
             rows = rows[:-1]
         if not rows or len(rows[0]) < 2:
             continue
-        same = 1 - len(_ragged(rows)) / len(rows)
+        same = 1 - _ragged(rows) / len(rows)
         score = (round(same, 2), delimiter == favourite, len(rows[0]))
         if score > best:
             best, found = score, delimiter

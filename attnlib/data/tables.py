@@ -18,23 +18,25 @@ HTML in the texts is removed and counted in the notes; `preprocessing={"html": "
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from attnlib.data.checks import class_name, missing, some
 from attnlib.data.columns import AUTO, find_columns
 from attnlib.data.corpora import CorpusSpec
-from attnlib.data.packed import user_path
 from attnlib.data.preprocess import BROUGHT
 from attnlib.data.rationales import read_rationale
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.split_words import read_splits
 from attnlib.data.table_files import SUFFIXES, Table, file_stem, is_table, read_table
-from attnlib.data.table_labels import read_labels
 from attnlib.errors import DataError
+from attnlib.paths import user_path
 
-__all__ = ["SPEC", "SUFFIXES", "corpus_name", "is_table", "table"]
+NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
+"""What programs write for a missing label."""
 
 
 def table(
@@ -66,7 +68,7 @@ def table(
     columns = find_columns(contents["train"], asked)
     own_columns = {part: _same_columns(content, columns, files, part) for part, content in contents.items()}
     cells = [cell for part, content in contents.items() for cell in content.columns[own_columns[part]["label"]]]
-    labels, notes = read_labels(cells, f"label column {columns['label']!r} of {files['train'].name}")
+    labels, notes = _labels(cells, f"label column {columns['label']!r} of {files['train'].name}")
     rows: list[RawExample] = []
     for part, content in contents.items():
         own = own_columns[part]
@@ -123,6 +125,52 @@ def _same_columns(
                 + (" Texts without labels can test nothing: leave the file out." if role == "label" else "")
             )
     return {role: name if name in content.columns else None for role, name in columns.items()}
+
+
+def _labels(cells: Sequence[Any], where: str) -> tuple[list[Any], list[str]]:
+    """The label of every cell (None where there is none), and a note on spellings that were joined.
+
+    1 and 1.0, and names that differ in case alone (True, true, TRUE), are one class, under its commonest spelling.
+
+    where  the column and its file, for messages
+    """
+    labels = [_label(cell, where) for cell in cells]
+    present = [label for label in labels if label is not None]
+    if not present:
+        raise DataError(
+            f"The {where} holds no label in any of its {len(cells):,} rows. Name the column that holds the classes "
+            "with label=…."
+        )
+    values = len({label.lower() for label in present})
+    if values > 1000 or (len(present) >= 20 and values > len(present) / 2):
+        raise DataError(
+            f"The {where} holds {values:,} different values in {len(present):,} rows: that is a measurement or a "
+            "text, not a class. Name another column with label=…, or put the values in groups."
+        )
+    written: dict[str, set[str]] = defaultdict(set)
+    for cell, label in zip(cells, labels, strict=True):
+        if label is not None:
+            written[label.lower()].add(str(cell).strip())
+    counts = Counter(present)
+    names = {label.lower(): label for label in sorted(counts, key=lambda n: (-counts[n], n), reverse=True)}
+    joined = [" = ".join(sorted(found)) for _, found in sorted(written.items()) if len(found) > 1]
+    notes = [f"spellings taken for one class: {some(joined)}"] if joined else []
+    return [None if label is None else names[label.lower()] for label in labels], notes
+
+
+def _label(value: Any, where: str) -> str | None:
+    if isinstance(value, list | dict | tuple | set):
+        raise DataError(
+            f"The {where} holds a {type(value).__name__}, {str(value)[:40]!r}. A label is one name or number."
+        )
+    if missing(value) or str(value).strip().lower() in NO_VALUE:
+        return None
+    name = class_name(value)
+    try:
+        number = float(name)
+    except ValueError:
+        return name
+    return str(int(number)) if number.is_integer() and "e" not in name.lower() else name
 
 
 def _splits(content: Table, column: str | None, file: Path, part: str | None) -> tuple[list[Any], str | None]:

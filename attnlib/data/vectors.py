@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attnlib.data.packed import open_packed, user_path
+from attnlib.data.checks import is_number
+from attnlib.data.packed import open_packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.errors import ConfigError, DataError
+from attnlib.paths import user_path
 
 OOV = ("normal", "zero")
 LONGEST_LINE = 2**20
@@ -125,7 +127,7 @@ def _from_file(path: str, vocabulary: Vocabulary, size: int) -> dict[int, np.nda
         if number == 1 and _is_header(line):
             _check_width(file, int(line.split()[1]), size)
             continue
-        if len(cells) != size or (number == 1 and _number(word.rsplit(" ", 1)[-1]) and " " in word):
+        if len(cells) != size or (number == 1 and is_number(word.rsplit(" ", 1)[-1]) and " " in word):
             _check_width(file, len(line.split()) - 1, size)
             raise DataError(f"{file.name}, line {number:,}: needs a word and {size} numbers; got {line[:60]!r}.")
         row = wanted.get(word)
@@ -192,11 +194,3 @@ def _check_width(file: Path, width: int, size: int) -> None:
         raise ConfigError(
             f"{file.name} holds vectors of {width} numbers; got size {size}. Set embedding_size={width}."
         )
-
-
-def _number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

@@ -13,7 +13,7 @@ import numpy as np
 from attnlib.data.batching import Encoded, Vectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.pretrained import unreadable
+from attnlib.data.pretrained import reading
 from attnlib.data.types import Example
 from attnlib.errors import ConfigError
 
@@ -164,11 +164,9 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
         from attnlib.data.packaged import minilm
 
         place = str(minilm())
-    try:
+    with reading("tokeniser", place):
         # byte-level tokenisers see words only where a space is put before each
         tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)
-    except Exception as error:  # there is no list of what a damaged folder can raise
-        raise ConfigError(unreadable("tokeniser", pretrained, error)) from None
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         # without its files, the library makes a tokeniser that knows no word
         raise ConfigError(
@@ -179,8 +177,8 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
             f"The tokeniser of {pretrained!r} has no fast version (tokenizer.json), which ties pieces to words."
         )
     try:
-        known = AutoConfig.from_pretrained(place, trust_remote_code=False)
-        positions = getattr(known, "max_position_embeddings", None)
+        config = AutoConfig.from_pretrained(place, trust_remote_code=False)
+        positions = getattr(config, "max_position_embeddings", None)
     except (OSError, ValueError):
         positions = None  # a tokeniser saved on its own
     known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]

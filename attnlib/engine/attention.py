@@ -71,14 +71,17 @@ def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
 
     Without `reproject` that is so as soon as the support of a sparse projection is gone, whatever else remains.
     """
-    left = trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
-    return from_the_end(left.gather(1, order), -1) == 0
+    return from_the_end(_attendable(trace, reproject).gather(1, order), -1) == 0
 
 
 def emptied_by_one(trace: Trace, *, reproject: bool = False) -> Tensor:
     """(B, T) bool: whether nothing is left to attend once position i alone is removed."""
-    left = trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
-    return _others(left, -1) == 0
+    return _others(_attendable(trace, reproject), -1) == 0
+
+
+def _attendable(trace: Trace, reproject: bool) -> Tensor:
+    """(B, T) float64: more than zero where a position can have weight once others are gone."""
+    return trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
 
 
 def weights(trace: Trace) -> Tensor:

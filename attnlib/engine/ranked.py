@@ -98,15 +98,6 @@ def way(level: str, operator: str | None, reproject: bool | None) -> tuple[str, 
     return operator or "pad", bool(reproject)
 
 
-def checked(fitted: Fitted, examples, level: str, on_bad: str = "raise") -> list[Example]:
-    """The examples, after the words that say how were found to be known ones."""
-    if level not in LEVELS:
-        raise ConfigError(unknown("level", level, LEVELS))
-    if on_bad not in ("raise", "mark"):
-        raise ConfigError(unknown("on_bad", on_bad, ("raise", "mark")))
-    return fitted.examples(examples)
-
-
 def table(fitted: Fitted, found: Ranked, level: str, operator: str, reproject: bool) -> Tensor:
     """(B, T + 1, C) float64 logits with k = 0, 1, … units removed."""
     if level == "input":

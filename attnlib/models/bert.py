@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.data.pretrained import refuse_pickles, unreadable
+from attnlib.data.pretrained import reading, refuse_pickles
 from attnlib.errors import ConfigError, DataError
 from attnlib.models.masking import blank, masked_mean
 
@@ -99,13 +99,10 @@ def load_pretrained(name: str) -> nn.Module:
 
         name = str(minilm())
     refuse_pickles(name)
-    try:
-        # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
-        with _without_bar():
-            safe = {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
-            network, loaded = AutoModel.from_pretrained(name, attn_implementation="eager", **safe)
-    except Exception as error:  # there is no list of what a damaged folder can raise
-        raise ConfigError(unreadable("pretrained encoder", name, error)) from error
+    # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
+    options = {"attn_implementation": "eager", "output_loading_info": True}
+    with _without_bar(), reading("pretrained encoder", name):
+        network, loaded = AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False, **options)
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):
         raise ConfigError(

@@ -95,9 +95,7 @@ def test_the_spam_collection(tmp_path):
     """Latin-1, columns v1 and v2, three empty columns without a name."""
     rows = [[["ham", "spam"][y], t + " £5", "", "", ""] for t, y in PAIRS]
     path = table(tmp_path / "spam.csv", ["v1", "v2", "", "", ""], rows, encoding="latin-1", end="\r\n")
-    with pytest.raises(
-        DataError, match=r"spam.csv is not utf-8: byte 0xa3 at position \d+ \(line 2\).*encoding='latin-1'"
-    ):
+    with pytest.raises(DataError, match=r"spam.csv, line 2: byte 0xa3 is not utf-8.*encoding='latin-1'"):
         load_corpus(path)
     corpus = load_corpus(path, encoding="latin-1")
     check(corpus, ("ham", "spam"))
@@ -187,21 +185,6 @@ def test_every_form_of_rationale(tmp_path, marks):
     assert all(e.rationale == (False, True, True, False) for _, e in corpus.items())
 
 
-@pytest.mark.parametrize(
-    ("marks", "message"),
-    [
-        ("[0, 1]", "marks 2 words, the text has 4"),
-        ("so bad", "'so bad' does not occur"),
-        ("[[0, 1", "no valid JSON"),
-        ("[0, 1, 2, 3]", "a list of character spans"),
-    ],
-)
-def test_bad_rationales_are_named_with_their_row(tmp_path, marks, message):
-    rows = [[f"A so good {chr(97 + i)}", i % 2, marks if i == 3 else ""] for i in range(20)]
-    with pytest.raises(DataError, match=f"row 3 .*{message}"):
-        load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
-
-
 def test_tokens_in_jsonl(tmp_path):
     rows = [{"tokens": ["New", "York", f"x{i}"], "class": "ab"[i % 2]} for i in range(20)]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -237,32 +220,6 @@ def test_a_measurement_is_no_label(tmp_path):
     path = table(tmp_path / "a.csv", ["text", "rating"], [[t, i / 7] for i, (t, _) in enumerate(PAIRS)])
     with pytest.raises(DataError, match="32 different values in 32 rows"):
         load_corpus(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.csv", b"", "one column only|empty"),
-        ("a.csv", b"text,label\n", "no row"),
-        ("a.csv", b"text\nfoo\nbar\n", "one column only"),
-        ("a.csv", b"text,label\nbuy now, or never,1\nfine,0\nfine too,1\n", "row 1 has 3 cells, the header 2"),
-        ("a.csv", b"text,label\na,1\nb\x00,0\n", "zero bytes"),
-        ("a.jsonl", b'{"text": "a", "label": 1}\n{"text": \n', "line 2 is no valid JSON"),
-        ("a.jsonl", b"1\n2\n", "entry 1: needs an object"),
-        ("a.parquet", b"no parquet", "cannot be read as parquet"),
-        ("a.csv.gz", b"\x1f\x8bbroken", "cannot be read"),
-    ],
-)
-def test_broken_files_are_named(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=message):
-        load_corpus(tmp_path / name)
-
-
-def test_unknown_encoding(tmp_path):
-    path = table(tmp_path / "a.csv", ["text", "label"], [[t, y] for t, y in PAIRS])
-    with pytest.raises(DataError, match="Unknown encoding 'utf-88'"):
-        load_corpus(path, encoding="utf-88")
 
 
 def test_markup_in_a_review_is_removed_and_counted_or_kept(tmp_path):

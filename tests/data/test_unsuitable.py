@@ -6,7 +6,7 @@ from attnlib.data.types import Example
 from attnlib.data.unsuitable import preferred, presentable
 
 
-@pytest.mark.parametrize("word", ["hookers", "Fucking", "murdered", "sexy", "asses", "porn", "torture", "tits"])
+@pytest.mark.parametrize("word", ["hookers", "Fucking", "murdered", "sexy", "asses", "porn", "torture", "raped"])
 def test_words_that_are_not_shown(word):
     assert not presentable(["a", word, "film"])
 

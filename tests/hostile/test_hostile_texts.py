@@ -86,6 +86,7 @@ def test_texts(tmp_path, case):
         ({"preprocessing": {"tokenizer": "rm -rf"}}, "'spacy' or 'whitespace'"),
         ({"preprocessing": 7}, "Preprocessing or a dict"),
         ({"preprocessing": {"max_word": 0}}, "max_word"),
+        ({"preprocessing": {1: "x"}}, "Unknown option of Preprocessing '1'"),
         ({"drop_missing": "perhaps"}, "drop_missing"),
         ({"options": "x"}, "options must be a mapping"),
         ({"train": "b.csv"}, "either corpus"),

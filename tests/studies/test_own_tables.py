@@ -3,7 +3,7 @@
 import pytest
 from own_tables import NAMES, write
 
-from tests.studies.cells import run_cells
+from tests.notebook_cells import run_cells
 
 pytestmark = pytest.mark.slow
 TINY = {"vectors": "none", "hidden_size": 8, "epochs": 1}
@@ -19,16 +19,16 @@ def short(folder):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "short"])
-def test_00_gets_to_its_end(tmp_path, monkeypatch, name):
+def test_00_gets_to_its_end(tmp_path, name):
     path = short(tmp_path) if name == "short" else write(tmp_path, name)
-    found = run_cells("00_quickstart", tmp_path, monkeypatch, corpus=str(path), **TINY)
+    found = run_cells("00_quickstart", tmp_path, corpora=[str(path)], **TINY)
     assert {claim.verdict for claim in found["claims"]} <= {"not tested", "undetermined", "not reproduced"}
 
 
 @pytest.mark.parametrize("name", [*NAMES, "short"])
-def test_01_gets_to_its_end_with_a_single_cell(tmp_path, monkeypatch, name):
+def test_01_gets_to_its_end_with_a_single_cell(tmp_path, name):
     path = short(tmp_path) if name == "short" else write(tmp_path, name)
     options = {"corpora": [str(path)], "seeds": [0], "texts": 20, "ig_steps": 4, "limit": 100}
-    found = run_cells("01_tasc", tmp_path, monkeypatch, **TINY, **ONE_CELL, **options)
+    found = run_cells("01_tasc", tmp_path, **TINY, **ONE_CELL, **options)
     assert len(found["claims"]) == 13
     assert {claim.verdict for claim in found["claims"]} == {"not tested"}, "one epoch teaches nothing"

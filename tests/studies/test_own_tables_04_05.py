@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-import nbformat
 import pytest
 
-from attnlib import paths, report
 from attnlib.errors import ConfigError
-from tests import own_tables
+from tests import notebook_cells, own_tables
+from tests.notebook_cells import run_cells
 
 INFORMATION = {
     "query_corpora": [],
@@ -27,7 +26,6 @@ INFORMATION = {
 }
 """Numbers of clusters and of texts as the notebook has them: 8 or 12 clusters."""
 ERASURE = {
-    "options": {},
     "texts": 20,
     "encoders": ["rnn"],
     "seeds": [0],
@@ -39,19 +37,10 @@ ERASURE = {
 }
 
 
-def run(name: str, told: dict, folder, patch) -> list[dict]:
+def run(name: str, told: dict, folder) -> list[dict]:
     """The ledger that a notebook leaves behind, run with these parameters."""
-    notebook = nbformat.read(paths.notebooks() / f"{name}.ipynb", as_version=4)
-    names: dict = {"__name__": name}
-    patch.setenv("ATTNLIB_STORE", str(folder / "store"))
-    patch.setenv("ATTNLIB_PROGRESS", "0")
-    patch.setenv(report.VARIABLE, str(folder / "out"))
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, "cell", "exec"), names)
-        if "parameters" in cell.metadata.get("tags", []):
-            names |= told
-    ledger = json.loads((folder / "out" / "claims.json").read_text())
+    run_cells(name, folder, **told)
+    ledger = list(notebook_cells.ledger(folder).values())
     for claim in ledger:
         assert (claim["verdict"] == "not tested") == (claim["n"] == 0), claim
         assert claim["n"] or claim["note"], "what is not tested says why"
@@ -62,10 +51,10 @@ def run(name: str, told: dict, folder, patch) -> list[dict]:
 
 
 @pytest.mark.parametrize("table", own_tables.NAMES)
-def test_information_on_a_users_table(table, tmp_path, monkeypatch):
+def test_information_on_a_users_table(table, tmp_path):
     """No corpus with a query; 60 rows leave six test texts, fewer than the clusters."""
     told = INFORMATION | {"corpora": [str(own_tables.write(tmp_path, table))]}
-    ledger = run("04_mutual_information", told, tmp_path, monkeypatch)
+    ledger = run("04_mutual_information", told, tmp_path)
     assert ledger[11]["verdict"] == "not tested", "no texts with a query"
     if table == "sixty":
         assert {claim["verdict"] for claim in ledger} == {"not tested"}
@@ -73,26 +62,27 @@ def test_information_on_a_users_table(table, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("table", own_tables.NAMES)
-def test_erasure_on_a_users_table(table, tmp_path, monkeypatch):
+def test_erasure_on_a_users_table(table, tmp_path):
     """FLAN alone; with 95% of one class, nothing is learned."""
-    told = ERASURE | {"corpora": {str(own_tables.write(tmp_path, table)): ["flan"]}}
-    ledger = run("05_erasure", told, tmp_path, monkeypatch)
+    told = ERASURE | {"corpora": [str(own_tables.write(tmp_path, table))], "architectures": {table: ["flan"]}}
+    ledger = run("05_erasure", told, tmp_path)
     assert ledger[18]["verdict"] == "not tested", "no Amazon here"
     if table == "lopsided":
         assert {claim["verdict"] for claim in ledger} == {"not tested"}
 
 
-def test_erasure_of_texts_of_one_sentence(tmp_path, monkeypatch):
+def test_erasure_of_texts_of_one_sentence(tmp_path):
     """HAN attends to sentences: with one in every text there is nothing to remove, and the report says so."""
     file = str(own_tables.write(tmp_path, "sixty"))
-    told = ERASURE | {"corpora": {file: ["han"]}, "beyond": file, "beyond_hidden": 6, "beyond_epochs": 1}
-    ledger = run("05_erasure", told, tmp_path, monkeypatch)
+    told = ERASURE | {"corpora": [file], "architectures": {"sixty": ["han"]}}
+    told |= {"beyond": file, "beyond_hidden": 6, "beyond_epochs": 1}
+    ledger = run("05_erasure", told, tmp_path)
     assert {claim["verdict"] for claim in ledger} == {"not tested"}
 
 
-def test_a_table_too_small_for_any_estimate_is_refused_before_training(tmp_path, monkeypatch):
+def test_a_table_too_small_for_any_estimate_is_refused_before_training(tmp_path):
     file = tmp_path / "tiny.csv"
     file.write_text("text,label\n" + "".join(f"word{i} is {i % 2},{'ab'[i % 2]}\n" for i in range(24)))
     with pytest.raises(ConfigError, match="test texts"):
-        run("04_mutual_information", INFORMATION | {"corpora": [str(file)]}, tmp_path, monkeypatch)
+        run("04_mutual_information", INFORMATION | {"corpora": [str(file)]}, tmp_path)
     assert not list((tmp_path / "store").rglob("*.safetensors"))
