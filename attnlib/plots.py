@@ -178,6 +178,15 @@ def histogram(
     return figure
 
 
+def _shares_only(axis: Axes, values: np.ndarray) -> None:
+    """No ticks below 0% or above 100% where all values are shares."""
+    if np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= 1:
+        ticks = [tick for tick in axis.get_xticks() if -1e-9 <= tick <= 1 + 1e-9]
+        ends = axis.get_xlim()
+        axis.set_xticks(ticks)
+        axis.set_xlim(*ends)
+
+
 def intervals(
     frame: pd.DataFrame,
     name: str,
@@ -223,6 +232,7 @@ def intervals(
         label(axis, title, x, "")
         if percent:
             axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+            _shares_only(axis, frame[[c for c in (value, low, high, reference) if c]].to_numpy(float))
         if hue or (reference and frame[reference].notna().any()):
             axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

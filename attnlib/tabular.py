@@ -35,7 +35,8 @@ def table_html(
     whole = frame.reset_index() if keyed else frame
     empty, constant = silent_columns(whole, keep)
     shown = whole.drop(columns=[*empty, *constant]).head(rows)
-    cells = [column_cells(shown[column], digits) for column in shown]
+    like = _bounds(shown)
+    cells = [column_cells(shown[column], digits, like.get(column)) for column in shown]
     numeric = [_is_numeric(shown[column]) for column in shown]
     head = "".join(
         f'<th scope="col"{NUMBER if right else TEXT}>{_heading(column)}</th>'
@@ -87,14 +88,26 @@ def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[
     return empty, constant
 
 
-def column_cells(values: pd.Series, digits: int) -> list[str]:
-    """A column as text, all numbers of it in the same manner."""
+def _bounds(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Columns of an estimate, its `low` and its `high` next to each other -> the numbers of all three."""
+    import pandas as pd
+
+    found, names = {}, list(frame.columns)
+    for three in zip(names, names[1:], names[2:], strict=False):
+        ends = [str(name).split(" ")[-1] for name in three]
+        if ends[1:] == ["low", "high"] and all(frame[name].dtype.kind == "f" for name in three):
+            found |= dict.fromkeys(three, pd.concat([frame[name] for name in three]))
+    return found
+
+
+def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) -> list[str]:
+    """A column as text, all numbers of it in the same manner; `like`: those of its interval too."""
     from pandas.api.types import is_float_dtype
 
     if is_float_dtype(values):
         if P_VALUE.fullmatch(str(values.name)):
             return p_values(values)
-        finite = [float(v) for v in values.dropna() if math.isfinite(v)]
+        finite = [float(v) for v in (values if like is None else like).dropna() if math.isfinite(v)]
         largest = max(map(abs, finite), default=0.0)
         if largest > 1 and all(v == int(v) for v in finite):
             return [cell(v if v != v or not math.isfinite(v) else int(v), 0) for v in map(_float, values)]
@@ -141,7 +154,9 @@ def cell(value: Any, digits: int) -> str:
     if isinstance(value, float) or (hasattr(value, "dtype") and value.dtype.kind == "f"):
         number = float(value)
         tiny = number != 0 and abs(number) < 0.5 * 10.0**-digits
-        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}" if math.isfinite(number) else str(number)
+        if not math.isfinite(number):
+            return "∞" if number > 0 else "-∞"
+        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}"
     return str(value)
 
 

@@ -84,7 +84,7 @@ class Scale:
         stops = [self.low, self.high] if self.centre is None else [self.low, self.centre, self.high]
         strip = ",".join(self.colour(stop) for stop in stops)
         ends = [
-            f"{escape(name)} {number(end)}".strip()
+            f"{number(end)} ({escape(name)})" if name else number(end)
             for name, end in ((self.low_name, self.low), (self.high_name, self.high))
         ]
         return (

@@ -72,6 +72,16 @@ def test_intervals_reach_from_low_to_high_and_papers_are_hollow(measured):
     assert "paper: b" not in drawn
 
 
+def test_shares_have_no_ticks_below_zero(measured):
+    none = measured.assign(value=0.0, low=0.0, high=0.0, paper=float("nan"))
+    axis = plots.intervals(none, "what", hue="level", title="t", x="share", percent=True).axes[0]
+    assert axis.get_xlim()[0] < 0, "markers are whole"
+    assert min(axis.get_xticks()) >= 0
+    gaps = measured.assign(value=-0.2, low=-0.4, high=0.1)
+    axis = plots.intervals(gaps, "what", hue="level", title="t", x="points", percent=True).axes[0]
+    assert min(axis.get_xticks()) < 0, "differences have"
+
+
 def test_a_box_shows_the_median_and_its_n():
     frame = pd.DataFrame({"x": ["p"] * 5 + ["q"] * 3, "y": [1, 2, 3, 4, 5, 7, 8, 9.0], "h": ["u"] * 8})
     figure = plots.box_by(frame, "x", "y", "h", title="t")

@@ -115,7 +115,7 @@ def test_columns_that_say_nothing_are_named_below(
         ("share", [1.0, 0.0, 1.0], ["1.000", "0.000", "1.000"]),
         ("mean words", [22.406, 3.5, 104.25], ["22.4", "3.5", "104.2"]),
         ("texts", [1234.5, 2.25, 0.5], ["1,234", "2", "0"]),
-        ("ours", [0.12345, -9.5, np.inf], ["0.123", "-9.500", "inf"]),
+        ("ours", [0.12345, -9.5, np.inf], ["0.123", "-9.500", "∞"]),
         ("p", [2 / 1001, 0.0304, 1.0], ["≤ 0.002", "0.030", "1.00"]),
         ("p_holm", [18 * 2 / 2001, 18 * 2 / 2001, 0.34], ["≤ 0.018", "≤ 0.018", "0.34"]),
         ("p (Holm)", [0.0005, 0.01234, np.nan], ["< 0.001", "0.012", "–"]),
@@ -126,6 +126,13 @@ def test_numbers_have_the_digits_that_count(
 ) -> None:
     output.table(pd.DataFrame({"row": ["a", "b", "c"], name: values}), "digits")
     assert [row[1] for row in rows(shown[0])[1:]] == told
+
+
+def test_bounds_have_the_digits_of_their_estimate(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.table(
+        pd.DataFrame({"of": ["a", "b"], "value": [8.34, 0.0], "low": [0.0, 0.0], "high": [25.16, 9.2]}), "t"
+    )
+    assert [row[1:] for row in rows(shown[0])[1:]] == [["8.3", "0.0", "25.2"], ["0.0", "0.0", "9.2"]]
 
 
 def test_the_ledger_needs_no_style_sheet(output: report.Output, shown: list[BeautifulSoup]) -> None:

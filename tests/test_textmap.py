@@ -86,7 +86,7 @@ def test_the_legend_names_both_ends():
     page = BeautifulSoup(
         str(text_heatmap(["a", "b"], [0.2, 0.6], scales=Scale.probability(2, "bad <", "good"))), "html.parser"
     )
-    assert "weight: bad < 0  good 1" in " ".join(page.get_text().split("\n")).replace("\xa0", " ")
+    assert "weight: 0 (bad <)  1 (good)" in " ".join(page.get_text().split("\n")).replace("\xa0", " ")
 
 
 def test_a_long_text_is_cut_and_says_by_how_much():

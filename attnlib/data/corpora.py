@@ -176,10 +176,11 @@ def _plain_value(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def check_source(config: DataConfig) -> None:
+def check_source(config: DataConfig) -> Corpus | None:
     """Raise what `load_corpus` would, as far as that is known at once: DataError for files that are not there.
 
-    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is told here; others are not.
+    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is told here, and
+    returned; others are not.
     """
     spec, first = _resolve(config.corpus)
     files = [*(first if spec.name not in corpora else ()), *map(config.options.get, ("path", "dev", "test"))]
@@ -190,9 +191,10 @@ def check_source(config: DataConfig) -> None:
     if spec.name not in corpora and sum(sizes) <= QUICK:
         with warnings.catch_warnings():  # the run itself will say them
             warnings.simplefilter("ignore")
-            load_corpus(config)
+            return load_corpus(config)
     if spec.kind == "raw" and not any(files) and paths.development_data() is None:
         find_source(None, "", config.corpus)
+    return None
 
 
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:

@@ -158,7 +158,7 @@ def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
     def text(value: float, low: float, high: float) -> str:
         if np.isnan(value):
             return "–"
-        return f"{value:.{digits}f}" + ("" if np.isnan(low) else f" [{low:.{digits}f}, {high:.{digits}f}]")
+        return f"{value:z.{digits}f}" + ("" if np.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
 
     return pd.Series(
         [text(*row) for row in frame[["value", "low", "high"]].to_numpy(float)], index=frame.index, dtype=object

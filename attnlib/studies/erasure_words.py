@@ -26,9 +26,10 @@ def about_grid(found: Results, params: Params) -> list[str]:
         if encoder.endswith(params.encoders[0]):
             unit = "sentence" if encoder.startswith("han") else "word"
             alone = (part["length"] == 1).mean()
+            seen = plural(round(part["length"].median()), unit)
             told.append(
                 f"On **{short(dataset)}**, the last layer of the {encoder.partition('_')[0].upper()}s sees "
-                f"{part['length'].median():.0f} {unit}s in the median text; {percent(alone)} of the texts have a "
+                f"{seen} in the median text; {percent(alone)} of the texts have a "
                 f"single {unit} and are left out of every comparison, as in the paper."
             )
     if any("han" in a for a in params.trained.values()) and any("han" not in a for a in params.trained.values()):
@@ -228,10 +229,9 @@ def about_beyond(found: Results, group: str) -> list[str]:
             told.append(f"{name} {percent(mean)} ({gap})")
     accuracy = found.beyond_right.groupby("variant")["value"].mean()
     scores = ", ".join(f"{name} {percent(accuracy[name])}" for name in BEYOND[group] if name in accuracy)
-    return [
-        f"Share of words gone at the first flip by attention: {'; '.join(told) or 'no text is flipped by all'}. "
-        f"Accuracy: {scores}.",
-    ]
+    where = ", ".join(map(short, dict.fromkeys(kept["dataset"])))
+    gone = "; ".join(told) or "no text is flipped by all"
+    return [f"On **{where}**, share of words gone at the first flip by attention: {gone}. Accuracy: {scores}."]
 
 
 def checks(found: Results, params: Params) -> dict[str, bool]:

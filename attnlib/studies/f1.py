@@ -20,6 +20,8 @@ from attnlib.studies.common import RESAMPLES, weights
 
 LEARNED = 0.1
 """Macro-F1 above that of always predicting the commonest class from which a model has learned something."""
+OPTIONS = {"lam": "λ", "alpha": "α"}
+"""Columns that tell models apart, as readers see them."""
 
 
 def f1_summary(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
@@ -103,7 +105,8 @@ def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
         return []
     varying = [name for name in models if len(models[name].unique()) > 1] or list(models)[-1:]
     each = [
-        ", ".join(_option(n, v) for n, v in row.items()) for row in models[varying].head(named).to_dict("records")
+        ", ".join(filter(None, (_option(n, v) for n, v in row.items())))
+        for row in models[varying].head(named).to_dict("records")
     ]
     more = f"; and {len(models) - named} more" if len(models) > named else ""
     return [
@@ -114,10 +117,12 @@ def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
 
 
 def _option(name: str, value: Any) -> str:
-    """`seed 1`, `strength 0.1`, and names as they are."""
+    """`seed 1`, `layers 2`, `λ -10`, and names as they are; nothing for an option that the model does not have."""
     if isinstance(value, str):
-        return value
-    return f"{name} {value:g}" if value == value else f"no {name}"
+        return "" if value == "–" else value
+    if value != value or (name == "strength" and value == 0):
+        return ""
+    return f"{OPTIONS.get(name, name)} {value:g}"
 
 
 def resampled_f1(

@@ -32,7 +32,7 @@ MODEL = ("dataset", "encoder", "attention", "projection", "variant")
 def setting(params: Params) -> str:
     """Corpora, models and seeds in one line, for the ledger."""
     attentions = ", ".join(NAMES[a] for a in params.attentions)
-    tested = "all" if params.texts is None else f"{params.texts:,}"
+    tested = "all" if params.texts is None else f"at most {params.texts:,}"
     lists = [
         f"{', '.join(map(short, names))} with {', '.join(NAMES[e] for e in encoders)}"
         for names, encoders in _lists(params)
@@ -182,8 +182,8 @@ def about_taus(taus: pd.DataFrame) -> list[str]:
     return said
 
 
-def _between(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f" (95% interval {low:.2f} to {high:.2f})"
+def _between(low: float, high: float, digits: int = 2) -> str:
+    return "" if np.isnan(low) else f" (95% interval {low:z.{digits}f} to {high:z.{digits}f})"
 
 
 def _difference(row: pd.Series) -> str:
@@ -241,8 +241,8 @@ def about_adversaries(apart: pd.DataFrame) -> list[str]:
     ):
         right = [percent(part[f"right_{side}"].mean()) for side in ("base", "adversary")]
         said.append(
-            f"{short(dataset)}: the adversaries' attention is **{far.value:.2f}** nats"
-            f"{_between(far.low, far.high)} (JSD, at most 0.69) from their bases', their outputs differ by "
+            f"{short(dataset)}: the adversaries' attention is **{far.value:.3f}** nats"
+            f"{_between(far.low, far.high, 3)} (JSD, at most 0.69) from their bases', their outputs differ by "
             f"{near.value:.3f} (TVD as trained), and accuracy goes from {right[0]} to {right[1]}; "
             f"n = {part['instance'].nunique():,} texts × {plural(part['seed'].nunique(), 'model')}."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,9 @@ from pydantic import (
 from attnlib.config import Config, DataConfig
 from attnlib.errors import DataError, unknown
 from attnlib.studies.corpora import Dataset
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
 
 T = TypeVar("T")
 PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|Fit): ")
@@ -111,11 +114,10 @@ class StudyParams(Config):
         return self.dataset(corpus).config(limit=self.limit)
 
     def absent(self) -> Iterator[tuple[str, str]]:
-        """Files that the parameters name and that are not there: parameter, what is wrong. Nothing is read."""
-        from attnlib.data.corpora import check_source
+        """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""
         from attnlib.data.vectors import check_vectors
 
-        checked = [(o, check_source, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
+        checked = [(o, self._check, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
         checked.append(("vectors", check_vectors, self.vectors))
         own = getattr(self, "vector_files", {})
         checked += [("vector_files", check_vectors, file) for file in own.values()]
@@ -124,6 +126,16 @@ class StudyParams(Config):
                 check(value)
             except DataError as error:
                 yield option, str(error)
+
+    def suits(self, corpus: Corpus) -> None:
+        """Raise DataError for a corpus that the study cannot use."""
+
+    def _check(self, data: DataConfig) -> None:
+        from attnlib.data.corpora import check_source
+
+        corpus = check_source(data)
+        if corpus is not None:
+            self.suits(corpus)
 
     def _check_keys(self, *options: str, known: Sequence[str]) -> None:
         """Refuse values for data sets that are not there."""

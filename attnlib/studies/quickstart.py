@@ -21,6 +21,7 @@ from attnlib.erasure import erasure_curves, fraction_to_flip, top_token_flips
 from attnlib.errors import DataError
 from attnlib.heatmap import read
 from attnlib.importance import importance
+from attnlib.studies.common import with_width
 from attnlib.studies.quickstart_params import Params  # noqa: F401  the notebook's
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def accuracy_by_seed(frame: pd.DataFrame) -> pd.DataFrame:
     """Accuracy and its interval over texts for every seed."""
     rows = []
     for seed, part in frame.groupby("seed"):
-        found = stats.bootstrap(part["value"])
+        found = mean_share(part)
         rows.append({"seed": seed, "accuracy": found.estimate, "low": found.low, "high": found.high, "n": found.n})
     return pd.DataFrame(rows)
 
@@ -245,11 +246,19 @@ def checks(
     }
 
 
+def mean_share(frame: pd.DataFrame, column: str = "value") -> stats.Interval:
+    """Mean of shares with its interval over seeds and texts, which has a width also where all texts agree."""
+    found = stats.bootstrap(frame, groups="seed", instances="instance", column=column)
+    texts = frame["instance"].nunique()
+    low, high = with_width(found.estimate, found.low, found.high, texts, least=0.0)
+    return found._replace(low=low, high=high)
+
+
 def _means(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean `value` with its interval over seeds and texts, one row per level and importance."""
     rows = []
     for (level, name), part in frame.groupby(["level", "importance"], sort=False):
-        found = stats.bootstrap(part, groups="seed", instances="instance")
+        found = mean_share(part)
         row = {"level": level, "importance": name, "value": found.estimate, "low": found.low, "high": found.high}
         rows.append(row | {"n": found.n})
     return pd.DataFrame(rows, columns=["level", "importance", "value", "low", "high", "n"])

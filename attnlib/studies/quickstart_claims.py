@@ -22,8 +22,8 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.claims import Claim, Direction, Verdict, judge, not_tested, together
-from attnlib.studies.common import FEWEST_TEXTS
-from attnlib.studies.quickstart import LEVELS, RANDOM, TOP
+from attnlib.studies.common import FEWEST_TEXTS, with_width
+from attnlib.studies.quickstart import LEVELS, RANDOM, TOP, mean_share
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
 SURVIVE = 0.5
@@ -64,7 +64,7 @@ def paired(frame: pd.DataFrame, level: str, a: str, b: str) -> stats.Difference 
 def survival(found: Found, level: str) -> stats.Interval | None:
     """Share of decisions that stay when the most attended token goes."""
     top = found.flips[(found.flips["level"] == level) & (found.flips["importance"] == TOP)]
-    return stats.bootstrap(1 - top["value"], groups=top["seed"], instances=top["instance"]) if len(top) else None
+    return mean_share(top.assign(value=1 - top["value"])) if len(top) else None
 
 
 def half_way(found: Found, level: str) -> stats.Difference | None:
@@ -211,4 +211,6 @@ def _wide(frame: pd.DataFrame, level: str) -> pd.DataFrame:
 def _difference(wide: pd.DataFrame, a: str, b: str) -> stats.Difference | None:
     if not len(wide):
         return None
-    return stats.paired_bootstrap(wide[a], wide[b], groups=wide["seed"], instances=wide["instance"])
+    found = stats.paired_bootstrap(wide[a], wide[b], groups=wide["seed"], instances=wide["instance"])
+    low, high = with_width(found.estimate, found.low, found.high, wide["instance"].nunique())
+    return found._replace(low=low, high=high)

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnlib import stats
 from attnlib.narrate import percent, plural, points, share
-from attnlib.studies.quickstart import LEVELS, NEVER, NOTHING_LEFT, RANDOM, TOP, decisive, mean_fractions
+from attnlib.studies.quickstart import (
+    LEVELS,
+    NEVER,
+    NOTHING_LEFT,
+    RANDOM,
+    TOP,
+    decisive,
+    mean_fractions,
+    mean_share,
+)
 from attnlib.studies.quickstart_claims import Found, answer, over_majority, paired, untestable
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ def about(corpus: Corpus) -> list[str]:
 
 def about_accuracy(right: pd.DataFrame) -> list[str]:
     """Accuracy over all seeds against always predicting the most frequent class."""
-    found = stats.bootstrap(right, groups="seed", instances="instance")
+    found = mean_share(right)
     often = right["truth"].mode()[0]
     better = "better than" if over_majority(right).low > 0 else "not clearly better than"
     return [
@@ -66,8 +74,8 @@ def about_decisive(models: Sequence[Fitted], examples: Sequence[Example]) -> lis
             "corpora planted and movies do."
         ]
     found = decisive(models, examples)
-    hit = stats.bootstrap(found, groups="seed", instances="instance")
-    mass = stats.bootstrap(found, groups="seed", instances="instance", column="mass")
+    hit = mean_share(found)
+    mass = mean_share(found, "mass")
     return [
         f"The most attended word is one of the decisive ones in {share(hit)} of the texts; a random word would "
         f"be in {percent(found['chance'].mean())}. Decisive words receive {share(mass)} of the attention."

@@ -26,11 +26,11 @@ def setting(params: Params, corpora: Sequence[Corpus]) -> str:
     names = ", ".join(corpus.name for corpus in corpora)
     encoders = ", ".join(NAMES[e] for e in params.encoders)
     attentions = " and ".join(NAMES[a] for a in params.attentions)
-    tested = "all" if params.texts is None else f"{params.texts}"
+    tested = "all" if params.texts is None else f"at most {params.texts}"
     text = f"{names}; {encoders} with {attentions}, {plural(len(params.seeds), 'seed')}, {tested} test texts"
     if params.bert_variants:
         attended = " and ".join(NAMES[a] for a in params.bert_attentions)
-        tested = "all" if params.bert_texts is None else f"{params.bert_texts}"
+        tested = "all" if params.bert_texts is None else f"at most {params.bert_texts}"
         trained = "" if params.bert_limit is None else f" trained on {params.bert_limit} texts"
         trained += ", its encoder frozen" if params.bert_frozen else ""
         text += f"; {params.pretrained} with {attended}{trained}, {plural(len(params.bert_seeds), 'seed')}, "
@@ -224,9 +224,12 @@ def picture_sentences(table: pd.DataFrame, predicted: str) -> list[str]:
     for side, name in (("without", "Without TaSc"), ("with", "With Lin-TaSc")):
         top = table.loc[table[f"attention, {side}"].idxmax()]
         most = table.loc[table[f"adds, {side}"].idxmax()]
+        adds = most[f"adds, {side}"]
+        gives = f"“{most['token']}” adds most to “{predicted}” ({adds:+.2g})"
+        if adds <= 0:
+            gives = f"no word adds to “{predicted}”"
         said.append(
-            f"{name}, attention is largest on “{top['token']}” ({top[f'attention, {side}']:.2f}), and "
-            f"“{most['token']}” adds most to “{predicted}” ({most[f'adds, {side}']:+.2f})."
+            f"{name}, attention is largest on “{top['token']}” ({top[f'attention, {side}']:.2f}), and {gives}."
         )
     return [" ".join(said)]
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 
-from attnlib.errors import DataError
 from attnlib.grid import GridResult, run_grid
 from attnlib.spec import Corpora, Fit, Run, measure
 from attnlib.studies.tying_mlm_measures import behaviour, distances, imitate, knowledge
@@ -151,13 +150,7 @@ def load(params: Params) -> Corpora:
     """The corpora of the study. One without two classes is refused, before anything is trained."""
     loaded = Corpora()
     for name in params.all_corpora:
-        corpus = loaded[params.data(name)]
-        if len(corpus.classes) != 2:
-            named = ", ".join(corpus.classes[:6]) + (", …" if len(corpus.classes) > 6 else "")
-            raise DataError(
-                f"{corpus.name!r} has {len(corpus.classes)} classes ({named}). This study measures F1 of the "
-                "positive one of two. Choose a corpus with two classes, or keep the texts of two classes of yours."
-            )
+        params.suits(loaded[params.data(name)])
     return loaded
 
 

@@ -59,11 +59,11 @@ def claims(results: Results, setting: str) -> list[Claim]:
     ]
 
 
-def _why(frame: pd.DataFrame, column: str, *sides: object) -> str:
+def _why(frame: pd.DataFrame, column: str, *sides: object, models: str = "") -> str:
     """Why two kinds of models cannot be compared: they are not part of the run, or they learned nothing."""
     absent = [str(side) for side in sides if not (frame[column] == side).any()] if len(frame) else list(sides)
     if absent:
-        return f"This run has no models with {column} {' and '.join(map(str, absent))}."
+        return f"This run has no {models or f'models with {column}'} {' and '.join(map(str, absent))}."
     return (
         f"No seed has models of both kinds that learned something: macro-F1 at least {LEARNED:g} above that of "
         "always predicting the commonest class."
@@ -171,7 +171,7 @@ def _adversary(learned: Results, results: Results, variant: str, said: dict) -> 
         "n_of": TEXTS,
     }
     if distances.empty or not {variant, "base"} <= set(distances["variant"]):
-        return not_tested(_why(results.distances, "variant", variant, "base"), **said)
+        return not_tested(_why(results.distances, "variant", variant, "base", models="adversaries of"), **said)
     found = frontier_gap(distances, variant, "base")
     measured = (
         "The two curves share no JSD."

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.errors import unknown
+from attnlib.errors import DataError, unknown
 from attnlib.measures.information import Estimator
 from attnlib.studies.corpora import Dataset
 from attnlib.studies.params import ByDataset, Datasets, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
 
 VARIANTS = ("base", "concat", "residual", "tying", "mlm")
 Variant = Literal["base", "concat", "residual", "tying", "mlm"]
@@ -99,6 +102,15 @@ class Params(StudyParams):
     def all_corpora(self) -> tuple[str, ...]:
         """The corpora of the tables, then those that only adversaries meet."""
         return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
+
+    def suits(self, corpus: Corpus) -> None:
+        """Refuse a corpus without two classes."""
+        if len(corpus.classes) != 2:
+            named = ", ".join(corpus.classes[:6]) + (", …" if len(corpus.classes) > 6 else "")
+            raise DataError(
+                f"{corpus.name!r} has {len(corpus.classes)} classes ({named}). This study measures F1 of the "
+                "positive one of two. Choose a corpus with two classes, or keep the texts of two classes of yours."
+            )
 
     def strength(self, corpus: str, variant: str) -> float:
         """Weight of the variant's loss outside the ablation; zero where it adds none."""

@@ -29,13 +29,17 @@ JOINED = "\u00a0"
 
 
 class Resampled(NamedTuple):
-    """A score of one cell: its bootstrap draws over texts and seeds, the estimate, texts, seeds and data set."""
+    """A score of one cell: its bootstrap draws over texts and seeds, the estimate, texts, seeds and data set.
+
+    In percent, and not below `least`: 0 for a score, -100 for a difference of two.
+    """
 
     draws: np.ndarray
     estimate: float
     n: int
     seeds: int
     dataset: str
+    least: float = 0.0
 
     def minus(self, other: Resampled) -> Resampled:
         """The difference, draw by draw."""
@@ -44,11 +48,13 @@ class Resampled(NamedTuple):
                 f"Scores of {self.dataset!r} and {other.dataset!r} share no texts and cannot be paired."
             )
         seeds = min(self.seeds, other.seeds)
-        return Resampled(self.draws - other.draws, self.estimate - other.estimate, self.n, seeds, self.dataset)
+        draws, estimate = self.draws - other.draws, self.estimate - other.estimate
+        return Resampled(draws, estimate, self.n, seeds, self.dataset, least=-100.0)
 
     def row(self) -> dict[str, float]:
-        """value, low, high, n, seeds."""
-        low, high = np.quantile(self.draws, [0.025, 0.975])
+        """value, low, high, n, seeds. Also where all texts agree, the interval has a width (`with_width`)."""
+        ends = (end / 100 for end in (self.estimate, *np.quantile(self.draws, [0.025, 0.975])))
+        low, high = (100 * end for end in with_width(*ends, self.n, self.least / 100))
         return {"value": self.estimate, "low": low, "high": high, "n": self.n, "seeds": self.seeds}
 
 
@@ -257,9 +263,9 @@ def information_wide(table: pd.DataFrame) -> pd.DataFrame:
 
 def with_interval(row: Mapping[str, float], digits: int) -> str:
     """`73.1 [70.0, 76.2]`, on one line of its cell."""
-    text = f"{row['value']:.{digits}f}"
+    text = f"{row['value']:z.{digits}f}"
     if not np.isnan(row["low"]):
-        text += f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+        text += f" [{row['low']:z.{digits}f}, {row['high']:z.{digits}f}]"
     return text.replace(" ", JOINED)
 
 

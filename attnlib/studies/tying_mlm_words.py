@@ -68,7 +68,7 @@ def about_drops(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
         clear = rows[(rows["p_holm"] < 0.05)]
         more, less = (clear["estimate"] < 0).sum(), (clear["estimate"] > 0).sum()
         told.append(
-            f"**{variant}** loses {_more(-rows['estimate'].mean())} than base on average; of "
+            f"**{variant}** loses {_more(-rows['estimate'].mean())} base on average; of "
             f"{plural(len(rows), 'comparison')}, {more} significantly more and {less} significantly less (Holm)."
         )
     return told
@@ -225,16 +225,16 @@ def about_initialisation(table: pd.DataFrame) -> list[str]:
 
 
 def checks(results: Results, params: Params, corpora: Mapping[str, Corpus]) -> dict[str, bool]:
-    """What must hold whatever the corpus: name of the check -> whether it does. corpora: by name in `params`."""
+    """What must hold whatever the corpus: name of the check -> whether it does. corpora: by name in tables."""
     swaps, texts, information = results.swaps, results.texts, results.information
     trained = swaps[swaps["swap"] == "trained"]
     keys = ["dataset", "attention", "variant", "layers", "strength", "init", "seed"]
     draws = swaps.groupby([*keys, "swap"])["draw"].nunique()
     stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
     expected = Counter()
-    by_data = {params.data(name): corpus for name, corpus in corpora.items()}
+    read = {params.data(name): corpora[name] for name in params.corpora}
     for model in models(params):
-        expected[by_data[model.data].name] += len(by_data[model.data].test)
+        expected[read[model.data].name] += len(read[model.data].test)
     return {
         "every model answered every test text": all(
             Counter(frame["dataset"]) == expected for frame in (trained, texts)
@@ -273,7 +273,10 @@ def _most(occurrences: int | None) -> str:
 
 
 def _more(value: float) -> str:
-    return f"{abs(value):.1f} points {'more' if value >= 0 else 'less'}"
+    """Of two losses, one minus the other, in front of the other's name."""
+    if f"{abs(value):.1f}" == "0.0":
+        return "as much as"
+    return f"{abs(value):.1f} points {'more' if value > 0 else 'less'} than"
 
 
 def _points(value: float) -> str:

@@ -158,3 +158,11 @@ def test_models_that_learned_nothing_are_found_and_left_out() -> None:
     assert said.startswith("**2 of 3 models learned nothing**")
     assert "constant; worse" in said
     assert f1.about_idle(found[:0], 3) == []
+    rows = {"encoder": ["lstm", "gru"], "lam": [np.nan, -10.0], "strength": [0.0, 0.5], "init": ["–", "normal"]}
+    (said,) = f1.about_idle(pd.DataFrame(rows), 2)
+    assert said.endswith(": lstm; gru, λ -10, strength 0.5, normal."), "only the options that a model has"
+
+
+def test_zero_has_no_sign() -> None:
+    frame = pd.DataFrame({"value": [-1e-9], "low": [-0.001], "high": [0.001]})
+    assert list(interval_text(frame)) == ["0.00 [0.00, 0.00]"]

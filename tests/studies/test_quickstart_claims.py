@@ -94,6 +94,24 @@ def test_without_a_distance_between_random_and_leave_one_out_a_level_is_not_judg
     assert quickstart_claims.answer(found) == "partial guide"
 
 
+def test_where_no_text_differs_an_interval_has_a_width_all_the_same():
+    found = by_hand(both(0.0), both(0.0), **HONEST, texts=40)
+    shares = quickstart.flip_shares(found.flips)
+    assert (shares["value"] == 0).all()
+    assert (shares["low"] == 0).all()
+    assert np.allclose(shares["high"], 0.088, atol=1e-3), "the exact bound of none in 40"
+    beaten = ledger(found)["top_beats_random"]
+    assert beaten.verdict == "undetermined"
+    assert beaten.low < 0 < beaten.high
+    assert "0.0 to 0.0" not in " ".join(quickstart_words.about_flips(_named(found.flips)))
+
+
+def _named(flips):
+    """With a row for leave-one-out, which the sentences name."""
+    top = flips[flips["importance"] == quickstart.TOP]
+    return pd.concat([flips, top.assign(importance="largest leave-one-out")])
+
+
 def test_few_texts_or_an_idle_model_are_not_tested():
     few = by_hand(both(0.3), both(0.0), **HONEST, texts=10)
     good = by_hand(both(0.3), both(0.0), **HONEST)

@@ -392,6 +392,16 @@ def test_sentences_name_levels_and_chance():
     assert told.count("Holm") == 3
 
 
+def test_a_word_that_takes_away_adds_nothing():
+    table = pd.DataFrame(
+        {"token": ["dull", "film"], "attention, without": [0.6, 0.4], "attention, with": [0.5, 0.5]}
+    )
+    table = table.assign(**{"adds, without": [-0.2, -0.1], "adds, with": [-0.1, 0.0042]})
+    (said,) = tasc_words.picture_sentences(table, "1")
+    assert "(0.60), and no word adds to “1”. With" in said
+    assert "“film” adds most to “1” (+0.0042)" in said
+
+
 def test_a_check_fails_when_the_two_tests_disagree():
     flips = frame(paper_like, encoders=("lstm", "mlp"))
     params = tasc.Params(variants=["none", "lin"])

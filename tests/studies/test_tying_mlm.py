@@ -143,6 +143,9 @@ def test_a_corpus_of_six_classes_is_refused_before_training(tmp_path, monkeypatc
     for call in (study.load, study.results):
         with pytest.raises(DataError, match=r"6 classes \(food, .* two classes"):
             call(study.Params(corpora=[str(path)]))
+    ((option, told),) = study.Params(corpora=[str(path)]).absent()
+    assert option == "corpora", "and before a kernel starts"
+    assert "6 classes" in told
     params = study.Params(corpora=[str(own_tables.write(tmp_path, "sixty"))])
     assert len(study.load(params)[params.data(params.corpora[0])].classes) == 2
 

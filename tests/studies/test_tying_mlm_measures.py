@@ -116,6 +116,12 @@ def test_checks_of_two_corpora_count_each(two, corpus) -> None:
     assert not words.checks(two, params, swapped)["every model answered every test text"]
 
 
+def test_checks_know_a_corpus_whose_name_is_not_its_source(results, corpus) -> None:
+    for entry in ("texts/planted.csv", {"path": "reviews.csv", "name": "planted"}):
+        params = PARAMS.replace(corpora=(entry,))
+        assert all(words.checks(results, params, {"planted": corpus}).values()), entry
+
+
 def test_what_differs_from_the_paper_is_said_where_it_does(corpus) -> None:
     assert words.about_corpora([corpus]) == ["The paper has no corpus like planted."]
     told = words.about_corpora([dataclasses.replace(corpus, name=name) for name in ("20news", "imdb")])
@@ -260,6 +266,8 @@ def test_sentences_carry_their_numbers(results) -> None:
     told = words.about_drops(f1, gaps)
     base = f1[(f1["variant"] == "base") & (f1["metric"] == "f1_trained")]["value"].mean()
     assert f"base {base:.1f}" in told[0]
+    alike = words.about_drops(f1, gaps.assign(estimate=0.0, p_holm=1.0))
+    assert alike[1].startswith("**residual** loses as much as base on average")
     assert words.about_paper(f1) == ["The paper prints no numbers for this corpus or one like it."]
     assert "have the paper's sign" in words.about_paper(f1.assign(paper=f1["value"]))[0]
     assert f"{len(results.kept)} classifiers" in words.about_runs(results)[1]
