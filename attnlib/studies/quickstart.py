@@ -21,7 +21,7 @@ from attnlib.erasure import erasure_curves, fraction_to_flip, top_token_flips
 from attnlib.errors import DataError
 from attnlib.heatmap import read
 from attnlib.importance import importance
-from attnlib.studies.common import with_width
+from attnlib.studies.common import widened
 from attnlib.studies.quickstart_params import Params  # noqa: F401  the notebook's
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def mean_share(frame: pd.DataFrame, column: str = "value") -> stats.Interval:
     """Mean of shares with its interval over seeds and texts, which has a width also where all texts agree."""
     found = stats.bootstrap(frame, groups="seed", instances="instance", column=column)
     texts = frame["instance"].nunique()
-    low, high = with_width(found.estimate, found.low, found.high, texts, least=0.0)
+    low, high = widened(found.estimate, found.low, found.high, texts)
     return found._replace(low=low, high=high)
 
 
