@@ -35,14 +35,16 @@ def outside(figure: Figure) -> list[Artist]:
 
 
 def from_zero(axes: Iterable[Axes]) -> None:
-    """Start the vertical axis at zero, with room for markers at either end, once everything is drawn.
+    """Start the vertical axis at zero, with room for markers at both ends, once everything is drawn.
 
     `set_ylim(bottom=0)` ends the autoscaling of all axes that share the limit, and what is drawn later is cut off.
+    The room that autoscaling leaves above is a share of the range of the data: none to speak of where all of it
+    lies far from zero.
     """
     for axis in axes:
         low, high = axis.get_ylim()
         if low >= 0 or axis.dataLim.y0 >= 0:
-            high = max(high, 1.05 * axis.dataLim.y1)  # the margin of values far from zero is thin from there
+            high = max(high, 1.05 * axis.dataLim.y1)
             axis.set_ylim(-0.03 * high, high)
 
 

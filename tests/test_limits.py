@@ -57,6 +57,15 @@ def test_shared_axes_from_zero_hold_the_last_panel_too(first: float) -> None:
     assert axes[0].get_ylim()[0] < 0 < 0.1 * axes[0].get_ylim()[1]
 
 
+def test_values_that_all_lie_near_one_have_room_above() -> None:
+    figure = Figure()
+    axis = figure.subplots()
+    axis.errorbar(X, [0.99, 1.0, 1.0], yerr=[0.01, 0, 0], fmt="o")
+    from_zero([axis])
+    assert not outside(figure)
+    assert axis.get_ylim()[1] < 1.1
+
+
 def test_a_figure_that_cuts_off_its_data_is_refused_in_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,8 +10,7 @@ from tests.notebook_cells import ledger, run_cells
 SMALL = {
     "embedding_size": 8, "variants": ["base", "tying", "mlm"], "attentions": ["additive", "dot"], "seeds": [0, 1],
     "epochs": 1, "deltas": [1.0, 10.0], "etas": [0.3], "layer_variants": ["base"], "lambdas": [1.0],
-    "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200, "permutations": 2,
-    "shown": 1,
+    "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200,
 }  # fmt: skip
 
 
