@@ -66,7 +66,7 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
         strange = ", ".join(repr(v) if v else "blank cells" for v in list(counts) if v not in found)
         raise DataError(
             f"The {where} holds values that name no split: {_short(strange)}. Found: {listed}. Allowed: {ALLOWED}. "
-            "Rename them; if the column is no split, say split=None, and one is drawn."
+            "Rename them; if the column is no split, say split=None (`split: null` in a mapping), and one is drawn."
         )
     sure = {split for value, split in found.items() if word(value) in SURE}
     mixed = [v for v, split in found.items() if word(v) in EITHER and split in sure]
