@@ -251,7 +251,7 @@ def notebooks(folder: Path, force: bool) -> None:
     from attnlib.notebooks import copy_out
 
     written = copy_out(folder, force=force)
-    click.echo(f"{len(written)} files written to {folder}.")
+    click.echo(f"{len(written)} files written to {folder}." if written else f"{folder} has all of them already.")
     click.echo(
         f"Run one by its path, or set ATTNLIB_NOTEBOOKS={folder.resolve() / 'notebooks'} to run them by name."
     )

@@ -199,7 +199,10 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
     if name not in parameters:
         if not parameters:
             raise ConfigError(f"{where}: there is no parameter {name!r}; this notebook has none.")
-        raise ConfigError(f"{where}: {unknown('parameter', name, parameters)}")
+        also = {other: this for this, other in ALIASES.items() if this in parameters}
+        guess = nearest(name, [*parameters, *also])
+        known = [guess if also.get(guess) == this else this for this in parameters]  # the spelling that was meant
+        raise ConfigError(f"{where}: {unknown('parameter', name, known)}")
     return parameters[str(name)]
 
 

@@ -46,6 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {"spec.json": canonical(spec).encode(), "environment.json": canonical(made).encode()}
     Store(home / "store").put(SHOWN.ljust(64, "0"), files)
     assert CliRunner().invoke(main, ["notebooks", str(home / "my-notebooks")]).exit_code == 0
+    again = CliRunner().invoke(main, ["notebooks", str(home / "my-notebooks")])
+    assert "has all of them already" in again.output
     return home
 
 

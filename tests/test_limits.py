@@ -80,11 +80,3 @@ def test_a_figure_that_cuts_off_its_data_is_refused_in_tests(
     monkeypatch.setenv(report.STRICT, "0")
     report.Output(tmp_path).figure(draw(), "cut")  # a reader's run is never lost to it
     assert (tmp_path / "figures" / "cut.svg").exists()
-
-
-def test_from_zero_leaves_room_above_values_far_from_zero() -> None:
-    figure = Figure()
-    axis = figure.subplots()
-    axis.plot([0, 1], [0.99, 1.0], "o")
-    from_zero([axis])
-    assert not outside(figure)

@@ -139,6 +139,9 @@ def test_all_problems_come_at_once_and_name_the_place() -> None:
     first, second = str(error.value).splitlines()
     assert first == "nb/cpu.yaml: Unknown parameter 'sede'. Did you mean 'seed'? Available: corpus, seed."
     assert second == "nb/cpu.yaml: Parameter 'seed' must be int; got 'x' (str). Default: 0."
+    several = parse_cell("corpora: list[str] = []\nvectors: str = 'none'", "nb")
+    with pytest.raises(ConfigError, match=r"'corpsu'.*Did you mean 'corpus'\? Available: corpus, vectors"):
+        check_texts([("corpsu", "planted")], several, "nb")
     with pytest.raises(ConfigError, match=r"'corpsu'.*Did you mean 'corpus'"):
         check_texts([("corpsu", "planted")], known, "nb")
     with pytest.raises(ConfigError, match="this notebook has none"):

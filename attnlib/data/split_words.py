@@ -65,7 +65,7 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
     if strange := [repr(v[:40]) if v else "blank cells" for v in counts if v not in found]:
         raise DataError(
             f"The {where} holds values that name no split: {some(strange)}. Found: {listed}. Allowed: {ALLOWED}. "
-            "Rename them; if the column is no split, say split=None, and one is drawn."
+            "Rename them; if the column is no split, say split=None (`split: null` in a mapping), and one is drawn."
         )
     sure = {split for value, split in found.items() if word(value) in SURE}
     mixed = [v for v, split in found.items() if word(v) in EITHER and split in sure]

@@ -181,7 +181,8 @@ def _splits(content: Table, column: str | None, file: Path, part: str | None) ->
     if part is not None and (other := [s for s in splits if s != part]):
         raise DataError(
             f"{file.name} is given as {part}, but its column {column!r} puts {len(other):,} of {len(splits):,} "
-            f"rows in {other[0]}. Say split=None to use every row as {part}, or load that file alone by its column."
+            f"rows in {other[0]}. Say split=None (`split: null` in a mapping) to use every row as {part}, or load "
+            "that file alone by its column."
         )
     return splits, note if part is None else None
 

@@ -70,6 +70,7 @@ def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
             counts = np.histogram(below["delta_alpha"], bins=edges)[0]
             axis.bar(edges[:-1], counts, 1 / bins, align="edge", color=CYCLE[1], edgecolor="white", linewidth=0.4)
             axis.yaxis.get_major_locator().set_params(integer=True)
+            axis.set_ylim(0, 1.05 * max(1, counts.max()))
             _name(axis, title, "Δα", "texts with ΔJS < 0", f"{len(below):,} of {len(part):,}")
     return figure
 

@@ -190,10 +190,10 @@ def _difference(row: pd.Series) -> str:
     if not row["n"]:
         return "no pair of models has a τ on both sides."
     if np.isnan(row["low"]):
-        return f"{row['estimate']:+.2f} ({plural(int(row['n']), 'pair')} of models: too few for an interval)."
+        return f"{row['estimate']:+z.2f} ({plural(int(row['n']), 'pair')} of models: too few for an interval)."
     where = "above zero" if row["low"] > 0 else "below zero" if row["high"] < 0 else "which covers zero"
     return (
-        f"**{row['estimate']:+.2f}** (95% interval {row['low']:+.2f} to {row['high']:+.2f}, {where}; "
+        f"**{row['estimate']:+z.2f}** (95% interval {row['low']:+z.2f} to {row['high']:+z.2f}, {where}; "
         f"n = {plural(int(row['n']), 'pair')} of models)."
     )
 
@@ -223,8 +223,8 @@ def about_deltas(taus: pd.DataFrame, variants: list[str]) -> list[str]:
     """What τ loses in a special setting, corpus by corpus."""
     said: list[str] = []
     for _, row in deltas(taus, variants).iterrows():
-        loses = "τ loses " if row["n"] else ""
-        said.append(f"{short(row['dataset'])}, {NAMES[row['variant']]}: {loses}{_difference(row)}")
+        name = "Δτ = " if row["n"] else ""  # a loss, as in the tables; "loses -0.02" would be read twice
+        said.append(f"{short(row['dataset'])}, {NAMES[row['variant']]}: {name}{_difference(row)}")
     kind = "adversaries" if "adversary_unfrozen" in variants else "ablations"
     return said or [f"This run has no {kind} to compare."]
 

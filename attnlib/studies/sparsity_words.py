@@ -149,8 +149,8 @@ def about_agreement(agreement: pd.DataFrame, kind: str) -> list[str]:
         where = "more" if row["low"] > 0 else "less" if row["high"] < 0 else "no more and no less"
         said.append(
             f"{_where(row)}, {row['projection']}: attention agrees **{where}** with hidden states "
-            f"(τ {row['a']:.2f}) than with inputs ({row['b']:.2f}); difference {row['estimate']:.2f}, 95% CI "
-            f"[{row['low']:.2f}, {row['high']:.2f}], n = {row['n']:,}, Holm-corrected "
+            f"(τ {row['a']:z.2f}) than with inputs ({row['b']:z.2f}); difference {row['estimate']:z.2f}, 95% CI "
+            f"[{row['low']:z.2f}, {row['high']:z.2f}], n = {row['n']:,}, Holm-corrected "
             f"{p_said(row['p_holm'])}."
         )
     return said
@@ -232,8 +232,8 @@ def about_entmax(agreement: pd.DataFrame, entropies: pd.DataFrame) -> list[str]:
     said = []
     for (dataset, encoder), own in tau.groupby(level=["dataset", "encoder"], sort=False):
         steps = [
-            f"α = {place[-1]:g} ({percent(share[place])} of words with weight) {row['gradient_input']:.2f} and "
-            f"{row['leave_one_out_input']:.2f}"
+            f"α = {place[-1]:g} ({percent(share[place])} of words with weight) {row['gradient_input']:z.2f} and "
+            f"{row['leave_one_out_input']:z.2f}"
             for place, row in own.sort_index(level="alpha").iterrows()
         ]
         where = _where({"dataset": dataset, "encoder": encoder})

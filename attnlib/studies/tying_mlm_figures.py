@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 COLOUR = {name: CYCLE[k] for k, name in enumerate(VARIANTS)}
 MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
 """One colour and one marker a variant, in every figure."""
+LINE = 30
+"""Tokens of a sentence that are drawn with their names below."""
 
 
 def drops(table: pd.DataFrame) -> Chart:
@@ -144,27 +146,31 @@ def entropies(frame: pd.DataFrame) -> Chart:
 
 
 def sentences(models: Mapping[str, Fitted], example: Example) -> tuple[Chart, dict[str, Reading]]:
-    """Figures 2 to 7: p_t of the class that base predicts, token by token, and (dotted) each model's answer."""
+    """Figures 2 to 7: p_t of the class that base predicts, token by token, and (dotted) each model's answer.
+
+    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    """
     if "base" not in models:
         raise DataError(f"The class to look at is the one that base predicts; got models {sorted(models)}.")
     first = read(models["base"], example, ("probability",))[0]
     target = first.classes[first.predicted]
     readings = {name: read(m, example, ("alpha", "probability"), target=target)[0] for name, m in models.items()}
-    tokens = first.tokens
+    tokens = first.tokens[:LINE]
     figure, axis = plots.chart(size=(min(14.0, max(6.5, 1.8 + 0.42 * len(tokens))), 3.6))
     with mpl.rc_context(STYLE):
         for name, reading in readings.items():
             answer = reading.probabilities[reading.target]
             axis.plot(
-                range(len(tokens)), reading.rows["probability"], marker=MARKER[name], color=COLOUR[name],
+                range(len(tokens)), reading.rows["probability"][:LINE], marker=MARKER[name], color=COLOUR[name],
                 label=f"{name}, answer {answer:.2f}",
             )  # fmt: skip
             axis.axhline(answer, color=COLOUR[name], linestyle=":", linewidth=1.2)
         axis.axhline(0.5, color="#666666", linewidth=0.8)
         axis.set_xticks(range(len(tokens)), [t.replace("$", r"\$") for t in tokens], rotation=60, ha="right")
         axis.set_ylim(-0.02, 1.02)
-        true = first.classes[example.label]
-        plots.label(axis, f"predicted {target}, true class {true}", "", f"p({target})", f"{len(tokens)} tokens")
+        true, whole = first.classes[example.label], len(first.tokens)
+        counted = f"{whole} tokens" if whole <= LINE else f"{whole:,} tokens, the first {LINE} of them drawn"
+        plots.label(axis, f"predicted {target}, true class {true}", "", f"p({target})", counted)
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure, readings
 

@@ -47,6 +47,8 @@ def test_single_removals_of_no_text_and_of_one(texts):
         for table in (tables.single_table, tables.contingency, tables.top_flips):
             assert table(single)["n"].tolist() == [1] * 6, table
         assert tables.contingencies(single)["n"].tolist() == [1] * 12
+        right = single.assign(delta_js=0.1)  # attention is never wrong: no bar, and counts from zero up
+        assert all(axis.get_ylim()[0] == 0 for axis in figures.negative_histogram(right).axes)
     else:
         for table in (tables.single_table, tables.contingency, tables.contingencies, tables.top_flips):
             assert table(single).empty, table

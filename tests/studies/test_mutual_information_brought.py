@@ -49,7 +49,7 @@ def test_titles_show_the_stem_of_a_file() -> None:
     assert figures.uniformity(frame).axes[0].get_title(loc="left") == "mine  (n = 18)"
     params = study.Params(corpora=["/home/me/mine.csv"], query_corpora=[])
     assert words.setting(params).startswith("mine with BiLSTM")
-    assert words.about_deltas(frame, ["fix_attention"])[0].startswith("mine, Fix Attn: τ loses **")
+    assert words.about_deltas(frame, ["fix_attention"])[0].startswith("mine, Fix Attn: Δτ = **")
     frame.loc[frame["variant"] == "fix_attention", ["tau", "value"]] = np.nan
     assert words.about_deltas(frame, ["fix_attention"]) == [
         "mine, Fix Attn: no pair of models has a τ on both sides."

@@ -256,6 +256,10 @@ def test_a_sentence_as_the_models_read_it(corpus) -> None:
     assert readings["tying"].target == readings["base"].predicted
     assert "of the tokens alone give the answer of the whole" in words.about_sentence(readings)
     assert len(figure.axes) == 1
+    long = dataclasses.replace(example, tokens=example.tokens * 5, rationale=None)
+    (axis,) = figures.sentences(models, long)[0].axes
+    assert len(axis.get_xticks()) == figures.LINE, "names of 200 tokens lie on each other"
+    assert f"{len(long)} tokens, the first 30" in axis.get_title(loc="left")
     with pytest.raises(DataError, match="base predicts"):
         figures.sentences({"tying": models["tying"]}, example)
     assert figures.readable(corpus.dev, 0) == []
