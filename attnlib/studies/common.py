@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "FEWEST_TEXTS", "RESAMPLES",
     "beside_paper", "claim", "contrast", "exact", "interval_text", "missing", "relative", "sampled", "summarise",
-    "unanimous", "weights", "widened", "with_width",
+    "weights", "widened", "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -171,26 +171,22 @@ def exact(hits: int, n: int) -> tuple[float, float]:
     return float(bounds.low), float(bounds.high)
 
 
-def unanimous(value: float, n: int, least: float = -1.0) -> tuple[float, float]:
-    """95% bounds of a mean over n texts that all have the same value, between `least` and 1.
+def with_width(value: float, low: float, high: float, n: int, least: float = -1.0) -> tuple[float, float]:
+    """Bounds of a mean over n texts of values between `least` and 1, which have a width also where all texts agree.
 
     A bootstrap of equal values has no width, however few they are. The share of texts that differ, though none was
     seen, may be as large as the exact binomial bound of none in n, and such a text may have any value in the range.
     """
+    if not (high - low < WIDTH and n):
+        return low, high
     unseen = exact(0, n)[1]
     return value - unseen * (value - least), value + unseen * (1.0 - value)
 
 
-def with_width(estimate: float, low: float, high: float, n: int) -> tuple[float, float]:
-    """Bounds of a difference of shares, also where no text differs (`unanimous`)."""
-    same = max(abs(estimate), abs(low), abs(high)) < WIDTH and n > 0
-    return unanimous(0.0, n) if same else (low, high)
-
-
 def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -> tuple[float, float]:
-    """Bounds of a mean over n texts, wide enough for few (`stats.widened`) and for `unanimous` ones."""
+    """Bounds of a mean over n texts, wide enough for few (`stats.widened`) and for unanimous ones (`with_width`)."""
     if high - low < WIDTH and n:
-        return unanimous(value, n, least)
+        return with_width(value, low, high, n, least)
     bounds = stats.widened(value, low, high, n)
     return tuple(float(np.clip(bound, least, 1.0)) for bound in bounds)
 

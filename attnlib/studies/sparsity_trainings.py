@@ -43,7 +43,7 @@ def contrast_trainings(frame: pd.DataFrame, column: str, a: str, b: str, by: Seq
         table[side] = table[side].where(few, bound)
     ends = table[["estimate", "low", "high"]].to_numpy(float)
     texts = table["n"] // table["seeds"].clip(lower=1)
-    wide = [with_width(*row, n) for row, n in zip(ends, texts, strict=True)]
+    wide = [row[1:] if row.any() else with_width(*row, n) for row, n in zip(ends, texts, strict=True)]
     table[["low", "high"]] = np.array(wide).reshape(-1, 2)
     table["silent"] = few
     table["note"] = [f"{plural(n, 'seed')}, {NEEDED} needed" if n < NEEDED else "" for n in table["seeds"]]

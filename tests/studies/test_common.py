@@ -19,7 +19,6 @@ from attnlib.studies.common import (
     missing,
     relative,
     summarise,
-    unanimous,
     weights,
     with_width,
 )
@@ -135,7 +134,7 @@ def test_an_interval_without_width_gets_that_of_the_exact_bound() -> None:
     unseen = exact(0, 30)[1]
     assert unseen == pytest.approx(1 - 0.025 ** (1 / 30))
     assert with_width(0.0, 0.0, 0.0, 30) == (-unseen, unseen)
-    low, high = unanimous(1.0, 30, least=0.0)
+    low, high = with_width(1.0, 1.0, 1.0, 30, least=0.0)
     assert (low, high) == (pytest.approx(1 - unseen), 1.0)
     assert with_width(0.2, 0.1, 0.3, 30) == (0.1, 0.3)
     assert all(np.isnan(with_width(np.nan, np.nan, np.nan, 0)))
