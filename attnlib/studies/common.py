@@ -184,7 +184,7 @@ def with_width(value: float, low: float, high: float, n: int, least: float = -1.
 
 
 def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -> tuple[float, float]:
-    """Bounds of a mean over n texts, wide enough for few (`stats.widened`) and for unanimous ones (`with_width`)."""
+    """Bounds of a mean over n texts, wide enough for few (`stats.widened`) and unanimous ones (`with_width`)."""
     if high - low < WIDTH and n:
         return with_width(value, low, high, n, least)
     bounds = stats.widened(value, low, high, n)
