@@ -12,7 +12,7 @@ NB ?= 00_quickstart
 .PHONY: help setup lab report reports test nbval lint bench clean
 
 help:  ## this list
-	@echo "attnlib: may attention be read as an explanation?"
+	@echo "attnlib: is attention an explanation?"
 	@echo
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 	@echo

@@ -1,4 +1,4 @@
-"""attnlib: may attention be read as an explanation?
+"""attnlib: is attention an explanation?
 
 The names below are the public surface. They are imported when first used, so that `attnlib --help` and the
 check of a parameter file do not wait for torch.

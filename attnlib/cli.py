@@ -80,7 +80,7 @@ class Group(click.Group):
 )
 @click.version_option(__version__, prog_name="attnlib")
 def main() -> None:
-    """May attention be read as an explanation? Run the notebooks, list what there is."""
+    """Is attention an explanation? Run the notebooks, list what there is."""
 
 
 @main.command(epilog=RUN_EXAMPLES)
@@ -100,7 +100,7 @@ def main() -> None:
     metavar="serial|local|dask:ADDRESS",
     help="Where the work is done: one thing at a time, in processes on this machine, on a Dask cluster.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one a core.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one per core.")
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
 def run(
     notebooks: tuple[str, ...],
@@ -150,7 +150,7 @@ def run(
 
 
 class Watch:
-    """Tells what happens: one living line on a terminal, one line a notebook elsewhere."""
+    """Tells what happens: one living line on a terminal, one line per notebook elsewhere."""
 
     def __init__(self) -> None:
         self.living = sys.stderr.isatty()
@@ -261,7 +261,7 @@ main.add_command(runs)
 
 
 def _short(path: Path) -> str:
-    """Relative to where the user stands, when that is shorter."""
+    """Relative to the working directory, when that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)
 

@@ -30,7 +30,7 @@ PARTS = {
     },
     "scalings": {
         "none": "attention as it is",
-        "lin": "TaSc: one number a word type, Chrysostomou & Aletras 2021",
+        "lin": "TaSc: one number per word type, Chrysostomou & Aletras 2021",
         "feat": "TaSc: one number a dimension of the embedding",
         "conv": "TaSc: a convolution over the scaled embeddings",
     },

@@ -144,9 +144,9 @@ def histogram(
     x: str,
     y: str = "share of texts",
 ) -> Chart:
-    """Shares by bin, one outline per hue; rows named in the column `aside` stand as bars of their own on the right.
+    """Shares by bin, one outline per hue; rows named in the column `aside` are bars of their own on the right.
 
-    Every row counts once: in a bin, or (where `aside` holds a name) beside the axis. So each hue sums to one.
+    Every row counts once: in a bin, or (where `aside` holds a name) next to the axis. So each hue sums to one.
     """
     _require(frame, [value, *([hue] if hue else []), *([aside] if aside else [])])
     groups = _groups(frame, hue)

@@ -24,11 +24,11 @@ from attnlib.files import FAILED, UNFINISHED, spell_size
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
-"""Tags of cells that a report leaves out: parameters stand in its header, errors in a box of their own."""
+"""Tags of cells that a report leaves out: parameters are in its header, errors in a box of their own."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
-"""A sign beside each colour, for those who do not see the colour."""
+"""A sign next to each colour, for those who do not see the colour."""
 PAGE = {"#ffffff": "var(--c0)", "#000000": "currentColor", "#d9d9d9": "var(--c1)", "#666666": "var(--c2)"}
 """Colours of a chart that follow the page; series keep theirs."""
 PAGE_STYLE = (

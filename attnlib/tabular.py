@@ -22,6 +22,8 @@ FLOORS = tuple(2 / (resamples + 1) for resamples in (1000, 2000))
 """The smallest two-sided p of the kit's bootstraps: see `stats.paired_bootstrap`."""
 P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
+TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
+"""What stays on one line of its cell: `0.41 [0.38, 0.44]`, and `paper 0.43 (-0.02)`."""
 NUMBER = ' class="number" style="text-align:right"'
 TEXT = ' style="text-align:left"'
 LONG = ' class="long" style="text-align:left"'
@@ -164,7 +166,8 @@ def td(text: str, right: bool, label: str = "") -> str:
     """A cell of a table, escaped; `label` names its column where a phone stacks the cells of a row."""
     kind = NUMBER if right else LONG if len(text) > 40 else TEXT
     named = f' data-label="{escape(label)}"' if label else ""
-    return f"<td{kind}{named}>{escape(text)}</td>"
+    joined = TOGETHER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    return f"<td{kind}{named}>{escape(joined)}</td>"
 
 
 def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:

@@ -144,6 +144,15 @@ def test_the_ledger_needs_no_style_sheet(output: report.Output, shown: list[Beau
     assert labels == [cell.get_text() for cell in shown[0].thead.find_all("th")], "a phone names stacked cells"
 
 
+def test_an_interval_stays_on_one_line_of_its_cell(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    ours = ["0.41 [0.38, 0.44] paper 0.43 (-0.02)", "–", "of two words [sic"]
+    output.table(pd.DataFrame({"name": list("abc"), "ours": ours}), "intervals")
+    cells = [row.find_all("td")[1].get_text() for row in shown[-1].find_all("tr")[1:]]
+    assert cells[0].split(" ") == ["0.41\xa0[0.38,\xa00.44]", "paper\xa00.43\xa0(-0.02)"]
+    assert cells[1:] == ours[1:]
+    assert pd.read_parquet(output.folder / "tables" / "intervals.parquet")["ours"].tolist() == ours
+
+
 def test_the_download_holds_the_whole_table(output: report.Output, shown: list[BeautifulSoup]) -> None:
     frame = pd.DataFrame({"x": range(120)})
     output.table(frame, "long", rows=50)

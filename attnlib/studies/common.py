@@ -1,6 +1,6 @@
-"""What every study does with its frames: means with intervals, paired contrasts, ours beside the paper's.
+"""What every study does with its frames: means with intervals, paired contrasts, ours next to the paper's.
 
-A frame holds one row a measurement: the columns that name its cell (dataset, encoder, attention, projection,
+A frame holds one row per measurement: the columns that name its cell (dataset, encoder, attention, projection,
 variant, importance, metric), `seed`, `instance` and `value`. Seeds and instances are crossed: the same texts meet
 every seed, so a bootstrap draws both.
 """
@@ -16,20 +16,21 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from attnlib import stats
-from attnlib.claims import Claim, Direction, judge
+from attnlib.claims import Claim, Direction, Verdict, judge
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
 from attnlib.errors import DataError
 from attnlib.narrate import plural
 from attnlib.reference import beside
+from attnlib.studies.corpora import kin
 
 if TYPE_CHECKING:
     from attnlib.grid import GridResult
 
 __all__ = [
-    "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "FEWEST_TEXTS", "RESAMPLES",
-    "beside_paper", "claim", "contrast", "exact", "interval_text", "missing", "relative", "sampled", "summarise",
-    "weights", "widened", "with_width",
+    "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "DIFFERS", "FEWEST_TEXTS", "RESAMPLES",
+    "beside_paper", "bounds", "claim", "contrast", "exact", "interval_text", "missing", "relative",
+    "sampled", "spell_interval", "summarise", "weights", "widened", "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -51,13 +52,26 @@ CPU_TEXTS = 400
 from `attnlib.data.sampling`: what a measure imports is part of its result's name, and this module changes often."""
 
 
+DIFFERS = {
+    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
+    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
+    "and quotes, split at random. A difference to the paper's value is also a difference of texts.",
+    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
+    "are cut from it.",
+    "rotten_tomatoes": "rotten_tomatoes is shown next to the paper's SST, which is made of the same sentences and "
+    "is not the same: here a sentence has the verdict of its review; in SST readers labelled each sentence, and "
+    "neutral ones are left out. A difference to the paper's value is also a difference of texts.",
+}
+"""What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
+
+
 def summarise(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """One row a cell: mean `value` with its 95 % interval over seeds and instances, n, seeds, missing."""
+    """One row per cell: mean `value` with its 95% interval over seeds and instances, n, seeds, missing."""
     _need(frame, [*by, "value"])
     rows = []
     for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True):
         found = stats.bootstrap(part["value"].to_numpy(float), **_crossed(part), resamples=resamples)
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(by, key, strict=True))
         row |= {
             "value": found.estimate,
             "low": found.low,
@@ -80,7 +94,7 @@ def contrast(
     pair: Sequence[str] = (),
     resamples: int = RESAMPLES,
 ) -> pd.DataFrame:
-    """Paired differences between two values of a column, mean(a) - mean(b), one row a cell of `by`.
+    """Paired differences between two values of a column, mean(a) - mean(b), one row per cell of `by`.
 
     Rows are paired by seed, instance and the columns named in `pair` (cells to average over, such as dataset). A
     measurement that lacks its partner is left out, of the means `a` and `b` too, and counted in `missing`. `p_holm`
@@ -102,17 +116,17 @@ def contrast(
         found = stats.paired_bootstrap(
             part["a"].to_numpy(float), part["b"].to_numpy(float), **_crossed(part), resamples=resamples
         )
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(by, key, strict=True))
         means = part[["a", "b"]].dropna().mean()
         row |= {"contrast": f"{a} - {b}", "a": means["a"], "b": means["b"]}
         rows.append(row | found._asdict())
     table = pd.DataFrame(rows)
-    table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
+    table["p_holm"] = stats.holm(table["p"])
     return table
 
 
 def missing(grid: GridResult) -> list[str]:
-    """What failed, a sentence a cause: the first run, how many more, and why."""
+    """What failed, one sentence per cause: the first run, how many more, and why."""
     said = []
     for told, own in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
         more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
@@ -124,7 +138,7 @@ def missing(grid: GridResult) -> list[str]:
 def weights(texts: int, seeds: int, resamples: int = RESAMPLES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """How often each text and each seed counts: once in the first row, then as `stats.bootstrap` draws them.
 
-    For what is no mean over rows, and so is worked out anew for each row of weights. Draws depend on the numbers
+    For what is no mean over rows, and so is computed again for each row of weights. Draws depend on the numbers
     alone, so that cells of the same texts and seeds are paired.
     """
     return tuple(
@@ -132,13 +146,26 @@ def weights(texts: int, seeds: int, resamples: int = RESAMPLES, seed: int = 0) -
     )
 
 
+def bounds(draws: np.ndarray) -> dict[str, float]:
+    """95% interval (`low`, `high`) and two-sided `p` of a difference, from its resamples; NaN does not count."""
+    draws = draws[~np.isnan(draws)]
+    low, high = np.quantile(draws, [0.025, 0.975])
+    tail = min((draws <= 0).sum(), (draws >= 0).sum())
+    return {"low": float(low), "high": float(high), "p": float(min(1.0, 2 * (tail + 1) / (len(draws) + 1)))}
+
+
 def claim(
     row: pd.Series | dict | stats.Interval | stats.Difference,
     direction: Direction,
     border: float = 0.0,
+    *,
+    verdict: Verdict | None = None,
     **said: object,
 ) -> Claim:
-    """A ledger entry from a row of `summarise` or `contrast` (estimate or value, low, high, n)."""
+    """A ledger entry from a row of `summarise` or `contrast` (estimate or value, low, high, n).
+
+    verdict  where more than this row decides (`claims.together`)
+    """
     values = row._asdict() if hasattr(row, "_asdict") else dict(row)
     effect = values.get("estimate", values.get("value"))
     low, high = float(values["low"]), float(values["high"])
@@ -147,22 +174,22 @@ def claim(
         low=low,
         high=high,
         n=int(values["n"]),
-        verdict=judge(low, high, direction, border),
+        verdict=verdict or judge(low, high, direction, border),
         **said,
     )
 
 
 def interval_text(frame: pd.DataFrame, digits: int = 2) -> pd.Series:
     """`0.41 [0.38, 0.44]` for every row with value, low and high."""
+    rows = frame[["value", "low", "high"]].to_numpy(float)
+    return pd.Series([spell_interval(*row, digits) for row in rows], index=frame.index, dtype=object)
 
-    def text(value: float, low: float, high: float) -> str:
-        if np.isnan(value):
-            return "–"
-        return f"{value:z.{digits}f}" + ("" if np.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
 
-    return pd.Series(
-        [text(*row) for row in frame[["value", "low", "high"]].to_numpy(float)], index=frame.index, dtype=object
-    )
+def spell_interval(value: float, low: float, high: float, digits: int = 2) -> str:
+    """`0.41 [0.38, 0.44]`; without bounds the value alone."""
+    if np.isnan(value):
+        return "–"
+    return f"{value:z.{digits}f}" + ("" if np.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
 
 
 def exact(hits: int, n: int) -> tuple[float, float]:
@@ -192,10 +219,14 @@ def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -
 
 
 def beside_paper(summary: pd.DataFrame, paper: str, table: str | int, digits: int = 2) -> pd.DataFrame:
-    """A summary with the paper's value and the difference, ours written with its interval."""
-    joined = beside(summary, paper, table)
-    joined.insert(len(joined.columns), "ours", interval_text(joined, digits))
-    return joined
+    """A summary with the paper's value and the difference, ours written with its interval.
+
+    A data set is looked up by the paper's name for it, or for the closest one the paper has (`corpora.kin`).
+    """
+    names = summary["dataset"].to_numpy() if "dataset" in summary else None
+    joined = beside(summary if names is None else summary.assign(dataset=list(map(kin, names))), paper, table)
+    joined = joined if names is None else joined.assign(dataset=names)
+    return joined.assign(ours=interval_text(joined, digits))
 
 
 def relative(frame: pd.DataFrame, column: str, base: str, by: Sequence[str]) -> pd.DataFrame:

@@ -37,7 +37,8 @@ TOPS = RANKINGS[1:]
 """Rankings whose first item is tested alone (Figures 9, 12 and 13)."""
 SAMPLING = {"any other": (), "authors": ("serrano_r",)}
 """How r is drawn: as the paper writes, or as its code does."""
-
+ALONE = "No text has more than one item, so there is nothing to compare."
+UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
 PROJECTIONS = {
     "softmax": {},
@@ -105,9 +106,9 @@ def erasures(
 ) -> dict[str, pd.DataFrame]:
     """All erasure tests at the last attention layer, and the labels behind the accuracy.
 
-    right      one row a test text: instance, value (1 where the prediction is right)
-    single     one row a ranking, way of drawing r, and text, as `single_removals` gives them
-    fractions  one row a ranking and text, as `fraction_to_flip` gives them
+    right      one row per test text: instance, value (1 where the prediction is right)
+    single     one row per ranking, way of drawing r, and text, as `single_removals` gives them
+    fractions  one row per ranking and text, as `fraction_to_flip` gives them
 
     Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
     model's own seed. reproject: a sparse projection is applied again to what is left.

@@ -19,7 +19,7 @@ import pandas as pd
 
 from attnlib.claims import Claim
 from attnlib.studies.common import contrast, widened
-from attnlib.studies.erasure import PAPER, RANKINGS, Results, common_set, compared, several
+from attnlib.studies.erasure import ALONE, PAPER, RANKINGS, UNSHARED, Results, common_set, compared, several
 from attnlib.studies.erasure_rules import (
     BOUNDS,
     EMPTIED,
@@ -47,9 +47,7 @@ SHIFT = -0.25
 """Appendix A.3: attention mass is "shifted down by around 0.25 or more" (claims 17 and 18)."""
 RATIO = 1.6
 """Section 5.4: the gradient is faster at least so many times as often as attention. As a share: 1.6 / 2.6."""
-LEARNED = "No model of this run is more accurate than always giving the commonest class."
-ALONE = "No text has more than one item at the last attention layer, so there is nothing to compare."
-SAME = "No decision is flipped by all four rankings, so there is nothing to compare."
+LEARNED = "No model of this run is more accurate than always predicting the most frequent class."
 
 
 def claims(found: Results, setting: str) -> list[Claim]:
@@ -135,8 +133,8 @@ def _sets(fractions: pd.DataFrame) -> Iterable[Made]:
     same = common_set(fractions)
     coded, bare = (same[same["encoder"].isin(names)] for names in (WITH_ENCODER, NOENC))
     there = set(fractions["encoder"])
-    no_coded = SAME if there & set(WITH_ENCODER) else "No model with an encoder is part of this run."
-    no_bare = SAME if there & set(NOENC) else "No model without an encoder is part of this run."
+    no_coded = UNSHARED if there & set(WITH_ENCODER) else "No model with an encoder is part of this run."
+    no_bare = UNSHARED if there & set(NOENC) else "No model without an encoder is part of this run."
     shared = "mean difference of the share of items removed, on the texts that all rankings flip, is below zero"
     for name, told in (("grad_alpha", "gradient"), ("alpha_grad", "attention times gradient")):
         yield gap(
@@ -155,7 +153,7 @@ def _sets(fractions: pd.DataFrame) -> Iterable[Made]:
         "less",
         claim="Removing by attention flips decisions with fewer items than removing at random.",
         where="section 5.4, Figures 5, 6 and 10",
-        why=SAME,
+        why=UNSHARED,
         test=shared,
     )
     yield gap(
@@ -224,7 +222,7 @@ def _context(found: Results) -> Iterable[Made]:
         claim="Without an encoder, removing one item (the top or the random one) flips more decisions than with an "
         "rnn or with convolutions (the FLANs on Yahoo excepted).",
         where="appendix A.2, Figure 9",
-        why="No data set of this run has a model without an encoder beside one with an encoder.",
+        why="No data set of this run has both a model without an encoder and one with.",
         test="difference of the share of texts that at least one of the two removals flips is above zero, to rnn "
         "and to conv, for HAN and FLAN on each data set; the effect shown is the least favourable one's",
     )
@@ -239,7 +237,7 @@ def _context(found: Results) -> Iterable[Made]:
             claim=f"In most models, the {told} ranking has removed less attention mass than attention itself at "
             f"the first flip, by {-SHIFT} or more.",
             where="appendix A.3, Figure 11",
-            why=left or SAME,
+            why=left or UNSHARED,
             note=left,
             test=f"the mean difference, on the texts that all rankings flip, is below −{-SHIFT} in more than half "
             f"of the models; a model counts if at most {EMPTIED:.0%} of its texts flip only when nothing is left",

@@ -173,7 +173,7 @@ def _panels(
 
 
 def _name(axis: Axes, title: str, x: str, y: str, n: int | str) -> None:
-    """Names the axes of the outer panels alone; small titles, since panels stand side by side."""
+    """Names the axes of the outer panels alone; small titles, since panels are side by side."""
     at = axis.get_subplotspec()
     label(axis, f"{title}\n", x if at.is_last_row() else "", y if at.is_first_col() else "")
     told = f"{n:,}" if isinstance(n, int) else n

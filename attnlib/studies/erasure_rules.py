@@ -20,6 +20,7 @@ from attnlib.narrate import percent, plural
 from attnlib.studies.common import contrast, exact, summarise, widened
 from attnlib.studies.corpora import short
 from attnlib.studies.erasure_tables import MODEL, model_name
+from attnlib.studies.f1 import without
 
 if TYPE_CHECKING:
     from attnlib.studies.erasure import Results
@@ -34,7 +35,7 @@ NOTHING = {"estimate": np.nan, "low": np.nan, "high": np.nan, "n": 0}
 
 
 def idle(right: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
-    """The trainings (dataset, encoder, seed) that learned nothing: no more accurate than the commonest class."""
+    """The trainings (dataset, encoder, seed) that learned nothing: not more accurate than one class for all."""
     common = data[data["metric"] == "commonest_class"].set_index("dataset")["value"]
     accuracy = right.groupby([*MODEL, "seed"], sort=False)["value"].mean().reset_index()
     return accuracy[accuracy["value"] <= accuracy["dataset"].map(common)].drop(columns="value")
@@ -42,10 +43,8 @@ def idle(right: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
 
 def without_idle(found: Results) -> Results:
     """The results of the trainings that learned something."""
-    keys = [*MODEL, "seed"]
-    nothing = pd.MultiIndex.from_frame(idle(found.right, found.data)[keys])
-    frames = {"single": found.single, "fractions": found.fractions}
-    return replace(found, **{k: f[~pd.MultiIndex.from_frame(f[keys]).isin(nothing)] for k, f in frames.items()})
+    models = idle(found.right, found.data)
+    return replace(found, **{name: without(getattr(found, name), models) for name in ("single", "fractions")})
 
 
 def lacking(frame: pd.DataFrame, encoders: Iterable[str], otherwise: str) -> str:
@@ -149,9 +148,7 @@ def count(
     n, sign = len(table), 1 if direction == "greater" else -1
     near, far = ("low", "high") if sign > 0 else ("high", "low")
     beyond = {side: sign * table[side] > sign * border for side in ("value", near, far)}
-    possible = (
-        beyond[far] | table[far].isna()
-    )  # one text gives no interval: nothing is certain, everything possible
+    possible = beyond[far] | table[far].isna()  # one text gives no interval: anything is possible
     low, high = exact(int(beyond[near].sum()), n)[0], exact(int(possible.sum()), n)[1]
     said["test"] += (
         "; bounds are exact binomial ones, the lower over the models where that is certain, the upper over those "

@@ -1,8 +1,8 @@
-"""Tables of the erasure study: frames in, ours beside the paper's out.
+"""Tables of the erasure study: frames in, ours next to the paper's out.
 
 The cells of a table are the models (dataset, encoder such as han_rnn) and, where they differ, the rankings.
-Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table. Columns that hold
-nothing in this run are left out, and tables without a text to tell of are empty.
+Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table. Tables
+without a text to tell of are empty.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> 
 
 
 def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 3: accuracy in percent with its interval, one row per model, beside the paper's on that data set."""
+    """Table 3: accuracy in percent with its interval, one row per model, next to the paper's on that data set."""
     found = summarise(right.assign(value=100 * right["value"]), MODEL)
     table = _beside(found, 3, sources)
     table.insert(2, "accuracy", interval_text(table, 1))
@@ -157,7 +157,7 @@ def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha",
 
 
 def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 2 as printed (HANrnn), one row per data set and cell, beside ours with r drawn both ways.
+    """Table 2 as printed (HANrnn), one row per data set and cell, next to ours with r drawn both ways.
 
     The printed numbers were drawn as the released code draws, so `difference` is that of our own drawn so. Empty
     where this run has no HANrnn on a data set of the paper's.
@@ -206,7 +206,7 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
 
     `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
     four rankings flip. Texts of one item and texts that never flip are left out; `excluded_table` counts them.
-    `% above 0.5`: first flips beyond one half of the items, beside the paper's where it prints one (Figure 6).
+    `% above 0.5`: first flips beyond one half of the items, next to the paper's where it prints one (Figure 6).
     """
     cells = [*MODEL, "importance"]
     kept = several(fractions)
@@ -301,8 +301,8 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
     return _told(table[kept])
 
 
-def beyond_table(fractions: pd.DataFrame) -> pd.DataFrame:
-    """Share of words gone at the first flip for the models of the other papers.
+def beyond_table(fractions: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    """Share of words gone at the first flip for the models of the other papers, and their accuracy in percent.
 
     One row per model, one column per ranking. All means of a row are over the same n texts, those that every
     ranking flips, as in the boxes.
@@ -314,6 +314,7 @@ def beyond_table(fractions: pd.DataFrame) -> pd.DataFrame:
     wide = wide.reindex(index=fractions["variant"].unique(), columns=list(RANKINGS))
     counts = means.groupby("variant")["n"].first().reindex(wide.index).fillna(0).astype(int)
     table = wide.astype(object).fillna("–").rename(columns=NAMES).assign(n=counts).rename_axis(columns=None)
+    table["accuracy"] = 100 * right.groupby("variant")["value"].mean()
     return _told(table.reset_index())
 
 
@@ -360,16 +361,8 @@ def _share(frame: pd.DataFrame, column: str) -> str:
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as readers know them: data set, HANrnn, attention; intervals that keep to one line."""
-    table = table.copy()
-    for column in table:
-        if not pd.api.types.is_numeric_dtype(table[column]):
-            table[column] = table[column].str.replace(", ", ",\u00a0").str.replace(" [", "\u00a0[")
-    if "dataset" in table:
-        table["dataset"] = table["dataset"].map(short)
-    if "encoder" in table:
-        table["encoder"] = table["encoder"].map(model_name)
-    if "importance" in table:
-        table["importance"] = table["importance"].map(NAMES)
+    """Names as readers know them: data set, HANrnn, attention."""
+    told = {"dataset": short, "encoder": model_name, "importance": NAMES}
+    table = table.assign(**{column: table[column].map(name) for column, name in told.items() if column in table})
     names = {"dataset": "data set", "encoder": "model", "importance": "ranking", "p_holm": "p (Holm)"}
     return table.rename(columns=names)

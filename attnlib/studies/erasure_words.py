@@ -10,12 +10,19 @@ from attnlib.narrate import percent, plural, points, share
 from attnlib.reference import reference
 from attnlib.studies.common import contrast, missing, summarise
 from attnlib.studies.corpora import short
-from attnlib.studies.erasure import BEYOND, RANKINGS, TOPS, Params, Results, common_set, compared, several
+from attnlib.studies.erasure import (
+    ALONE,
+    RANKINGS,
+    TOPS,
+    UNSHARED,
+    Params,
+    Results,
+    common_set,
+    compared,
+    several,
+)
 from attnlib.studies.erasure_rules import idle
 from attnlib.studies.erasure_tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
-
-ALONE = "No text has more than one item, so there is nothing to compare."
-UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
 
 def about_grid(found: Results, params: Params) -> list[str]:
@@ -52,7 +59,8 @@ def about_idle(found: Results) -> list[str]:
     trainings = found.right.groupby([*MODEL, "seed"]).ngroups
     return [
         f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being no more accurate than always "
-        f"giving the commonest class: {', '.join(names)}. Figures and tables show them; the claims leave them out."
+        f"predicting the most frequent class: {', '.join(names)}. Figures and tables show them; the claims "
+        "leave them out."
     ]
 
 
@@ -130,7 +138,7 @@ def about_flips(single: pd.DataFrame) -> list[str]:
     return [
         f"Only the most attended item flips **{cells['percent_only_top_flips']:.1f}%** of the decisions, only the "
         f"random one {cells['percent_only_random_flips']:.1f}%: a difference of {points(_difference(gap))}.",
-        f"Yet in {percent(stays)} of the cases the decision stands without its most attended item.",
+        f"Yet in {percent(stays)} of the cases the decision stays the same without its most attended item.",
         f"Decisions flipped by a ranking's first item alone: {rows}.",
     ]
 
@@ -168,7 +176,7 @@ def about_fractions(fractions: pd.DataFrame) -> list[str]:
                 f"that all four rankings flip (n = {len(part) // len(RANKINGS):,}): {rows}."
             )
     if not told:
-        told.append("No decision is flipped by all four rankings: there is no share to compare.")
+        told.append(UNSHARED)
     kept = several(fractions)
     never = kept[kept["importance"] == "alpha"]
     if never.empty:
@@ -208,30 +216,11 @@ def about_mass(fractions: pd.DataFrame) -> list[str]:
     """Figure 11: attention mass removed at the first flip."""
     same = common_set(fractions)
     if same.empty:
-        return ["No decision is flipped by all four rankings, so there is no mass to compare."]
+        return [UNSHARED]
     means = same.groupby("importance")["mass_removed"].mean()
     rows = ", ".join(f"{NAMES[name]} {means[name]:.2f}" for name in RANKINGS)
     n = len(same) // len(RANKINGS)
     return [f"Mean attention mass removed at the first flip, on the same texts (n = {n:,}): {rows}."]
-
-
-def about_beyond(found: Results, group: str) -> list[str]:
-    """Does the family change how attention compares with the gradient?"""
-    kept = found.beyond_fractions[found.beyond_fractions["variant"].isin(BEYOND[group])]
-    if kept.empty:
-        return ["These models were left out of this run; the parameter `beyond` names a data set for them."]
-    means = common_set(kept).groupby(["variant", "importance"])["value"].agg(["mean", "size"])
-    told = []
-    for name in BEYOND[group]:
-        if (name, "alpha") in means.index:
-            (mean, n), other = means.loc[(name, "alpha")], means.loc[(name, "grad_alpha"), "mean"]
-            gap = f"{100 * (mean - other):+.1f} points to the gradient, n = {int(n):,}"
-            told.append(f"{name} {percent(mean)} ({gap})")
-    accuracy = found.beyond_right.groupby("variant")["value"].mean()
-    scores = ", ".join(f"{name} {percent(accuracy[name])}" for name in BEYOND[group] if name in accuracy)
-    where = ", ".join(map(short, dict.fromkeys(kept["dataset"])))
-    gone = "; ".join(told) or "no text is flipped by all"
-    return [f"On **{where}**, share of words gone at the first flip by attention: {gone}. Accuracy: {scores}."]
 
 
 def checks(found: Results, params: Params) -> dict[str, bool]:

@@ -1,8 +1,8 @@
 """Macro-F1 with intervals over seeds and texts, and which models learned nothing by it.
 
-F1 is no mean over texts, so `common.summarise` cannot resample it. Here texts and seeds are drawn once a resample
-for all models alike (the same texts meet every model), and each model's F1 is computed anew from weighted counts.
-A frame holds one row a model and text: the columns of its cell, `seed`, `instance`, `truth`, `prediction`.
+F1 is no mean over texts, so `common.summarise` cannot resample it. Here texts and seeds are drawn once per resample
+for all models alike (the same texts meet every model), and each model's F1 is computed from weighted counts.
+A frame holds one row per model and text: the columns of its cell, `seed`, `instance`, `truth`, `prediction`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ import pandas as pd
 from attnlib import stats
 from attnlib.errors import DataError
 from attnlib.narrate import plural
-from attnlib.studies.common import RESAMPLES, weights
+from attnlib.studies.common import RESAMPLES, bounds, weights
 
 LEARNED = 0.1
-"""Macro-F1 above that of always predicting the commonest class from which a model has learned something."""
 OPTIONS = {"lam": "λ", "alpha": "α"}
 """Columns that tell models apart, as readers see them."""
+RULE = f"macro-F1 less than {LEARNED:g} above guessing and above always predicting the most frequent class"
+"""When a model has learned nothing."""
 
 
 def f1_summary(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """One row a cell: the mean over seeds of macro-F1, its 95 % interval, n (texts) and seeds."""
+    """One row per cell: the mean over seeds of macro-F1, its 95% interval, n (texts) and seeds."""
     rows = []
     for key, part in frame.groupby(list(by), sort=False):
         draws, estimate, n = resampled_f1(part, resamples=resamples)
         low, high = np.quantile(draws, [0.025, 0.975]) if n > 1 else (np.nan, np.nan)
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(by, key, strict=True))
         rows.append(row | {"value": estimate, "low": low, "high": high, "n": n, "seeds": part["seed"].nunique()})
     return pd.DataFrame(rows)
 
@@ -45,7 +46,7 @@ def f1_contrast(
     cells: Sequence[str] = (),
     resamples: int = RESAMPLES,
 ) -> pd.DataFrame:
-    """Macro-F1 of `a` minus that of `b`, one row a cell of `by`, averaged over the columns `cells`.
+    """Macro-F1 of `a` minus that of `b`, one row per cell of `by`, averaged over the columns `cells`.
 
     Both sides, and all cells of one data set, are computed on the same resampled texts and seeds. n counts texts
     times models of one side. `p_holm` corrects over the rows.
@@ -65,13 +66,11 @@ def f1_contrast(
         if not draws:
             raise DataError(f"No cell holds both {column} = {a!r} and {column} = {b!r}.")
         means, (first, second) = np.mean(draws, 0), np.mean(estimates, 0)
-        low, high = np.quantile(means, [0.025, 0.975])
-        tail = min((means <= 0).sum(), (means >= 0).sum())
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(by, key, strict=True))
         row |= {"contrast": f"{a} - {b}", "a": first, "b": second, "estimate": first - second}
-        rows.append(row | {"low": low, "high": high, "n": n, "p": min(1.0, 2 * (tail + 1) / (len(means) + 1))})
+        rows.append(row | bounds(means) | {"n": n})
     table = pd.DataFrame(rows)
-    table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
+    table["p_holm"] = stats.holm(table["p"])
     return table
 
 
@@ -110,8 +109,7 @@ def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
     ]
     more = f"; and {len(models) - named} more" if len(models) > named else ""
     return [
-        f"**{len(models)} of {plural(of, 'model')} learned nothing** (macro-F1 less than {LEARNED:g} above "
-        f"guessing and above always predicting the most frequent class); the claims leave them out: "
+        f"**{len(models)} of {plural(of, 'model')} learned nothing** ({RULE}); the claims leave them out: "
         f"{'; '.join(each)}{more}."
     ]
 

@@ -2,7 +2,7 @@
 
     params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "cnn", "mlp"])
     found = results(params)         # tidy frames, from the store where it has them
-    found.taus                      # one row a model: how well attention ranks follow information
+    found.taus                      # one row per model: how well attention ranks follow information
 
 Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
 Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
@@ -43,7 +43,7 @@ NAMES = {
 }  # fmt: skip
 """How tables name things."""
 LAMBDA = 5e-4
-"""Of an adversary for a corpus that neither the paper nor its kin has: the value it uses for most."""
+"""Of an adversary for a corpus that is not, and resembles none of, the paper's: the value it uses for most."""
 SIZES = {
     "sst": (6_355, 19), "imdb": (25_000, 179), "adr": (16_385, 20), "20news": (1_426, 115), "agnews": (60_000, 36),
     "diabetes": (7_734, 1_858), "anemia": (5_098, 2_188), "babi": (10_000, 67), "snli": (549_367, 14),
@@ -54,7 +54,7 @@ CELL = ["dataset", "encoder", "attention"]
 
 
 def adversary_lambda(dataset: str) -> tuple[float, str]:
-    """The paper's lambda for the corpus or its kin (Table 3), else its most frequent one; and whose it is."""
+    """The paper's lambda for the corpus or the closest it has (Table 3), else its most frequent one; and whose."""
     table = reference("mutual_information", 3).query("metric == 'lambda'").set_index("dataset")["value"]
     twin = kin(dataset)
     return (float(table[twin]), f"paper: {twin}") if twin in table else (LAMBDA, "the paper's most frequent")

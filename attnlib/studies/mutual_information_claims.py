@@ -17,7 +17,7 @@ import pandas as pd
 
 from attnlib.claims import Claim, judge, not_tested, together
 from attnlib.narrate import plural
-from attnlib.studies.common import claim, interval_text
+from attnlib.studies.common import claim, spell_interval
 from attnlib.studies.corpora import short
 from attnlib.studies.mutual_information import MAIN, NAMES, PAPER, Results
 from attnlib.studies.mutual_information_intervals import (
@@ -51,7 +51,7 @@ PAIRS = "pairs of models"
 ONE = {"models": "model", PAIRS: "pair of models", "settings": "setting", "pairs of seeds": "pair of seeds"}
 """What n counts, where it is one."""
 OTHERS = {"tau_shuffled": "minus shuffled", "tau_neighbours": "nearest neighbours"}
-"""Other estimates of information whose effect stands beside that of the paper's."""
+"""Other estimates of information whose effect is told next to that of the paper's."""
 NEEDED = {
     "1": "models with additive attention",
     "2": "pairs of models with additive and with dot attention",
@@ -102,7 +102,7 @@ def _why(taus: pd.DataFrame, name: str) -> str:
     if taus["thin"].all():
         return "Every corpus of this run has too few test texts for the numbers of clusters asked for."
     if not len(without_idle(taus)):
-        return "No model of this run, on texts enough, is more accurate than the commonest class."
+        return "No model with enough texts is more accurate than always predicting the most frequent class."
     return f"Not in this run, or learned nothing: {NEEDED[name.rpartition('-')[2]]}."
 
 
@@ -205,7 +205,7 @@ def _fixed_representation(taus: pd.DataFrame, said: dict) -> Claim:
         taus,
         "fix_representation",
         id="mutual-information-6",
-        claim="With the representation fixed and attention learned anew, τ does not drop",
+        claim="With the representation fixed and attention learned again, τ does not drop",
         where="section 5.1, Table 2, Fix Rep",
         test=f"τ as trained minus τ with frozen embedding and encoder, paired by corpus and seed, is below {KEPT}, "
         f"and mean τ with these frozen is above 0{FEW}",
@@ -251,7 +251,7 @@ def _keeps(taus: pd.DataFrame, variant: str, **said: Any) -> Claim:
     both = with_base(taus, variant)
     own = averaged(both[both["variant"] == variant], ["variant"])
     mean = own.iloc[0] if len(own) else {**nothing()._asdict(), "value": float("nan")}
-    text = interval_text(pd.DataFrame([dict(mean)]))[0]
+    text = spell_interval(mean["value"], mean["low"], mean["high"])
     said |= {"n_of": PAIRS, "setting": f"{said['setting']}; mean τ there {text}"}
     entry = claim(_pooled(both, variant), "less", KEPT, **said)
     return replace(entry, verdict=together([entry.verdict, judge(mean["low"], mean["high"], "greater")]))

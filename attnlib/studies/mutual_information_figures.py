@@ -24,7 +24,7 @@ def shown(ranks: pd.DataFrame) -> tuple[str, str, int]:
 
 
 def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.Chart:
-    """Information (top) and mean attention (bottom) by rank, one column an attention, for one seed."""
+    """Information (top) and mean attention (bottom) by rank, one column per attention, for one seed."""
     part = plain(ranks)
     part = part[(part["dataset"] == dataset) & (part["encoder"] == encoder) & (part["seed"] == seed)]
     attentions = list(dict.fromkeys(part["attention"]))
@@ -51,7 +51,7 @@ def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.
 
 
 def boxes(taus: pd.DataFrame) -> plots.Chart:
-    """Figure 2: tau over seeds, one panel a corpus, boxes by encoder and attention; every model is a dot."""
+    """Figure 2: tau over seeds, one panel per corpus, boxes by encoder and attention; every model is a dot."""
     part = plain(taus)
     datasets, attentions = list(dict.fromkeys(part["dataset"])), list(dict.fromkeys(part["attention"]))
     groups = {d: list(dict.fromkeys(part.loc[part["dataset"] == d, "encoder"])) for d in datasets}
@@ -109,7 +109,7 @@ def gumbel(pairs: pd.DataFrame) -> plots.Chart:
 
 
 def uniformity(taus: pd.DataFrame) -> plots.Chart:
-    """tau of every model against the entropy of its attention, one panel a corpus."""
+    """tau of every model against the entropy of its attention, one panel per corpus."""
     part = plain(taus)
     datasets = list(dict.fromkeys(part["dataset"]))
     figure, axes = plots.chart(1, len(datasets), size=(1.2 + 3.6 * len(datasets), 3.6), sharey=True, squeeze=False)

@@ -4,8 +4,8 @@ A bootstrap never leaves the range of its values: two values of one sign would a
 models needs `LEAST_SEEDS` seeds and `LEAST_MODELS` models (or pairs of them), else its bounds are NaN and a claim
 that rests on it stays undetermined.
 
-The seeds of a cell (corpus, encoder, attention) share its texts and its architecture, so an interval draws cells
-and seeds anew, crossed. Over a few values a bootstrap is too narrow, so its bounds are moved away from the estimate
+The seeds of a cell (corpus, encoder, attention) share its texts and its architecture, so an interval resamples
+cells and seeds, crossed. Over few values a bootstrap is too narrow, so its bounds are moved away from the estimate
 (`stats.widened`, by the larger of the numbers of cells and of seeds). That mends the small numbers, not the choice
 of cells: two or three say little about the next corpus.
 """
@@ -124,7 +124,7 @@ def share(kept: Sequence[bool]) -> stats.Interval:
 def tasks_apart(taus: pd.DataFrame) -> stats.Interval:
     """Mean tau of corpora to classify minus that of corpora with a query; n counts corpora.
 
-    A corpus counts by its mean over the settings (encoder, attention) that both kinds have. 95 % interval by
+    A corpus counts by its mean over the settings (encoder, attention) that both kinds have. 95% interval by
     Welch's t, with two corpora of each kind at least: models of one corpus do not speak for another.
     """
     part = plain(taus).dropna(subset=["value"])
@@ -151,7 +151,7 @@ def seed_differences(part: pd.DataFrame) -> list[float]:
 def seed_gap(part: pd.DataFrame, *, resamples: int = RESAMPLES, seed: int = 0) -> tuple[stats.Interval, float]:
     """Mean |difference| of tau over pairs of seeds of the same cell, n pairs; and the largest.
 
-    Pairs share seeds, so cells are drawn anew, and seeds within each, and the mean is taken over the pairs of
+    Pairs share seeds, so cells are resampled, and seeds within each, and the mean is taken over the pairs of
     distinct seeds that were drawn, widened for the larger of cells and seeds. No bounds unless one of these numbers
     is `LEAST_MODELS` at least.
     """
@@ -179,7 +179,7 @@ def uniformity(taus: pd.DataFrame, *, resamples: int = RESAMPLES, seed: int = 0)
     """Kendall tau-b between a model's tau and the entropy of its attention, within corpora, averaged over them.
 
     Over the corpora with `LEAST_ORDERED` settings (encoder, attention) at least; where no corpus has as many, over
-    all, without bounds. 95 % interval: settings are drawn anew within each corpus, with all their seeds, and the
+    all, without bounds. 95% interval: settings are resampled within each corpus, with all their seeds, and the
     interval is widened for their number. n counts settings.
     """
     part = plain(taus).dropna(subset=["tau", "entropy"])

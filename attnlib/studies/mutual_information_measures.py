@@ -62,7 +62,7 @@ def adversary(
 
 
 def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
-    """How far an adversary is from its base, one row a test text, of the texts that `by_rank` looks at.
+    """How far an adversary is from its base, one row per test text, of the texts that `by_rank` looks at.
 
     tvd of outputs, tvd_trained (halved with two classes, as in training), jsd of attentions, right_base,
     right_adversary

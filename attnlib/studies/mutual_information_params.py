@@ -137,7 +137,7 @@ class Params(StudyParams):
 
 
 def _check_names(params: Params) -> None:
-    """Refuse data sets that stand in the wrong list, or in both."""
+    """Refuse data sets that are in the wrong list, or in both."""
     if not params.corpora and not params.query_corpora:
         raise ValueError("corpora must name at least one, or query_corpora must.")
     if both := set(params.corpora) & set(params.query_corpora):

@@ -1,4 +1,4 @@
-"""Tables of the study of attention ranks and information, ours beside the paper's."""
+"""Tables of the study of attention ranks and information, ours next to the paper's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.data.types import Corpus
 from attnlib.reference import reference
-from attnlib.studies.common import RESAMPLES, interval_text, summarise
+from attnlib.studies.common import RESAMPLES, interval_text, spell_interval, summarise
 from attnlib.studies.corpora import kin, short
 from attnlib.studies.mutual_information import CELL, NAMES, adversary_lambda
 from attnlib.studies.mutual_information_intervals import (
@@ -50,7 +50,7 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def corpus_table(corpora: Mapping[str, Corpus], taus: pd.DataFrame) -> pd.DataFrame:
-    """Table 1: sizes and the accuracy of BiLSTM with additive attention; below each corpus the paper's, or its kin.
+    """Table 1: sizes, accuracy of BiLSTM with additive attention; below each corpus the paper's, or the closest.
 
     The interval of accuracy draws seeds, then texts within each: which texts a model got right is not kept, so
     those of two seeds count as drawn apart.
@@ -83,8 +83,7 @@ def _accuracy(models: pd.DataFrame) -> str:
     right = np.rint(models["accuracy"].to_numpy(float) * sizes).astype(int)
     values = np.concatenate([np.arange(n) < r for n, r in zip(sizes, right, strict=True)]).astype(float)
     found = stats.bootstrap(values, groups=np.repeat(models["seed"].to_numpy(), sizes), resamples=RESAMPLES)
-    row = pd.DataFrame([{"value": models["accuracy"].mean(), "low": found.low, "high": found.high}])
-    return interval_text(row)[0]
+    return spell_interval(models["accuracy"].mean(), found.low, found.high)
 
 
 def choices_table(taus: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +107,7 @@ def _range(values: pd.Series) -> str:
 
 
 def tau_table(taus: pd.DataFrame) -> pd.DataFrame:
-    """Figure 2 in numbers: mean tau by cell with its 95 % interval over seeds; the width over texts beside it.
+    """Figure 2 in numbers: mean tau by cell with its 95% interval over seeds; the width over texts next to it.
 
     Over the models that learned something; a cell without one keeps its row.
     """
@@ -128,7 +127,7 @@ def tau_table(taus: pd.DataFrame) -> pd.DataFrame:
 
 
 def average_table(taus: pd.DataFrame) -> pd.DataFrame:
-    """The averages of section 4: by attention, and by encoder and attention; the paper's and the difference beside.
+    """The averages of section 4: by attention, and by encoder and attention; the paper's, and the difference.
 
     Each part is over the corpora that have all its rows (`shared`): else a row would be high or low for its texts.
     """
@@ -176,7 +175,7 @@ def with_base(taus: pd.DataFrame, variant: str) -> pd.DataFrame:
 
 
 def deltas(taus: pd.DataFrame, variants: Sequence[str] = SPECIAL) -> pd.DataFrame:
-    """tau as trained minus tau in a special setting, paired by seed, one row a corpus and setting (Tables 2, 4)."""
+    """tau as trained minus tau in a special setting, by seed, one row per corpus and setting (Tables 2, 4)."""
     frames = []
     for variant in variants:
         both = with_base(taus, variant)
@@ -188,7 +187,7 @@ def deltas(taus: pd.DataFrame, variants: Sequence[str] = SPECIAL) -> pd.DataFram
 
 
 def beside(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.DataFrame:
-    """`deltas` with the value of the paper's Table 2 or 4 for the same corpus or its kin, and the difference."""
+    """`deltas` with the value of the paper's Table 2 or 4 for the same or closest corpus, and the difference."""
     found = deltas(taus, variants)
     if not len(found):
         return found
@@ -202,7 +201,7 @@ def beside(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.DataFr
 
 
 def delta_table(taus: pd.DataFrame, table: int, variants: Sequence[str]) -> pd.DataFrame:
-    """Table 2 or 4: the differences of tau beside the paper's."""
+    """Table 2 or 4: the differences of tau next to the paper's."""
     found = beside(taus, table, variants)
     if not len(found):
         return found
@@ -231,11 +230,11 @@ MEASURED = {
 }
 """Rows of Table 3: our column, and the paper's name. TVD is half the sum of |Δp| over the classes, |Δp| where there
 are two. The code that the paper's lambdas come from has one output for two classes and halves its |Δp|; the paper's
-own code is not released, so its TVD stands beside that half. With more classes nothing is halved."""
+own code is not released, so its TVD is shown next to that half. With more classes nothing is halved."""
 
 
 def adversary_table(apart: pd.DataFrame) -> pd.DataFrame:
-    """Table 3, one row a corpus and quantity, with its interval over seeds and texts, beside the paper's."""
+    """Table 3, one row per corpus and quantity, with its interval over seeds and texts, next to the paper's."""
     paper = printed(3).set_index(["dataset", "metric"])["value"]
     rows = []
     for name, (column, metric) in MEASURED.items():

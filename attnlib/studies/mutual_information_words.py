@@ -85,9 +85,9 @@ def about_idle(taus: pd.DataFrame, named: int = 6) -> list[str]:
     if not len(flat):
         return []
     return [
-        f"**{len(flat)} of {plural(len(taus), 'model')} learned nothing** (no more accurate than always saying the "
-        f"commonest class, or one output for all texts): {_names(flat, MODEL, named)}. Figures show them; means, "
-        "differences, counts and the ledger leave them out, and their pairs."
+        f"**{len(flat)} of {plural(len(taus), 'model')} learned nothing** (no more accurate than always predicting "
+        f"the most frequent class, or one output for all texts): {_names(flat, MODEL, named)}. Figures show them; "
+        "means, differences, counts and the ledger leave them out, and their pairs."
     ]
 
 
@@ -294,7 +294,7 @@ def about_uniformity(taus: pd.DataFrame) -> list[str]:
 
 
 def about_stability(taus: pd.DataFrame) -> list[str]:
-    """Seeds against each other: of the paper's setting, of all, and beside what texts alone do."""
+    """Seeds against each other, in the paper's setting and in all, and what texts alone do."""
     part = plain(taus)
     said = []
     for name, own, paper in (

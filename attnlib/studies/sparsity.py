@@ -67,13 +67,13 @@ def _duel(params: Params, base: Fit, kind: str, lam: float) -> Run:
 class Results:
     """Tidy frames; `grid` says what was computed, what came from the store, what failed. All have KEYS and seed.
 
-    agreement    one row a text and importance: value is tau-b of attention with it, status why there is none
-    entropies    one row a text and metric (entropy_gradient_input, …, entropy_attention, support, support_share)
-    hidden       one row a hidden state: value is the entropy of the inputs' influence on it
+    agreement    one row per text and importance: value is tau-b of attention with it, status why there is none
+    entropies    one row per text and metric (entropy_gradient_input, …, entropy_attention, support, support_share)
+    hidden       one row per hidden state: value is the entropy of the inputs' influence on it
     right        one row per test text: truth, prediction, and value 1 where they agree
-    adversaries  one row a text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary
-    facets       one row a hidden state: both ways of Appendix A
-    times        one row a model: `hidden_seconds` that Table 1 took, of how many texts and states, and `seconds` of
+    adversaries  one row per text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary
+    facets       one row per hidden state: both ways of Appendix A
+    times        one row per model: `hidden_seconds` that Table 1 took, how many texts and states, and `seconds` of
                  all its readings, when they were computed, and on which device
     """
 
@@ -139,7 +139,7 @@ def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
-    """One row a text and metric, from the entropies of importances and from attention itself."""
+    """One row per text and metric, from the entropies of importances and from attention itself."""
     columns = [*KEYS, "seed", "instance", "length"]
     parts = []
     for kind in ("gradient_input", "leave_one_out_input"):

@@ -13,8 +13,9 @@ import pandas as pd
 
 from attnlib.claims import Claim, Direction, judge, not_tested, together
 from attnlib.narrate import plural
+from attnlib.studies.common import claim as from_row
 from attnlib.studies.common import contrast, summarise
-from attnlib.studies.f1 import LEARNED
+from attnlib.studies.f1 import RULE as RULE_LEARNED
 from attnlib.studies.sparsity import PAPER, Results, learned
 from attnlib.studies.sparsity_params import PAIR
 from attnlib.studies.sparsity_tables import FAR, distances, least_push
@@ -32,8 +33,8 @@ MOVED = 0.1
 tenth, so that a word's share is off by a fifth of itself on average. Entropy alone cannot tell: it stays equal when
 the same shares go to other words."""
 NOTHING = (
-    "No model of this run can answer it: those that it needs are not part of the run, learned nothing (macro-F1 "
-    f"less than {LEARNED:g} above that of always predicting the commonest class), or met no text to measure."
+    "No model of this run can answer it: those that it needs are not part of the run, learned nothing "
+    f"({RULE_LEARNED}), or met no text to measure."
 )
 WORDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
 SIDES = {"less": "below", "greater": "above"}
@@ -98,17 +99,8 @@ def every(
     said += ["silent"] if weakest["silent"] else []
     cells = f"of {len(rows)} cells {len(deciding)} {verdict}, the weakest of these shown" if len(rows) > 1 else ""
     parts = [setting(frame), f"{plural(lost, 'cell')} not tested" if lost else "", cells, ", ".join(said)]
-    return Claim(
-        paper=PAPER,
-        setting="; ".join(part for part in parts if part),
-        effect=float(weakest["estimate"]),
-        low=float(weakest["low"]),
-        high=float(weakest["high"]),
-        n=int(weakest["n"]),
-        verdict=verdict,
-        n_of=n_of,
-        **own,
-    )
+    said = {"paper": PAPER, "setting": "; ".join(part for part in parts if part), "n_of": n_of, **own}
+    return from_row(weakest, direction, border, verdict=verdict, **said)
 
 
 def _weakest(rows: pd.DataFrame, direction: Direction) -> pd.Series:
@@ -253,14 +245,14 @@ def _along(results: Results, trended: dict[str, pd.DataFrame], number: int) -> C
 
 ADVERSARIAL = {
     ("softmax", "adversary_frozen"): (11, "Other attention over the same hidden states costs accuracy"),
-    ("softmax", "adversary_unfrozen"): (12, "A model trained anew with other attention keeps the accuracy"),
+    ("softmax", "adversary_unfrozen"): (12, "A model trained from scratch with other attention keeps the accuracy"),
     ("sparsemax", "adversary_frozen"): (
         15,
         "Other attention over a sparsemax model's hidden states costs accuracy",
     ),
     ("sparsemax", "adversary_unfrozen"): (
         16,
-        "A model trained anew with attention other than a sparsemax model's keeps the accuracy",
+        "A model trained from scratch with attention other than a sparsemax model's keeps the accuracy",
     ),
 }
 """Claims about adversaries, by base and kind: number and claim. Softmax bases are the paper's."""
@@ -292,7 +284,7 @@ def _duel(rows: pd.DataFrame, part: pd.DataFrame, base: str, variant: str, numbe
         test=f"accuracy of the adversary minus its {base} base's is {SIDES[direction]} {border:g} for every "
         f"encoder and corpus, each judged at the weakest push (λ above 0) that takes attention more than {FAR} "
         "nats from its base's on average; a cell decides nothing where no push does, or where the control (λ = 0: "
-        f"drawn anew and trained as long, not pushed) loses accuracy too{RULE}",
+        f"initialised again and trained as long, not pushed) loses accuracy too{RULE}",
     )
 
 

@@ -63,7 +63,7 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
 def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
     """Figure 2: distribution over texts of the entropy of input importance, for every projection.
 
-    Boxes stand in the order of the share of words with weight, as measured over all encoders: the softest first.
+    Boxes are in the order of the share of words with weight, as measured over all encoders: the softest first.
     """
     share = labelled(entropies[entropies["metric"] == "support_share"]).groupby("model", sort=False)["value"].mean()
     part = labelled(entropies[entropies["metric"] == metric])
@@ -84,7 +84,7 @@ def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
 def along(
     frame: pd.DataFrame, kind: str, series: Sequence[str], x: str, *, title: str, y: str, names: dict | None = None
 ) -> plots.Chart:
-    """Means with intervals along a path from soft to sparse, one panel an encoder, one line a value of `kind`.
+    """Means with intervals along a path from soft to sparse, one panel per encoder, one line per value of `kind`.
 
     Of the seeds that trained the whole path. Below -1 lambda runs on a logarithmic scale, much as in the paper's
     Figure 3; from -1 on it is linear. Dashed: the softmax models of these seeds.
@@ -121,7 +121,7 @@ def against_support(
     y: str,
     names: dict | None = None,
 ) -> plots.Chart:
-    """Means against the share of words that really have weight, sparser to the right; one line a path and series.
+    """Means against the share of words that really have weight, sparser to the right; one line per path and series.
 
     Both paths end on one axis here: sparsegen (solid) and entmax from softmax on (dashed) meet in sparsemax.
     """
@@ -161,7 +161,7 @@ def _line(axis: Axes, x: pd.Series, line: pd.DataFrame, k: int, label: str, **st
 
 
 def _finished(figure: plots.Chart, last: Axes, title: str) -> plots.Chart:
-    """The figure with its legend beside the last panel, and its title."""
+    """The figure with its legend next to the last panel, and its title."""
     with mpl.rc_context(plots.STYLE):
         last.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -190,7 +190,7 @@ def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[floa
 
 
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
-    """How far attention was moved against what that cost, one marker an adversary with its λ, one line a base."""
+    """How far attention moved against what that cost, one marker per adversary with its λ, one line per base."""
     title = f"{corpus_of(duels)}: what other attention costs"
     table = with_distance(accuracy_change(duels), duels)
     figure, panels = _panels(table, 1.9)

@@ -27,8 +27,8 @@ def readings(
 ) -> dict[str, pd.DataFrame]:
     """Everything a trained model is asked, on a sample of `texts` test texts (None: all).
 
-    agreement  Kendall tau-b of attention with each importance, and its entropy, one row a text and kind
-    spread     support size and entropy of attention, one row a text
+    agreement  Kendall tau-b of attention with each importance, and its entropy, one row per text and kind
+    spread     support size and entropy of attention, one row per text
     hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
     clock      one row: the seconds that `hidden` took, for how many texts and states
     right      truth, prediction, and value 1 where they agree, one row per test text: always all of them

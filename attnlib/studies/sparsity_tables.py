@@ -1,4 +1,4 @@
-"""Tables of the study of sparse attention: frames in, frames out, ours beside the paper's."""
+"""Tables of the study of sparse attention: frames in, frames out, ours next to the paper's."""
 
 from __future__ import annotations
 
@@ -63,11 +63,9 @@ def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with readable names of encoders, importances and adversaries, and intervals that do not break."""
+    """The frame with readable names of encoders, importances and adversaries."""
     columns = [c for c in ("encoder", "importance", "variant") if c in frame]
-    frame = frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
-    texts = [c for c in frame if frame[c].astype(str).str.contains("[", regex=False).any()]
-    return frame.assign(**{c: frame[c].astype(str).str.replace(" ", "\N{NO-BREAK SPACE}") for c in texts})
+    return frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
 
 
 def projection_label(row: pd.Series | dict) -> str:
@@ -85,18 +83,16 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_paper(summary: pd.DataFrame, table: int) -> pd.DataFrame:
-    """`summary` (dataset, …, value, low, high, n) beside a table of the paper, by its name for the corpus."""
-    ours = summary["dataset"]
-    theirs = summary.assign(dataset=ours.map(kin))
-    joined = beside_paper(theirs, "sparsity", table)
+    """`summary` (dataset, …, value, low, high, n) next to a table of the paper, by its name for the corpus."""
+    theirs = summary.assign(dataset=summary["dataset"].map(kin))
     printed = reference("sparsity", table)
     keys = [k for k in JOIN if k in theirs and printed[k].notna().any()]
     deviation = theirs[keys].merge(printed[[*keys, "std"]], on=keys, how="left")["std"]
-    return joined.assign(dataset=ours.to_numpy(), paper_sd=deviation.to_numpy())
+    return beside_paper(summary, "sparsity", table).assign(paper_sd=deviation.to_numpy())
 
 
 def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
-    """Table 3, left: sizes, beside those of the paper's corpus of that name or kin."""
+    """Table 3, left: sizes, next to those of the paper's corpus of that name, or the closest."""
     printed = reference("sparsity", 3)
     rows = []
     for corpus in corpora:
@@ -137,7 +133,7 @@ def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
 
 
 def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
-    """How much of the influence on a hidden state its own word has, beside an even share of it."""
+    """How much of the influence on a hidden state its own word has, next to an even share of it."""
     part = hidden[hidden["projection"].isin(PAIR)]
     by = ["dataset", "encoder", "projection"]
     table = summarise(part.assign(value=part["own"]), by)
@@ -169,7 +165,7 @@ def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
 
 
 def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Mean with interval of every metric for every projection: one row a model, one column a metric."""
+    """Mean with interval of every metric for every projection: one row per model, one column per metric."""
     kind = "metric" if "importance" not in frame else "importance"
     part = labelled(frame[frame[kind].isin(metrics)])
     summary = summarise(part, ["dataset", "encoder", "model", kind])
@@ -225,7 +221,7 @@ def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFra
 
 
 def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """One row a base and kind of adversary: the weakest push whose attention is on average FAR away, and its cost.
+    """One row per base and kind of adversary: the weakest push that moves attention FAR on average, and its cost.
 
     A push beyond that only buys accuracy for distance that nobody asked for; where no push reaches FAR, the row is
     that of the farthest. The control (push 0) is never chosen: `control`, `control_low` and `control_high` are its

@@ -62,9 +62,9 @@ def on_path(frame: pd.DataFrame, x: str = "lam") -> pd.DataFrame:
 def trend(
     frame: pd.DataFrame, by: Sequence[str], x: str = "lam", *, resamples: int = RESAMPLES, seed: int = 0
 ) -> pd.DataFrame:
-    """Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; one row a cell.
+    """Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; one row per cell.
 
-    The interval draws seeds and texts anew and works out all means and correlations each time. Two or three seeds
+    The interval resamples seeds and texts and works out all means and correlations each time. Two or three seeds
     say little about chance in training, and every place on the path is a training of its own: so `p`, the
     two-sided permutation test of that mean, with the models of each seed shuffled among the places; `silent` where
     it is not below LEVEL, and where a seed has no tau. `within` is the correlation inside each text, averaged over
@@ -82,7 +82,7 @@ def trend(
         low, high = _interval(cube, resamples, seed) if not np.isnan(value) else (np.nan, np.nan)
         each = _ordered(cube.transpose(2, 1, 0))
         models = places * n_seeds
-        row = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(by, key, strict=True))
         row |= {"value": value, "low": low, "high": high, "n": n_texts, "p": p, "silent": not p < LEVEL}
         row |= {"points": models, "seeds": n_seeds, "least_p": least_p(places, n_seeds)}
         row["within"] = float(np.nanmean(each)) if (~np.isnan(each)).any() else np.nan
@@ -92,7 +92,7 @@ def trend(
 
 
 def _interval(cube: np.ndarray, resamples: int, seed: int) -> tuple[float, float]:
-    """Percentiles of the mean tau-b over seeds, seeds and texts drawn anew; NaN where no draw has one."""
+    """Percentiles of the mean tau-b over seeds, seeds and texts resampled; NaN where no draw has one."""
     _, n_seeds, n_texts = cube.shape
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(n_texts, np.full(n_texts, 1 / n_texts), size=resamples)

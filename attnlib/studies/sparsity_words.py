@@ -9,7 +9,7 @@ import pandas as pd
 
 from attnlib.forecast import spell
 from attnlib.narrate import percent, plural
-from attnlib.studies.common import contrast, interval_text, missing, summarise
+from attnlib.studies.common import DIFFERS, contrast, interval_text, missing, summarise
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import about_idle
 from attnlib.studies.sparsity import ENCODERS, KEYS, Results, unlearned
@@ -20,17 +20,6 @@ from attnlib.studies.sparsity_trainings import contrast_trainings
 from attnlib.studies.sparsity_trends import LEVEL
 from attnlib.tabular import p_said
 
-DIFFERS = {
-    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
-    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
-    "and quotes, split at random. A difference to the paper's value is also a difference of texts.",
-    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
-    "are cut from it.",
-    "rotten_tomatoes": "rotten_tomatoes stands beside the paper's SST, which is made of the same sentences and is "
-    "not the same: here a sentence has the verdict of its review; in SST readers labelled each anew, and neutral "
-    "ones are left out. A difference to the paper's value is also a difference of texts.",
-}
-"""What sets a corpus of ours apart from the paper's of the same name, or from the nearest that the paper has."""
 FOLLOWED = {
     "support": "the share of words with weight",
     "hidden": "the entropy of inputs' influence on hidden states",
@@ -48,7 +37,7 @@ def about_grid(results: Results) -> list[str]:
 
 
 def about_kin(datasets: Iterable[str]) -> list[str]:
-    """Where a corpus stands beside one of the paper's and is not the same."""
+    """Where a corpus is shown next to one of the paper's and is not the same."""
     return [DIFFERS[name] for name in dict.fromkeys(datasets) if name in DIFFERS]
 
 
@@ -68,7 +57,7 @@ def about_time(times: pd.DataFrame, right: pd.DataFrame) -> list[str]:
         table, whole = own["hidden_seconds"], own["seconds"]
         said.append(
             f"{_where(own.iloc[0])}: Table 1, the influence of all words on {plural(states, 'hidden state')} "
-            f"({texts}), took **{_seconds(table.median())}** a model on {device} (median of "
+            f"({texts}), took **{_seconds(table.median())}** per model on {device} (median of "
             f"{plural(len(own), 'model')}, longest {_seconds(table.max())}); every reading of a model together "
             f"{_seconds(whole.median())}."
         )
@@ -287,5 +276,5 @@ def _trend_words(found: pd.DataFrame, what: str) -> str:
 
 
 def _where(row: pd.Series | dict) -> str:
-    """Corpus and encoder of a row: two corpora may stand side by side."""
+    """Corpus and encoder of a row: a run may have several corpora."""
     return f"{row['dataset']}, {ENCODERS[row['encoder']]}"

@@ -159,9 +159,9 @@ def faithfulness(
 
     Word omission erases a word by the same `operator` as the test does.
 
-    flips       one row a ranking and text: importance, instance, length, removed, fraction, status, as
+    flips       one row per ranking and text: importance, instance, length, removed, fraction, status, as
                 `fraction_to_flip` gives them (fraction NaN: no number of removals flips the decision)
-    labels      one row a test text: instance, truth, prediction
+    labels      one row per test text: instance, truth, prediction
     parameters  |V|, embedding size and numbers in the scaling
     """
     some = sampled(corpus.test, texts)
@@ -191,7 +191,7 @@ def faithfulness(
 
 
 def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
-    """u of Lin-TaSc (Figure 4), one row a word of the vocabulary: word, u, s, and how often it occurs in train."""
+    """u of Lin-TaSc (Figure 4), one row per word of the vocabulary: word, u, s, and its count in train."""
     scaling, vectors = fitted.model.scaling, fitted.model.embedding.weight
     known = fitted.vectoriser.vocabulary
     u = scaling.table.weight.detach().squeeze(-1).double().cpu().numpy()
@@ -206,7 +206,7 @@ def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
 class Results:
     """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
 
-    flips    one row a model, ranking, metric and text: `value` is the fraction of tokens removed at the first flip
+    flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
     """
 
@@ -253,7 +253,7 @@ def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
 
 
 def tidy(flips: pd.DataFrame) -> pd.DataFrame:
-    """Measured flips as one row a metric: the fraction (never = 1) and 100 or 0 for the top token alone."""
+    """Measured flips as one row per metric: the fraction (never = 1) and 100 or 0 for the top token alone."""
     fraction = np.where(flips["status"] == "never", 1.0, flips["fraction"].to_numpy(float))
     top = 100.0 * (flips["removed"].fillna(0).to_numpy(int) == 1)
     kept = flips.drop(columns=["removed", "fraction"])

@@ -17,19 +17,19 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, weights
+from attnlib.studies.common import RESAMPLES, bounds, weights
 
 CELL = ["dataset", "encoder", "attention"]
 
 
 def summarise(frame: pd.DataFrame, by: Sequence[str], *, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """One row a value of `by`: the mean over its cells, the 95 % interval, n (rows) and seeds."""
+    """One row per value of `by`: the mean over its cells, the 95% interval, n (rows) and seeds."""
     rows = []
     for key, part in frame.groupby(list(by), sort=False):
         found = _means(part, CELL, resamples)
-        low, high = _interval(found, len(part))
-        row = dict(zip(by, key, strict=True)) | {"value": found[0], "low": low, "high": high, "n": len(part)}
-        rows.append(row | {"seeds": part["seed"].nunique()})
+        ends = _bounds(found, len(part))
+        row = dict(zip(by, key, strict=True)) | {"value": found[0], "low": ends["low"], "high": ends["high"]}
+        rows.append(row | {"n": len(part), "seeds": part["seed"].nunique()})
     return pd.DataFrame(rows)
 
 
@@ -43,7 +43,7 @@ def contrast(
     pair: Sequence[str],
     resamples: int = RESAMPLES,
 ) -> pd.DataFrame:
-    """Paired differences mean(a) - mean(b), one row a value of `by`; the cells of the columns `pair` count alike.
+    """Paired differences mean(a) - mean(b), one row per value of `by`; the cells of the columns `pair` count alike.
 
     Rows are paired by seed and text within a cell; one without a partner is left out. n counts pairs, and `p_holm`
     corrects over the rows of the table.
@@ -60,21 +60,18 @@ def contrast(
     rows = []
     for key, part in both.groupby(list(by), sort=False) if by else [((), both)]:
         found = _means(part, pair, resamples)
-        low, high = _interval(found, len(part))
         levels = part.groupby(list(pair), sort=False)[["value_a", "value_b"]].mean().mean()
-        tail = min((found[1:] <= 0).sum(), (found[1:] >= 0).sum())
-        p = min(1.0, 2 * (tail + 1) / len(found)) if len(part) > 1 else np.nan
         row = dict(zip(by, key, strict=True)) | {"contrast": f"{a} - {b}"}
         row |= {"a": levels["value_a"], "b": levels["value_b"], "estimate": found[0]}
-        rows.append(row | {"low": low, "high": high, "n": len(part), "p": p})
+        rows.append(row | _bounds(found, len(part)) | {"n": len(part)})
     table = pd.DataFrame(rows)
-    table["p_holm"] = stats.holm(table["p"]) if len(table) > 1 else table["p"]  # one test needs no correction
+    table["p_holm"] = stats.holm(table["p"])
     return table
 
 
-def _interval(found: np.ndarray, n: int) -> tuple[float, float]:
-    """95 % of the resamples; one value alone has no interval."""
-    return tuple(np.quantile(found[1:], [0.025, 0.975])) if n > 1 else (np.nan, np.nan)
+def _bounds(found: np.ndarray, n: int) -> dict[str, float]:
+    """`common.bounds` of the resamples; one value alone has none."""
+    return bounds(found[1:]) if n > 1 else dict.fromkeys(("low", "high", "p"), np.nan)
 
 
 def _means(part: pd.DataFrame, cells: Sequence[str], resamples: int) -> np.ndarray:

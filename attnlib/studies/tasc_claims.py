@@ -17,6 +17,7 @@ import pandas as pd
 from attnlib.claims import Claim, Direction, judge, not_tested, together
 from attnlib.narrate import plural
 from attnlib.studies.common import FEWEST_TEXTS, RESAMPLES, claim, weights
+from attnlib.studies.f1 import RULE
 from attnlib.studies.tasc import BASELINES, FRACTION, PAPER, RANKINGS, TOP1, Results
 from attnlib.studies.tasc_cells import CELL, contrast
 from attnlib.studies.tasc_rules import MARGIN_F1, MARGIN_FRACTION, RULES, TRAININGS
@@ -24,10 +25,7 @@ from attnlib.studies.tasc_tables import NAMES, balanced, f1_changes, nothing_to_
 
 RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
 ABSENT = "The models it needs are not part of this run, or learned nothing."
-IDLE = (
-    "In every cell a model learned nothing (macro-F1 less than 0.1 above chance and above the most frequent "
-    "class), so what flips decisions says nothing about attention."
-)
+IDLE = f"In every cell a model learned nothing ({RULE}), so what flips decisions says nothing about attention."
 PARTIAL = "No encoder has models that learned something in every cell, so there is no mean over cells."
 Said = Callable[[int], Mapping[str, Any]]
 
@@ -85,13 +83,11 @@ def _f1(labels: pd.DataFrame, said: Said) -> Claim:
     ]
     gone = nothing_to_lose(labels)
     if len(gone):
-        cells = ", ".join(sorted({" ".join(NAMES.get(k, k) for k in key[:3]) for key in gone}))
+        cells = ", ".join(sorted({" ".join(NAMES.get(k, k) for k in key) for key in gone[CELL].to_numpy()}))
         notes.append(f"Left out, since the model without TaSc learned nothing: {cells}.")
     shown = f"{NAMES[worst['variant']]}, {NAMES.get(worst['encoder'], worst['encoder'])}"
-    told = said(1)
-    return _of(
-        worst, together(verdicts), **{**told, "test": f"{told['test']}; shown: {shown}"}, note=" ".join(notes)
-    )
+    told = {**said(1), "test": f"{said(1)['test']}; shown: {shown}", "note": " ".join(notes)}
+    return claim(worst, "greater", -MARGIN_F1, verdict=together(verdicts), **told)
 
 
 def _lin_below_none(flips: pd.DataFrame, ranking: str, k: int, said: Said) -> Claim:
@@ -256,9 +252,5 @@ def _each(table: pd.DataFrame, column: str, direction: Direction, **said) -> Cla
     verdicts = [judge(row.low, row.high, direction) for row in table.itertuples()]
     worst = table.loc[table["estimate"].idxmax() if direction == "less" else table["estimate"].idxmin()]
     name = NAMES.get(worst[column], worst[column])
-    return _of(worst, together(verdicts), **{**said, "test": f"{said['test']}; shown: {name}"})
-
-
-def _of(row: pd.Series, verdict: str, **said) -> Claim:
-    numbers = {"effect": float(row["estimate"]), "low": float(row["low"]), "high": float(row["high"])}
-    return Claim(**numbers, n=int(row["n"]), verdict=verdict, **said)
+    told = {**said, "test": f"{said['test']}; shown: {name}"}
+    return claim(worst, direction, verdict=together(verdicts), **told)

@@ -25,7 +25,7 @@ TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top toke
 
 
 def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
-    """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), one panel a ranking, one marker a variant.
+    """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), a panel per ranking, a marker per variant.
 
     A mean is over the cells of corpus, encoder and attention, which count alike however many texts they have.
     """
@@ -65,7 +65,7 @@ def _markers(axis, summary: pd.DataFrame, by: str) -> None:
 
 
 def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:
-    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel a cell.
+    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel per cell.
 
     cells  data set, encoder and attention of each panel; those that were not measured are left out
     """
@@ -96,7 +96,7 @@ def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.C
 
 
 def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
-    """Table 5 as a picture: one line a cell, one marker a method, the paper's values hollow."""
+    """Table 5 as a picture: one line per cell, one marker per method, the paper's values hollow."""
     part = table[table["dataset"] == dataset]
     part = part.assign(
         cell=part["encoder"] + ", " + part["attention"],
@@ -113,7 +113,7 @@ def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
 
 
 def reading(pair: Sequence[Fitted], example: Example) -> pd.DataFrame:
-    """What a model without scaling and one with make of a text, one row a token.
+    """What a model without scaling and one with make of a text, one row per token.
 
     attention (without, with), scale s, product α s, and what each token adds to the margin of the class that the
     scaled model predicts: the logit of that class minus the mean of the others.

@@ -21,7 +21,7 @@ class Params(StudyParams):
     vector_files  corpus -> file of word vectors, where corpora differ
     texts     test texts that the erasure tests look at (F1 always sees them all); None: all
     bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
-              BERT. `bert_learning_rate` is that of the encoder; what stands on it learns ten times as fast
+              BERT. `bert_learning_rate` is that of the encoder; what is on top of it learns ten times as fast
     shown_cells  corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder with
               the first corpus and attention) and of the models whose u Figure 4 reads (`words`; `first_cell`)
     pooling_cell  encoder and attention of the pooling ablation, on the first corpus; None: mlp with additive

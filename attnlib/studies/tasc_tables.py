@@ -1,4 +1,4 @@
-"""Tables of the TaSc study: frames in, frames out, ours beside the paper's."""
+"""Tables of the TaSc study: frames in, frames out, ours next to the paper's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from attnlib.reference import reference
+from attnlib.stats import holm
 from attnlib.studies import tasc_cells
-from attnlib.studies.common import beside_paper, contrast, relative, summarise
+from attnlib.studies.common import beside_paper, contrast, interval_text, relative, summarise
 from attnlib.studies.corpora import kin
-from attnlib.studies.f1 import f1_contrast, f1_summary
+from attnlib.studies.f1 import f1_contrast, f1_summary, without
 from attnlib.studies.f1 import idle as idle_models
 from attnlib.studies.tasc import BASELINES, FRACTION, POOLS, RANKINGS, TOP1
 from attnlib.studies.tasc_cells import CELL
@@ -62,16 +63,14 @@ def idle(labels: pd.DataFrame) -> pd.DataFrame:
     return idle_models(labels, [*CELL, "variant", "seed"])
 
 
-def nothing_to_lose(labels: pd.DataFrame) -> set[tuple]:
+def nothing_to_lose(labels: pd.DataFrame) -> pd.DataFrame:
     """Data set, encoder, attention and seed of the models without TaSc that learned nothing."""
-    bad = idle(labels[labels["variant"] == "none"])
-    return set(bad[[*CELL, "seed"]].itertuples(index=False, name=None))
+    return idle(labels[labels["variant"] == "none"])[[*CELL, "seed"]]
 
 
 def without_idle(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """`flips` without the cells where a model of some variant learned nothing: its partners have no match there."""
-    bad = {tuple(key) for key in idle(labels)[[*CELL, "seed"]].itertuples(index=False)}
-    return flips[[key not in bad for key in flips[[*CELL, "seed"]].itertuples(index=False, name=None)]]
+    return without(flips, idle(labels)[[*CELL, "seed"]])
 
 
 def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
@@ -132,10 +131,9 @@ def f1_changes(labels: pd.DataFrame) -> pd.DataFrame:
     Cells whose model without TaSc learned nothing are left out: it has no performance to lose. `seeds` counts the
     trainings of the encoder.
     """
-    bad = nothing_to_lose(labels)
-    kept = labels[[key not in bad for key in labels[[*CELL, "seed"]].itertuples(index=False, name=None)]]
+    kept = without(labels, nothing_to_lose(labels))
     if kept.empty:
-        return pd.DataFrame(columns=["encoder", "variant", "estimate", "low", "high", "n", "seeds"])
+        return pd.DataFrame(columns=["encoder", "variant", "estimate", "low", "high", "n", "p_holm", "seeds"])
     tables = []
     for variant in (v for v in kept["variant"].unique() if v != "none"):
         having = kept[kept["encoder"].isin(kept.loc[kept["variant"] == variant, "encoder"])]
@@ -143,7 +141,14 @@ def f1_changes(labels: pd.DataFrame) -> pd.DataFrame:
         tables.append(found.assign(variant=variant))
     seeds = labels.groupby("encoder")["seed"].nunique()
     table = pd.concat(tables, ignore_index=True)
-    return _holm(table.assign(seeds=table["encoder"].map(seeds)))
+    return table.assign(seeds=table["encoder"].map(seeds), p_holm=holm(table["p"]))
+
+
+def f1_change_table(labels: pd.DataFrame) -> pd.DataFrame:
+    """`f1_changes` as it is shown."""
+    found = f1_changes(labels)
+    found["change"] = interval_text(found.rename(columns={"estimate": "value"}), 3)
+    return named(found[["encoder", "variant", "change", "p_holm", "n", "seeds"]])
 
 
 def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -181,7 +186,7 @@ def same(dataset: str) -> bool:
 
 
 def changes(flips: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
-    """Lin-TaSc minus no TaSc, paired by cell, seed and text, one row a value of `by`; Holm over the rows."""
+    """Lin-TaSc minus no TaSc, paired by cell, seed and text, one row per value of `by`; Holm over the rows."""
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
     if "encoder" not in by:
         part = balanced(part)
@@ -256,18 +261,10 @@ def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:
 
     Where that is another corpus, `paper's corpus` names it and there is no `difference`.
     """
-    twins = found.assign(dataset=found["dataset"].map(kin))
-    joined = beside_paper(twins, "tasc", table)
-    joined["paper's corpus"] = twins["dataset"].where(joined["paper"].notna(), "–")
-    joined["dataset"] = found["dataset"].to_numpy()
+    joined = beside_paper(found, "tasc", table)
+    joined["paper's corpus"] = joined["dataset"].map(kin).where(joined["paper"].notna(), "–")
     joined["difference"] = joined["difference"].where(joined["dataset"].map(same))
     keys = [c for c in (*CELL, "variant", "importance") if c in joined]
     kept = ["value", "low", "high", "n", "seeds", "paper", "paper's corpus"]
     kept += ["difference"] if joined["difference"].notna().any() else []
     return named(joined)[[*keys, *kept]]
-
-
-def _holm(table: pd.DataFrame) -> pd.DataFrame:
-    from attnlib.stats import holm
-
-    return table.assign(p_holm=holm(table["p"]))

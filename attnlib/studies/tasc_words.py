@@ -11,10 +11,11 @@ import pandas as pd
 from attnlib.data.unsuitable import preferred
 from attnlib.narrate import percent, plural
 from attnlib.studies.common import missing
+from attnlib.studies.f1 import about_idle
 from attnlib.studies.tasc import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc_cells import CELL
 from attnlib.studies.tasc_rules import TRAININGS
-from attnlib.studies.tasc_tables import BASELINES, NAMES, changes, idle
+from attnlib.studies.tasc_tables import BASELINES, NAMES, changes, idle, named
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -46,32 +47,10 @@ def grid_sentences(params: Params, results: Results) -> list[str]:
     said = [
         f"**{plural(len(models), 'model')}** of the grid are measured, and {extra} more for the pooling ablation."
     ]
-    said += missing(results.grid)
-    flat = idle(results.labels)
-    if len(flat):
-        first = flat.iloc[0]
-        named = " ".join(NAMES.get(first[k], first[k]) for k in ("dataset", "encoder", "attention", "variant"))
-        said.append(
-            f"**{plural(len(flat), 'model')} learned next to nothing** (macro-F1 less than 0.1 above chance and "
-            f"above always predicting one class), the first: {named}, seed {first['seed']}. The ledger leaves out "
-            "their cells."
-        )
+    said += [*missing(results.grid), *about_idle(named(idle(results.labels)), len(models))]
     if params.quirks:
         said.append(f"Deviations of the authors' code that are switched on: **{', '.join(params.quirks)}**.")
     return said
-
-
-def f1_sentences(table: pd.DataFrame) -> list[str]:
-    """What each variant changes in F1, encoder by encoder."""
-    said, most = [], table["seeds"].max()
-    for encoder, rows in table.groupby("encoder", sort=False):
-        parts = [f"{NAMES[row.variant]} **{_signed(row.estimate)}** {_between(row)}" for row in rows.itertuples()]
-        seeds = rows["seeds"].iloc[0]
-        few = f" ({plural(seeds, 'training')} only)" if seeds < most else ""
-        said.append(f"{NAMES.get(encoder, encoder)}{few}: {', '.join(parts)}")
-    if not said:
-        return ["Without TaSc no model learned anything, so there is no performance to lose."]
-    return [f"Change of macro-F1 against attention without TaSc. {'; '.join(said)}."]
 
 
 def pretrained_sentences(params: Params) -> list[str]:
@@ -131,15 +110,6 @@ def box_sentences(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) ->
     return [f"Median fraction by α∇α over texts and seeds: {'; '.join(said)}."]
 
 
-def convention_sentences(table: pd.DataFrame) -> list[str]:
-    """How much rests on texts whose decision never flips."""
-    rows = []
-    for variant, part in table.groupby("variant", sort=False):
-        never, empty = (np.average(part[c], weights=part["n"]) for c in ("never flips", "only when empty"))
-        rows.append(f"{variant}: {percent(never)} never, {percent(empty)} only when empty")
-    return [f"Share of decisions that erasing by α∇α cannot flip while words are left: {'; '.join(rows)}."]
-
-
 def baseline_sentences(table: pd.DataFrame) -> list[str]:
     """In how many cells Lin-TaSc's α∇α needs the smallest fraction, ours and the paper's.
 
@@ -194,16 +164,6 @@ def _largest(words: pd.DataFrame, n: int) -> dict[str, float]:
     """The n words with the largest |u|, and its sign."""
     order = words.assign(size=words["u"].abs()).nlargest(n, "size")
     return dict(zip(order["word"], np.sign(order["u"]), strict=True))
-
-
-def pooling_sentences(table: pd.DataFrame) -> list[str]:
-    """Which pooling needs the smallest fraction, and whether the paper's choice is it."""
-    best = table.loc[table["fraction"].idxmin()]
-    own = table[table["pooling"].str.startswith("sum")].iloc[0]
-    said = f"The smallest mean fraction comes with **{best['pooling']}** ({best['fraction']:.2f})"
-    if best["pooling"] != own["pooling"]:
-        said += f"; the paper's sum needs {own['fraction']:.2f}"
-    return [f"{said}. n = {int(own['n']):,} texts times seeds."]
 
 
 def readable(pair: Sequence[Fitted], examples: Sequence[Example], shortest: int = 7, longest: int = 14) -> Example:

@@ -130,11 +130,11 @@ class Results:
     """Tidy frames, each led by dataset, encoder, attention, projection, variant, seed, layers,
     strength (weight of the variant's loss), chosen (whether that is the weight of Table 1) and init.
 
-    swaps        one row a model, test text, swap and draw: truth, prediction, change
-    texts        one row a model and test text: confidence, token_probability, entropy, …
-    kept         one row a model: the epoch kept
-    information  one row a model and sample of words
-    distances    one row an adversary and test text: lam, tvd, jsd
+    swaps        one row per model, test text, swap and draw: truth, prediction, change
+    texts        one row per model and test text: confidence, token_probability, entropy, …
+    kept         one row per model: the epoch kept
+    information  one row per model and sample of words
+    distances    one row per adversary and test text: lam, tvd, jsd
     grid         what was computed, what came from the store, what failed
     """
 

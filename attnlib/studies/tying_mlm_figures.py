@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COLOUR = {name: CYCLE[k] for k, name in enumerate(VARIANTS)}
 MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
-"""One colour and one marker a variant, in every figure."""
+"""One colour and one marker per variant, in every figure."""
 LINE = 30
 """Tokens of a sentence that are drawn with their names below."""
 
@@ -62,7 +62,7 @@ def probabilities(table: pd.DataFrame) -> Chart:
 
 
 def frontier(table: pd.DataFrame) -> Chart:
-    """Figure 1: mean JSD against mean TVD, one curve a base, one point an adversary, one panel a corpus.
+    """Figure 1: mean JSD against mean TVD, one curve per base, one point per adversary, one panel per corpus.
 
     λ is written where there is room, in the colour of its curve: at the ends first, then at other points.
     """
@@ -113,7 +113,7 @@ def by_strength(table: pd.DataFrame) -> Chart:
 
 
 def by_layers(table: pd.DataFrame) -> Chart:
-    """Change of F1 under both replacements against the number of layers, one line a variant."""
+    """Change of F1 under both replacements against the number of layers, one line per variant."""
     datasets = list(dict.fromkeys(table["dataset"]))
     figure, axes = plots.chart(len(datasets), 2, size=(7.4, 3.2 * len(datasets)), squeeze=False, sharey="row")
     deep = table.groupby("variant")["layers"].transform("nunique") > 1

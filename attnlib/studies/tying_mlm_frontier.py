@@ -7,8 +7,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, weights
-from attnlib.studies.tying_mlm_tables import with_interval
+from attnlib.studies.common import RESAMPLES, bounds, interval_text, weights
 
 
 def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
@@ -27,11 +26,11 @@ def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
 
 
 def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
-    """`frontier_table` as it is shown: every λ in full, however small, and intervals beside their means."""
+    """`frontier_table` as it is shown: every λ in full, however small, and intervals next to their means."""
     shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
     for name in ("jsd", "tvd"):
         ends = table.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})
-        shown[name.upper()] = [with_interval(row, 3) for row in ends.to_dict("records")]
+        shown[name.upper()] = interval_text(ends, 3)
     return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n"]]
 
 
@@ -54,14 +53,11 @@ def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50, r
     found = np.mean(gaps, 0)
     if np.isnan(found[0]) or np.isnan(found).mean() > 0.05:
         return stats.Difference(float("nan"), float("nan"), float("nan"), n, 0, float("nan"))
-    low, high = np.nanquantile(found[1:], [0.025, 0.975])
-    tail = min((found[1:] <= 0).sum(), (found[1:] >= 0).sum())
-    p = min(1.0, 2 * (tail + 1) / (resamples + 1))
-    return stats.Difference(float(found[0]), float(low), float(high), n, int(np.isnan(found).sum()), p)
+    return stats.Difference(float(found[0]), n=n, missing=int(np.isnan(found).sum()), **bounds(found[1:]))
 
 
 def _curve(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """(L, N) JSD and TVD: a row an adversary, a column a text."""
+    """(L, N) JSD and TVD: one row per adversary, one column per text."""
     wide = [part.pivot_table(index="lam", columns="instance", values=name) for name in ("jsd", "tvd")]
     if wide[0].empty:
         raise DataError("An adversary's base is missing from the frame of distances.")

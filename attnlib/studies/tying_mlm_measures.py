@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def behaviour(fitted: Fitted, corpus: Corpus, *, permutations: int = 10, seed: int = 0) -> dict[str, pd.DataFrame]:
     """How the model answers the test texts, with its own attention and with others (Tables 1, 3 and 6, App. C).
 
-    swaps  one row a text, swap (trained | uniform | permuted) and draw: instance, truth, prediction, change
-    texts  one row a text: `token_table`
+    swaps  one row per text, swap (trained | uniform | permuted) and draw: instance, truth, prediction, change
+    texts  one row per text: `token_table`
     kept   the epoch that training kept, of how many, and its dev F1
     """
     if len(fitted.classes) != 2:
@@ -86,7 +86,7 @@ def imitate(
 
 
 def distances(base: Fitted, adversary: Fitted, corpus: Corpus) -> pd.DataFrame:
-    """One row a test text: TVD of the outputs and JSD of the attentions of base and adversary (Figure 1)."""
+    """One row per test text: TVD of the outputs and JSD of the attentions of base and adversary (Figure 1)."""
     return compare(base, adversary, corpus.test)[
         ["instance", "length", "prediction_base", "prediction_adversary", "tvd", "jsd"]
     ]

@@ -66,27 +66,17 @@ def weight_table(swaps: pd.DataFrame) -> pd.DataFrame:
             if pairs:
                 row = {"variant": variant, "strength": strength, "chosen": bool(tried["chosen"].any())}
                 row |= {"drops": gap(pairs).estimate, "f1": gap(pairs, ["f1_trained"]).estimate}
-                row |= {f"drop_{m.removeprefix('delta_f1_')}": gap(pairs, [m]).estimate for m in DROPS}
                 rows.append(row | {"seeds": seeds_of(pairs)})
-    columns = ["variant", "strength", "chosen", "drops", "f1", "drop_uniform", "drop_permuted", "seeds"]
+    columns = ["variant", "strength", "chosen", "drops", "f1", "seeds"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def about_weights(table: pd.DataFrame) -> list[str]:
-    """Which weight is judged, and how far the effect depends on it: a sentence a variant."""
-    told = []
-    for variant, own in table.groupby("variant", sort=False):
-        symbol = SYMBOLS[variant]
-        each = "; ".join(
-            f"{symbol} = {row.strength:g}{' (judged)' if row.chosen else ''}: {row.drop_uniform:+.1f} and "
-            f"{row.drop_permuted:+.1f}, F1 {row.f1:+.1f}"
-            for row in own.itertuples()
-        )
-        told.append(
-            f"**{variant}** minus base, in points: change of F1 under uniform and permuted attention, and F1 "
-            f"itself. {each}. {weight_note(table, variant, 'drops')}"
-        )
-    return told
+    """Which weight is judged, and how far the effect depends on it: one sentence per variant."""
+    return [
+        f"**{variant}** minus base, change of F1 when attention is replaced. {weight_note(table, variant, 'drops')}"
+        for variant in table["variant"].unique()
+    ]
 
 
 def weight_note(table: pd.DataFrame, variant: str, effect: str) -> str:

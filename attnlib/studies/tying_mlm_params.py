@@ -29,7 +29,7 @@ class Params(StudyParams):
     delta, eta            weights of tying and MLM in every table but the ablation; `eta_of`: corpus -> its own eta,
                           since the MLM loss is summed over a text and grows with its length
     deltas, etas          weights of the ablation, with additive attention and the first `few` seeds
-    layers                depths beside one, with additive attention: of the base model with every seed, of the
+    layers                depths other than one, with additive attention: of the base model with every seed, of the
                           other `layer_variants` with the first `few`
     initialisations       of the query of dot attention (App. C), base model
     lambdas               adversaries of `adversary_bases`, additive attention, first seed, each trained on

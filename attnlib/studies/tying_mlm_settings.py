@@ -1,4 +1,4 @@
-"""What the study of word-level objectives works with: corpora, hyper-parameters, estimators; the paper's beside."""
+"""What the study of word-level objectives works with: corpora, hyper-parameters, estimators, and the paper's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
 
 
 def hyperparameter_table(params: Params) -> pd.DataFrame:
-    """Table 4 and what sections 3 and 4 state beside it: the paper's values and those of this run."""
+    """Table 4 and what sections 3 and 4 add: the paper's values and those of this run."""
     model = {v: params.model(params.corpora[0], v, "additive") for v in ("base", "mlm")}
     train = params.training
     decays = sorted({train.weight_decay, *train.weight_decays.values()}, reverse=True)

@@ -1,8 +1,8 @@
-"""Tables of the study of word-level objectives: frames in, frames out, ours beside the paper's. F1 in percent."""
+"""Tables of the study of word-level objectives: frames in, frames out, ours next to the paper's. F1 in percent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,16 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.errors import DataError
-from attnlib.studies.common import RESAMPLES, beside_paper, contrast, summarise, with_width
-from attnlib.studies.corpora import kin
+from attnlib.studies.common import (
+    RESAMPLES,
+    beside_paper,
+    bounds,
+    contrast,
+    interval_text,
+    spell_interval,
+    summarise,
+    with_width,
+)
 from attnlib.studies.f1 import resampled_f1
 from attnlib.studies.tying_mlm import VARIANTS, main
 
@@ -22,10 +30,6 @@ METRICS = {"f1_trained": "F1", "delta_f1_uniform": "Δ uniform", "delta_f1_permu
 DROPS = ("delta_f1_uniform", "delta_f1_permuted")
 TOKENS = "per_token_probability"
 NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM", TOKENS: "per token"}
-
-
-JOINED = "\u00a0"
-"""A space at which no line breaks."""
 
 
 class Resampled(NamedTuple):
@@ -81,16 +85,16 @@ def f1_of(swaps: pd.DataFrame, resamples: int = RESAMPLES) -> dict[str, Resample
 
 
 def f1_long(swaps: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -> pd.DataFrame:
-    """One row a cell and metric: value, low, high, n (texts), seeds."""
+    """One row per cell and metric: value, low, high, n (texts), seeds."""
     rows = []
     for key, part in swaps.groupby(list(by), sort=False):
-        cell = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+        cell = dict(zip(by, key, strict=True))
         rows += [cell | {"metric": name, **score.row()} for name, score in f1_of(part, resamples).items()]
     return pd.DataFrame(rows)
 
 
 def f1_table(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, long: every cell of the main grid and metric, ours with its interval beside the paper's."""
+    """Table 1, long: every cell of the main grid and metric, ours with its interval next to the paper's."""
     found = f1_long(main(swaps), CELL)
     return _beside(_ordered(found, CELL), 1)
 
@@ -137,12 +141,12 @@ def correct(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def probability_table(texts: pd.DataFrame) -> pd.DataFrame:
-    """Table 3: per-token probability of the main grid, beside the paper's."""
+    """Table 3: per-token probability of the main grid, next to the paper's."""
     return _beside(_ordered(probability(main(texts)), CELL), 3, digits=3)
 
 
 def information_table(information: pd.DataFrame) -> pd.DataFrame:
-    """Table 2: mutual information by variant and sample of words, mean over seeds, beside the paper's.
+    """Table 2: mutual information by variant and sample of words, mean over seeds, next to the paper's.
 
     floor: what shuffled labels give, the bias of the estimate; above: value minus floor; ceiling: entropy of the
     words; within: mean half-width of the bootstrap interval over occurrences of a single model.
@@ -182,10 +186,8 @@ def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 def fragility_wide(table: pd.DataFrame) -> pd.DataFrame:
     """`fragility_table` as it is shown: the difference with its interval, and the p after Holm's correction."""
-    rows = table.rename(columns={"estimate": "value"}).to_dict("records")
-    shown = readable(table).assign(
-        **{"minus base": [with_interval(row, 1) for row in rows]},
-    )
+    shown = readable(table)
+    shown["minus base"] = interval_text(table.rename(columns={"estimate": "value"}), 1)
     return shown[[*CELL, "metric", "minus base", "n", "p_holm"]].rename(columns={"p_holm": "p (Holm)"})
 
 
@@ -198,12 +200,9 @@ def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference
     if not gaps:
         raise DataError("There is no pair of cells to compare.")
     draws, estimate = np.mean([g.draws for g in gaps], 0), float(np.mean([g.estimate for g in gaps]))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    tail = min((draws <= 0).sum(), (draws >= 0).sum())
-    p = min(1.0, 2 * (tail + 1) / (len(draws) + 1))
-    n = sum({g.dataset: g.n for g in gaps}.values())
-    low, high = (100 * end for end in with_width(estimate / 100, low / 100, high / 100, n))
-    return stats.Difference(estimate, float(low), float(high), n, 0, float(p))
+    found, n = bounds(draws), sum({g.dataset: g.n for g in gaps}.values())
+    low, high = with_width(estimate / 100, found["low"] / 100, found["high"] / 100, n)
+    return stats.Difference(estimate, 100 * low, 100 * high, n, 0, found["p"])
 
 
 def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
@@ -212,9 +211,8 @@ def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFra
     f1 = f1_long(_dot(swaps), keys)
     entropy = summarise(entropies(texts), keys).assign(metric="normalised entropy")
     found = pd.concat([entropy, f1], ignore_index=True)
-    whole = found["metric"] == "normalised entropy"
-    texts = zip(found.to_dict("records"), whole.map({True: 3, False: 1}), strict=True)
-    found["ours"] = [with_interval(row, digits) for row, digits in texts]
+    share = found["metric"] == "normalised entropy"
+    found["ours"] = interval_text(found, 1).mask(share, interval_text(found, 3))
     return found[[*keys, "metric", "ours", "value", "low", "high", "n", "seeds"]]
 
 
@@ -229,22 +227,21 @@ def _dot(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFrame:
-    """A long table as readers like it: a row a cell, a column a metric.
+    """A long table as readers like it: one row per cell, one column per metric.
 
     A cell reads `ours [interval]`, then, where the paper prints one, its value and ours minus that:
-    `paper 84.2 (-1.3)`. Each of the two stays on one line, so that a narrow window sets them below each other.
+    `paper 84.2 (-1.3)`.
     """
     rows = []
     for key, part in long.groupby(list(keys), sort=False):
-        row = dict(zip(keys, key if isinstance(key, tuple) else (key,), strict=True))
+        row = dict(zip(keys, key, strict=True))
         row |= {name: f"{row[name]:g}" for name in row if name == "strength"}
         part = part.set_index("metric")
         for metric in part.index:
             name, one = (METRICS | NAMES)[metric], part.loc[metric]
-            row[name] = with_interval(one, 3 if metric == TOKENS else digits)
+            row[name] = spell_interval(*one[["value", "low", "high"]], 3 if metric == TOKENS else digits)
             if not np.isnan(one.get("paper", np.nan)):
-                printed = f"paper {one['paper']:.{digits}f} ({one['difference']:+.{digits}f})"
-                row[name] += " " + printed.replace(" ", JOINED)
+                row[name] += f" paper {one['paper']:.{digits}f} ({one['difference']:+.{digits}f})"
         rows.append(row | {"n": int(part["n"].iloc[0]), "seeds": int(part["seeds"].iloc[0])})
     return pd.DataFrame(rows)
 
@@ -254,19 +251,10 @@ def information_wide(table: pd.DataFrame) -> pd.DataFrame:
 
     ± one model: half the interval over occurrences of a single model; n: occurrences.
     """
-    shown = readable(table).rename(columns={"metric": "sample", "within": "± one model", "ours": "text"})
-    shown["ours"] = [with_interval(row, 2) for row in shown.to_dict("records")]
-    shown["n"] = shown["occurrences"]
+    shown = readable(table).rename(columns={"metric": "sample", "within": "± one model"})
+    shown = shown.assign(ours=interval_text(shown), n=shown["occurrences"])
     first = ["dataset", "sample", "variant", "ours", "paper", "difference"]
     return shown[[*first, "± one model", "floor", "ceiling", "n", "seeds"]]
-
-
-def with_interval(row: Mapping[str, float], digits: int) -> str:
-    """`73.1 [70.0, 76.2]`, on one line of its cell."""
-    text = f"{row['value']:z.{digits}f}"
-    if not np.isnan(row["low"]):
-        text += f" [{row['low']:z.{digits}f}, {row['high']:z.{digits}f}]"
-    return text.replace(" ", JOINED)
 
 
 def changes(frame: pd.DataFrame, variants: Sequence[str], pair: Sequence[str] = ()) -> pd.DataFrame:
@@ -293,8 +281,5 @@ def _ordered(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def _beside(found: pd.DataFrame, table: int, digits: int = 1) -> pd.DataFrame:
-    """A summary by cell with the paper's value for its corpus, or for the nearest one it has."""
-    twins = found.assign(dataset=found["dataset"].map(kin))
-    joined = beside_paper(twins, "tying_mlm", table, digits)
-    joined["dataset"] = found["dataset"].to_numpy()
-    return joined.drop(columns=[c for c in ("missing",) if c in joined])
+    """A summary by cell with the paper's value for its corpus, or for the closest one it has."""
+    return beside_paper(found, "tying_mlm", table, digits).drop(columns="missing", errors="ignore")

@@ -12,32 +12,23 @@ import pandas as pd
 from attnlib import stats
 from attnlib.narrate import percent, plural
 from attnlib.reference import reference
-from attnlib.studies.common import missing
+from attnlib.studies.common import DIFFERS, missing
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import about_idle
 from attnlib.studies.tying_mlm import MI_PAPER, Params, Results, models
 from attnlib.studies.tying_mlm_pairs import unlearned
-from attnlib.studies.tying_mlm_tables import DROPS, METRICS, NAMES
+from attnlib.studies.tying_mlm_tables import DROPS, NAMES
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.heatmap import Reading
 
 
-NOTES = {
-    "20news": "20 Newsgroups is not cut as in the paper: the kit's is split by date, keeps subject lines and "
-    "quotes, and lacks digits and punctuation, where the paper's (Jain & Wallace's) takes all posts without "
-    "headers, footers and quotes and splits them by chance; so read the paper's values beside ours, here and "
-    "below, as those of a relative.",
-}
-"""Corpora whose texts are not the paper's: what to know where its values stand beside ours."""
-
-
 def about_corpora(corpora: Iterable[Corpus]) -> list[str]:
     """How our texts differ from those whose numbers the paper prints."""
     names = [corpus.name for corpus in corpora]
     printed = set(reference("tying_mlm", 5)["dataset"])
-    told = [NOTES[name] for name in names if name in NOTES]
+    told = [DIFFERS[name] for name in names if name in DIFFERS]
     return told + [f"The paper has no corpus like {name}." for name in names if kin(name) not in printed]
 
 
@@ -138,17 +129,10 @@ def about_residual(gaps: pd.DataFrame) -> list[str]:
 
 
 def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference]) -> list[str]:
-    """Where the frontiers lie, and what imitation alone costs."""
+    """What fooling each variant costs beyond fooling base, at equal JSD."""
     if table.empty:
         return ["There is no adversary: none was asked for (`lambdas`, `adversary_bases`), or every one failed."]
     told = []
-    for (dataset, variant), part in table.groupby(["dataset", "variant"], sort=False):
-        low, far = part.loc[part["λ"].idxmin()], part.loc[part["jsd"].idxmax()]
-        told.append(
-            f"{dataset}, **{variant}**: with λ = {low['λ']:g} the adversary's outputs differ by {low['tvd']:.3f} "
-            f"TVD at a JSD of {low['jsd']:.3f}; the one that moves attention farthest (λ = {far['λ']:g}, JSD "
-            f"{far['jsd']:.3f}) differs by {far['tvd']:.3f}."
-        )
     for variant, gap in gaps.items():
         if np.isnan(gap.estimate):
             told.append(
@@ -164,19 +148,13 @@ def about_adversaries(table: pd.DataFrame, gaps: Mapping[str, stats.Difference])
     return told
 
 
-def about_tokens(table: pd.DataFrame, gaps: pd.DataFrame) -> list[str]:
-    """Per-token probability by variant and the paired differences."""
-    told = []
-    for dataset, part in table.groupby("dataset", sort=False):
-        mean = part.groupby("variant", sort=False)["value"].mean()
-        listed = "; ".join(f"{v} {p:.3f}" for v, p in mean.items())
-        told.append(f"{_corpus(table, dataset)}Mean per-token probability: {listed}.")
-    for row in gaps.itertuples():
-        told.append(
-            f"{row.contrast.replace(' - ', ' minus ')}, on texts both classify correctly: {row.estimate:+.3f}, 95% "
-            f"CI [{row.low:.3f}, {row.high:.3f}], n = {row.n:,}."
-        )
-    return told
+def about_tokens(gaps: pd.DataFrame) -> list[str]:
+    """Paired differences of the per-token probability."""
+    return [
+        f"{row.contrast.replace(' - ', ' minus ')}, on texts both classify correctly: {row.estimate:+.3f}, 95% CI "
+        f"[{row.low:.3f}, {row.high:.3f}], n = {row.n:,}."
+        for row in gaps.itertuples()
+    ]
 
 
 def about_sentence(readings: Mapping[str, Reading]) -> str:
@@ -190,38 +168,6 @@ def about_sentence(readings: Mapping[str, Reading]) -> str:
             f"{name}: {percent(agree)} of the tokens alone give the answer of the whole; most attended: “{top}”"
         )
     return "; ".join(told) + "."
-
-
-def about_layers(table: pd.DataFrame) -> list[str]:
-    """Mean drop by depth."""
-    part = table[table["metric"].isin(DROPS)]
-    told = []
-    for (dataset, variant), rows in part.groupby(["dataset", "variant"], sort=False):
-        if rows["layers"].nunique() < 2:
-            continue
-        mean = rows.groupby("layers")["value"].mean()
-        listed = ", ".join(f"{_points(value)} with {plural(int(k), 'layer')}" for k, value in mean.items())
-        told.append(
-            f"{_corpus(table, dataset)}**{variant}**: mean change {listed} "
-            f"({plural(int(rows['seeds'].min()), 'seed')})."
-        )
-    return told or ["All models here have one layer: depth is not tried (`layers`)."]
-
-
-def about_initialisation(table: pd.DataFrame) -> list[str]:
-    """Entropy and change of F1 for both starts of the query."""
-    told = []
-    for (dataset, init), rows in table.groupby(["dataset", "init"], sort=False):
-        rows = rows.set_index("metric")
-        entropy = rows.loc["normalised entropy"]
-        change = " and ".join(
-            f"{rows.loc[m, 'value']:+.1f} points ({METRICS[m].removeprefix('Δ ')})" for m in DROPS
-        )
-        told.append(
-            f"{_corpus(table, dataset)}Query from **{init}**: normalised entropy {entropy['value']:.3f} "
-            f"({entropy['low']:.3f} to {entropy['high']:.3f}); replacing attention changes F1 by {change}."
-        )
-    return told
 
 
 def checks(results: Results, params: Params, corpora: Mapping[str, Corpus]) -> dict[str, bool]:
@@ -277,7 +223,3 @@ def _more(value: float) -> str:
     if f"{abs(value):.1f}" == "0.0":
         return "as much as"
     return f"{abs(value):.1f} points {'more' if value > 0 else 'less'} than"
-
-
-def _points(value: float) -> str:
-    return f"{value:+.1f} points"

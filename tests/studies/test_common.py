@@ -12,6 +12,7 @@ from attnlib.errors import DataError
 from attnlib.studies import f1
 from attnlib.studies.common import (
     beside_paper,
+    bounds,
     claim,
     contrast,
     exact,
@@ -138,6 +139,20 @@ def test_an_interval_without_width_gets_that_of_the_exact_bound() -> None:
     assert (low, high) == (pytest.approx(1 - unseen), 1.0)
     assert with_width(0.2, 0.1, 0.3, 30) == (0.1, 0.3)
     assert all(np.isnan(with_width(np.nan, np.nan, np.nan, 0)))
+
+
+def test_bounds_of_resamples_by_hand() -> None:
+    found = bounds(np.array([-1.0, 1.0, 2.0, 3.0, np.nan]))
+    assert found["p"] == pytest.approx(2 * (1 + 1) / (4 + 1))
+    assert -1 <= found["low"] < found["high"] <= 3
+    assert bounds(np.ones(999))["p"] == pytest.approx(2 / 1000), "the floor"
+
+
+def test_a_claim_may_rest_on_more_than_the_row_it_shows() -> None:
+    row = {"value": 0.3, "low": 0.1, "high": 0.5, "n": 9}
+    said = dict.fromkeys(("id", "paper", "claim", "where", "test", "setting"), "")
+    assert claim(row, "greater", **said).verdict == "reproduced"
+    assert claim(row, "greater", verdict="undetermined", **said).verdict == "undetermined"
 
 
 def test_models_that_learned_nothing_are_found_and_left_out() -> None:

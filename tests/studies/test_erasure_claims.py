@@ -263,4 +263,4 @@ def test_models_that_learned_nothing_decide_nothing():
     assert by_id(some)["erasure-1"].n_of == "texts × 6 trainings"
     none = by_id(replace(found, right=found.right.assign(value=0.5)))
     assert {claim.verdict for claim in none.values()} == {"not tested"}
-    assert all("commonest class" in claim.note for claim in none.values())
+    assert all("most frequent class" in claim.note for claim in none.values())

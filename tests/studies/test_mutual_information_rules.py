@@ -33,7 +33,7 @@ def test_models_that_learned_nothing_decide_nothing() -> None:
         found = verdicts(frame.assign(**told))
         assert {claim.verdict for claim in found.values()} == {"not tested"}, told
         assert {claim.n for claim in found.values()} == {0}
-        assert all("commonest class" in claim.note for claim in found.values())
+        assert all("most frequent class" in claim.note for claim in found.values())
     assert not words.about_idle(frame)
 
 

@@ -147,7 +147,7 @@ def test_models_that_learned_nothing_decide_nothing(results) -> None:
     found = claims.claims(dataclasses.replace(results, swaps=swaps), "by hand")
     assert {c.verdict for c in found} == {"not tested"}
     notes = {c.id: c.note for c in found}
-    assert "learned something" in notes["tying_mlm-similar-mlm"]
+    assert "learned nothing" in notes["tying_mlm-similar-mlm"]
 
 
 def test_a_seed_without_a_partner_is_left_out(results) -> None:
@@ -185,7 +185,8 @@ def test_the_claim_says_how_far_it_depends_on_the_weight(results) -> None:
     assert "No other weight" in found["tying_mlm-fragile-mlm"]
     said = pairs.about_weights(table)
     assert len(said) == 2
-    assert "δ = 1 (judged)" in said[0]
+    assert "**tying**" in said[0]
+    assert found["tying_mlm-fragile-tying"] in said[0]
 
 
 def test_similar_means_within_three_points() -> None:
