@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "DIFFERS", "FEWEST_TEXTS", "RESAMPLES",
     "beside_paper", "bounds", "claim", "contrast", "exact", "interval_text", "missing", "relative",
-    "sampled", "spell_interval", "summarise", "weights", "widened", "with_width",
+    "sampled", "spell_interval", "summarise", "weights", "wide_enough", "widened", "with_width",
 ]  # fmt: skip
 
 RESAMPLES = 1000
@@ -208,6 +208,24 @@ def with_width(value: float, low: float, high: float, n: int, least: float = -1.
         return low, high
     unseen = exact(0, n)[1]
     return value - unseen * (value - least), value + unseen * (1.0 - value)
+
+
+def wide_enough(
+    table: pd.DataFrame, frame: pd.DataFrame, by: Sequence[str], *, least: float = 0.0, most: float = 1.0
+) -> pd.DataFrame:
+    """A table of `summarise` or `contrast`, cells `by` of `frame`, with the bounds of `with_width`.
+
+    For values between `least` and `most` that no construction holds in place, such as shares of texts.
+    """
+    if table.empty:
+        return table
+    texts = frame.groupby(list(by), sort=False, dropna=False)["instance"].nunique()
+    keys = table[list(by)].itertuples(index=False, name=None)
+    counts = [texts[key if len(by) > 1 else key[0]] for key in keys]
+    means = table["value"] if "value" in table else table["estimate"]
+    rows = zip(means / most, table["low"] / most, table["high"] / most, counts, strict=True)
+    low, high = zip(*(with_width(*row, least / most) for row in rows), strict=True)
+    return table.assign(low=most * np.array(low), high=most * np.array(high))
 
 
 def widened(value: float, low: float, high: float, n: int, least: float = 0.0) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.reference import beside, reference
-from attnlib.studies.common import contrast, interval_text, summarise
+from attnlib.studies.common import contrast, interval_text, summarise, wide_enough
 from attnlib.studies.corpora import short
 from attnlib.studies.erasure import RANKINGS, common_set, compared, several
 
@@ -65,7 +65,7 @@ def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> 
 
 def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Table 3: accuracy in percent with its interval, one row per model, next to the paper's on that data set."""
-    found = summarise(right.assign(value=100 * right["value"]), MODEL)
+    found = wide_enough(summarise(right.assign(value=100 * right["value"]), MODEL), right, MODEL, most=100.0)
     table = _beside(found, 3, sources)
     table.insert(2, "accuracy", interval_text(table, 1))
     return _told(table[[*MODEL, "accuracy", "n", "paper", "difference"]])
@@ -89,7 +89,7 @@ def single_table(single: pd.DataFrame) -> pd.DataFrame:
     kept = kept[kept["importance"] == "alpha"]
     if kept.empty:
         return pd.DataFrame()
-    more = summarise(kept.assign(value=(kept["delta_js"] > 0).astype(float)), MODEL)
+    more = wide_enough(summarise(kept.assign(value=(kept["delta_js"] > 0).astype(float)), MODEL), kept, MODEL)
     rows = []
     for row, (_, part) in zip(more.itertuples(), kept.groupby(MODEL, sort=False), strict=True):
         below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
@@ -136,6 +136,7 @@ def contingency(
     kept = compared(part, sampling)
     both = [kept.assign(item=item, value=100.0 * kept[f"flip_{item}"].astype(float)) for item in ("top", "other")]
     gap = contrast(pd.concat(both, ignore_index=True), "item", "top", "other", by)
+    gap = wide_enough(gap, kept, by, least=-100.0, most=100.0)
     gap["value"] = gap["estimate"]
     gap["top minus random"] = interval_text(gap, 1)
     alone = part[(part["status"] != "compared") & (part["sampling"] == sampling)].groupby(by).size()
@@ -195,7 +196,7 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
         means = kept[kept["importance"] == name].groupby(MODEL, sort=False)["value"].mean()
         table[NAMES[name]] = means.to_numpy()
     for name in ("grad_alpha", "alpha_grad"):
-        gap = contrast(kept, "importance", name, "alpha", MODEL)
+        gap = wide_enough(contrast(kept, "importance", name, "alpha", MODEL), kept, MODEL, least=-100.0, most=100.0)
         table[f"{NAMES[name]} minus attention"] = interval_text(gap.assign(value=gap["estimate"]), 1)
         table[f"p (Holm), {NAMES[name]}"] = gap["p_holm"].to_numpy()
     return _told(table)
@@ -216,7 +217,8 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
     table["mean"] = interval_text(table)
     table["median"] = kept.groupby(cells, sort=False)["value"].median().to_numpy()
     late = kept.assign(value=(100.0 * (kept["value"] > 0.5)).where(kept["value"].notna()))
-    late = _beside(summarise(late, cells).assign(metric="percent_above_half"), "figure6", sources)
+    share = wide_enough(summarise(late, cells), late, cells, most=100.0)
+    late = _beside(share.assign(metric="percent_above_half"), "figure6", sources)
     late["% above 0.5"] = interval_text(late, 1)
     shared = summarise(common_set(fractions), cells).reindex(columns=[*cells, "value", "low", "high", "n"])
     shared["mean, same texts"] = interval_text(shared)
@@ -357,7 +359,8 @@ def _share(frame: pd.DataFrame, column: str) -> str:
     """The mean of a column with its interval, as text."""
     if frame.empty:
         return "–"
-    return interval_text(summarise(frame.assign(all="all", value=frame[column]), ["all"]), 3).item()
+    named = frame.assign(all="all", value=frame[column])
+    return interval_text(wide_enough(summarise(named, ["all"]), named, ["all"]), 3).item()
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from attnlib.fitted import Fitted
 
 UNITS = {FRACTION: "fraction of tokens removed", TOP1: "decisions flipped (%)"}
+LINE = 30
+"""Tokens of a text that are drawn with their names below."""
 TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top token alone"}
 
 
@@ -133,9 +135,14 @@ def reading(pair: Sequence[Fitted], example: Example) -> pd.DataFrame:
 
 
 def picture(table: pd.DataFrame, predicted: str) -> plots.Chart:
-    """Attention, scale, product and effect, word by word: without TaSc on the left bar, with it on the right."""
+    """Attention, scale, product and effect, word by word: without TaSc on the left bar, with it on the right.
+
+    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    """
+    drawn = "" if len(table) <= LINE else f" (first {LINE} of {len(table):,} tokens)"
+    table = table.head(LINE)
     panels = (
-        ("attention α", "attention", ("without", "with")),
+        (f"attention α{drawn}", "attention", ("without", "with")),
         ("scale s", "scale", ("with",)),
         ("product α s", "product", ("without", "with")),
         (f"adds to “{predicted}”", "adds", ("without", "with")),

@@ -11,7 +11,7 @@ import pandas as pd
 from attnlib.reference import reference
 from attnlib.stats import holm
 from attnlib.studies import tasc_cells
-from attnlib.studies.common import beside_paper, contrast, interval_text, relative, summarise
+from attnlib.studies.common import beside_paper, contrast, interval_text, relative, summarise, wide_enough
 from attnlib.studies.corpora import kin
 from attnlib.studies.f1 import f1_contrast, f1_summary, without
 from attnlib.studies.f1 import idle as idle_models
@@ -160,7 +160,9 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
     """
     flips = balanced(flips)
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
-    found = tasc_cells.summarise(part, ["importance", "attention", "variant"]).assign(metric=metric)
+    cells = ["importance", "attention", "variant"]
+    found = tasc_cells.summarise(part, cells).assign(metric=metric)
+    found = wide_enough(found, part, cells, most=100.0 if metric == TOP1 else 1.0)
     found = relative(found, "variant", "none", ["importance", "attention"]).rename(columns={"relative": "ratio"})
     found = beside_paper(found, "tasc", 3 if metric == TOP1 else 4)
     printed = found.assign(value=found["paper"])
@@ -214,7 +216,8 @@ def baseline_table(flips: pd.DataFrame) -> pd.DataFrame:
     shown |= (part["variant"] == "lin") & (part["importance"] == "alpha_grad")
     measured = part.loc[part["importance"].isin(BASELINES), CELL].drop_duplicates()
     part = part[shown].merge(measured, on=CELL)
-    found = summarise(part, [*CELL, "variant", "importance"]).assign(metric=FRACTION)
+    cells = [*CELL, "variant", "importance"]
+    found = wide_enough(summarise(part, cells), part, cells).assign(metric=FRACTION)
     return _beside(found, 5)
 
 
@@ -241,7 +244,7 @@ def word_table(words: pd.DataFrame, n: int = 5) -> pd.DataFrame:
 def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Footnote 4: F1 and the fraction to flip by α∇α for each way to pool the scaled embedding into s."""
     part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == "alpha_grad")]
-    fraction = summarise(part, ["pool"]).set_index("pool")
+    fraction = wide_enough(summarise(part, ["pool"]), part, ["pool"]).set_index("pool")
     f1 = f1_summary(labels, ["pool"]).set_index("pool")
     rows = []
     for pool in (p for p in POOLS if p in fraction.index):

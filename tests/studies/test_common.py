@@ -21,6 +21,7 @@ from attnlib.studies.common import (
     relative,
     summarise,
     weights,
+    wide_enough,
     with_width,
 )
 
@@ -175,6 +176,17 @@ def test_models_that_learned_nothing_are_found_and_left_out() -> None:
     rows = {"encoder": ["lstm", "gru"], "lam": [np.nan, -10.0], "strength": [0.0, 0.5], "init": ["–", "normal"]}
     (said,) = f1.about_idle(pd.DataFrame(rows), 2)
     assert said.endswith(": lstm; gru, λ -10, strength 0.5, normal."), "only the options that a model has"
+
+
+def test_tables_of_shares_have_intervals_with_a_width() -> None:
+    rows = [{"model": m, "seed": s, "instance": i} for m in "ab" for s in (0, 1) for i in range(6)]
+    frame = pd.DataFrame(rows).assign(value=lambda f: np.where(f["model"] == "a", 0.0, 100.0 * (f["instance"] < 3)))
+    plain = summarise(frame, ["model"])
+    wide = wide_enough(plain, frame, ["model"], most=100.0).set_index("model")
+    assert plain["high"][0] == 0
+    assert wide.loc["a", ["low", "high"]].tolist() == pytest.approx([0, 100 * exact(0, 6)[1]])
+    assert wide.loc["b", ["low", "high"]].tolist() == plain.loc[1, ["low", "high"]].tolist(), "others stay"
+    assert wide_enough(plain[:0], frame, ["model"]).empty
 
 
 def test_zero_has_no_sign() -> None:

@@ -391,6 +391,15 @@ def test_sentences_name_levels_and_chance():
     assert told.count("Holm") == 3
 
 
+def test_of_a_long_text_the_beginning_is_drawn():
+    parts = ("attention", "scale", "product", "adds")
+    table = pd.DataFrame({f"{part}, {side}": np.full(300, 0.1) for part in parts for side in ("without", "with")})
+    figure = tasc_figures.picture(table.assign(token="word"), "1")
+    assert figure.get_size_inches()[0] < 20
+    assert len(figure.axes[-1].get_xticks()) == tasc_figures.LINE
+    assert "first 30 of 300 tokens" in figure.axes[0].get_title(loc="left")
+
+
 def test_a_word_that_takes_away_adds_nothing():
     table = pd.DataFrame(
         {"token": ["dull", "film"], "attention, without": [0.6, 0.4], "attention, with": [0.5, 0.5]}
