@@ -106,7 +106,7 @@ def test_the_widget_follows_its_controls(corpus, fitted, watched):
     explorer.count.value = 2
     assert f"erased 2 of {len(corpus.test[0])}" in text_of(explorer.view.value)
     explorer.by.value = "probability"
-    assert "p(positive): negative 0" in text_of(explorer.view.value)
+    assert "p(positive): 0 (negative)" in text_of(explorer.view.value)
     explorer.level.value = "input"
     expected = widgets.erase(fitted, corpus.test[0], by="probability", level="input")
     assert f"= {expected.probability[2]:.2f}" in text_of(explorer.view.value)
