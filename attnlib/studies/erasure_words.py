@@ -51,8 +51,9 @@ def about_idle(found: Results) -> list[str]:
     ]
     trainings = found.right.groupby([*MODEL, "seed"]).ngroups
     return [
-        f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being no more accurate than always "
-        f"giving the commonest class: {', '.join(names)}. Figures and tables show them; the claims leave them out."
+        f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being not clearly more accurate than "
+        f"always giving the commonest class: {', '.join(names)}. Figures and tables show them; the claims leave "
+        "them out."
     ]
 
 
