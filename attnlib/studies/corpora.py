@@ -106,7 +106,7 @@ def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
     if name.startswith("hub:") or not brought(name):
         return name
-    return Path(Path(name).name.removesuffix(".gz")).stem or name
+    return Path(re.sub(r"\.(gz|bz2|xz|zip)$", "", Path(name).name)).stem or name
 
 
 def brought(name: str) -> bool:

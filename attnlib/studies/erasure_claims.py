@@ -47,7 +47,7 @@ SHIFT = -0.25
 """Appendix A.3: attention mass is "shifted down by around 0.25 or more" (claims 17 and 18)."""
 RATIO = 1.6
 """Section 5.4: the gradient is faster at least so many times as often as attention. As a share: 1.6 / 2.6."""
-LEARNED = "No model of this run is more accurate than always predicting the most frequent class."
+LEARNED = "No model of this run is clearly more accurate than always predicting the most frequent class."
 
 
 def claims(found: Results, setting: str) -> list[Claim]:

@@ -58,8 +58,8 @@ def about_idle(found: Results) -> list[str]:
     ]
     trainings = found.right.groupby([*MODEL, "seed"]).ngroups
     return [
-        f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being no more accurate than always "
-        f"predicting the most frequent class: {', '.join(names)}. Figures and tables show them; the claims "
+        f"**{len(lazy)} of {plural(trainings, 'training')} learned nothing**, being not clearly more accurate than "
+        f"always predicting the most frequent class: {', '.join(names)}. Figures and tables show them; the claims "
         "leave them out."
     ]
 

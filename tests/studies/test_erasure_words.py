@@ -13,6 +13,7 @@ from attnlib.studies import erasure_figures as figures
 from attnlib.studies import erasure_tables as tables
 from attnlib.studies import erasure_words as words
 from attnlib.studies.erasure import BEYOND, RANKINGS, TOPS, Params
+from attnlib.studies.erasure_rules import idle
 from tests.studies.erasure_frames import MODELS, firsts, singles
 
 NEVER = {name: [None, None] for name in RANKINGS}
@@ -115,6 +116,15 @@ def test_a_corpus_without_han_is_described_by_its_own_length():
     told = words.about_grid(found, params)[-1]
     assert "6 of 6 trainings learned nothing" in told
     assert "HANrnn on d (1 seed)" in told
+
+
+def test_a_model_a_little_above_the_commonest_class_by_chance_learned_nothing():
+    common = pd.DataFrame({"dataset": ["d"], "metric": "commonest_class", "value": [0.5]})
+    hits = {"flan_rnn": 42, "flan_conv": 56}
+    rows = [
+        {"dataset": "d", "encoder": e, "seed": 0, "value": float(k < n)} for e, n in hits.items() for k in range(80)
+    ]
+    assert idle(pd.DataFrame(rows), common)["encoder"].tolist() == ["flan_rnn"], "52.5% and 70% of 80 texts"
 
 
 def test_points_are_pixels_so_that_a_report_stays_light():
