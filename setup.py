@@ -1,6 +1,6 @@
 """What pyproject.toml cannot say: the wheel carries the notebooks and their parameters, as `attnlib/series`.
 
-The checkout holds them once, beside the package; `attnlib.paths.notebooks` finds either.
+The checkout holds them once, beside the package; `attnlib.utils.paths.notebooks` finds either.
 """
 
 import shutil

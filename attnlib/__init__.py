@@ -21,21 +21,21 @@ _PUBLIC = {
     "Corpus": "attnlib.data",
     "load_corpus": "attnlib.data",
     "Trace": "attnlib.models",
-    "fit": "attnlib.training",
-    "Fitted": "attnlib.fitted",
-    "load": "attnlib.fitted",
-    "importance": "attnlib.importance",
-    "fraction_to_flip": "attnlib.erasure",
-    "top_token_flips": "attnlib.erasure",
-    "erasure_curves": "attnlib.erasure",
-    "Fit": "attnlib.spec",
-    "measure": "attnlib.spec",
-    "run_grid": "attnlib.grid",
-    "Store": "attnlib.runs",
-    "heatmap": "attnlib.heatmap",
-    "explore": "attnlib.widgets",
+    "fit": "attnlib.training.fit",
+    "Fitted": "attnlib.training.fitted",
+    "load": "attnlib.training.fitted",
+    "importance": "attnlib.importance.scores",
+    "fraction_to_flip": "attnlib.erasure.flips",
+    "top_token_flips": "attnlib.erasure.flips",
+    "erasure_curves": "attnlib.erasure.flips",
+    "Fit": "attnlib.store.specs",
+    "measure": "attnlib.store.specs",
+    "run_grid": "attnlib.store.grid",
+    "Store": "attnlib.store.entries",
+    "heatmap": "attnlib.viz.heatmap",
+    "explore": "attnlib.viz.explorer",
 }
-_MODULES = ("stats", "plots", "report")
+_MODULES = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots", "report": "attnlib.reports.output"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     if name in _MODULES:
-        return import_module(f"attnlib.{name}")
+        return import_module(_MODULES[name])
     raise AttributeError(f"module 'attnlib' has no attribute {name!r}")
 
 
@@ -53,7 +53,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Importing the module `attnlib.heatmap` must not put it in the place of the function `attnlib.heatmap`."""
+    """Importing the package `attnlib.importance` must not put it in the place of the function of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from attnlib.errors import ConfigError, nearest, unknown
+from attnlib.utils.errors import ConfigError, nearest, unknown
 
 Encoder = Literal["none", "mlp", "cnn", "lstm", "gru", "transformer", "bert"]
 Attention = Literal["additive", "dot", "deep"]
@@ -278,7 +278,7 @@ class TrainConfig(Config):
     embedding_update: Literal["dense", "lazy"] = "dense"
     """dense: Adam as the papers ran it, every word moves at every step (by momentum and weight decay, also
     where it does not occur). lazy: a word moves only in steps whose batch holds it, with an Adam of its own;
-    another algorithm, and much cheaper for large vocabularies. See `attnlib.optimise`."""
+    another algorithm, and much cheaper for large vocabularies. See `attnlib.training.optimise`."""
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attnlib.errors import ConfigError, unknown
+from attnlib.utils.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 
 class Quirk(NamedTuple):
@@ -92,8 +92,8 @@ def effects(fitted: Fitted, examples: Iterable, *, seed: int = 0) -> pd.DataFram
     import pandas as pd
 
     from attnlib import stats
-    from attnlib.erasure import erasure_curves, fraction_to_flip, single_removals
-    from attnlib.importance import importance
+    from attnlib.erasure.flips import erasure_curves, fraction_to_flip, single_removals
+    from attnlib.importance.scores import importance
 
     examples = fitted.examples(examples)
 

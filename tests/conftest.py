@@ -19,11 +19,11 @@ pytest_plugins = ["series_fixtures"]
 @pytest.fixture(autouse=True)
 def charts_hold_their_data(monkeypatch):
     """Every chart that a test draws has all its markers, whiskers and bars inside its axes."""
-    if "attnlib.plots" not in sys.modules:  # a test without charts need not wait for matplotlib
+    if "attnlib.viz.plots" not in sys.modules:  # a test without charts need not wait for matplotlib
         yield
         return
-    from attnlib.limits import outside
-    from attnlib.plots import Chart
+    from attnlib.viz.limits import outside
+    from attnlib.viz.plots import Chart
 
     drawn, start = [], Chart.__init__
 

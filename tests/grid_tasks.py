@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.spec import Fit, measure
+from attnlib.store.specs import Fit, measure
 
 
 def small_fit(seed: int) -> Fit:
@@ -43,7 +43,7 @@ def square(x: int, pause: float = 0.0) -> pd.DataFrame:
 
 
 def nested(folder: str) -> pd.DataFrame:
-    from attnlib.grid import run_grid
+    from attnlib.store.grid import run_grid
 
     return run_grid([measure(square, x=1)], store=folder, executor="serial").complete().frame()
 
@@ -117,7 +117,7 @@ def fit_flipped(corpus, model, train, seed):
     """A trainer of a study's own: learns the opposite."""
     from dataclasses import replace
 
-    from attnlib.training import fit
+    from attnlib.training.fit import fit
 
     flipped = tuple(replace(example, label=1 - example.label) for example in corpus.train)
     return fit(replace(corpus, train=flipped), model, train.replace(epochs=4, learning_rate=0.05), seed)

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from attnlib import paths
+from attnlib.utils import paths
 
 
 def run_cells(name: str, folder: Path, **values: Any) -> dict[str, Any]:

@@ -113,8 +113,8 @@ def _series(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """OUT/90_demo/cpu of one whole run with `-p corpus other`."""
-    from attnlib import execute
-    from attnlib.notebooks import plan
+    from attnlib.reports import execute
+    from attnlib.reports.notebooks import plan
 
     with pytest.MonkeyPatch.context() as patch:
         folder = _series(tmp_path_factory.mktemp("series"), patch)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from attnlib.config import ENCODERS, REGULARISERS, SCALINGS, DataConfig, ModelConfig, TrainConfig
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 CONFIGS = (
     ModelConfig(),

@@ -11,10 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from attnlib.cli import main
-from attnlib.paths import ROOT
-from attnlib.runs import Store
-from attnlib.spec import canonical
+from attnlib.cli.main import main
+from attnlib.store.entries import Store
+from attnlib.store.specs import canonical
+from attnlib.utils.paths import ROOT
 
 SHOWN = "3fa9c1"
 """The key that examples show."""
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("user")
     rows = "".join(f"a fine film number {k},yes\na dull film number {k},no\n" for k in range(60))
     (home / "reviews.csv").write_text("Review,Liked\n" + rows)
-    spec = {"task": "attnlib.training:fit", "kind": "fit", "columns": {}, "run": {}, "identity": {}, "code": {}}
+    spec = {"task": "attnlib.training.fit:fit", "kind": "fit", "columns": {}, "run": {}, "identity": {}, "code": {}}
     made = {"finished": "2026-01-01T00:00:00+00:00", "seconds": 1.0}
     files = {"spec.json": canonical(spec).encode(), "environment.json": canonical(made).encode()}
     Store(home / "store").put(SHOWN.ljust(64, "0"), files)
@@ -61,7 +61,7 @@ def test_there_are_examples() -> None:
 def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("ATTNLIB_STORE", str(folder / "store"))
-    monkeypatch.setattr("attnlib.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
+    monkeypatch.setattr("attnlib.store.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
     arguments = shlex.split(line)[1:]
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from attnlib import paths
-from attnlib.cli import main
-from attnlib.notebooks import copy_out, plan
+from attnlib.cli.main import main
+from attnlib.reports.notebooks import copy_out, plan
+from attnlib.utils import paths
 
 SOURCES = ("attnlib", "notebooks", "params", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 BUILD = """

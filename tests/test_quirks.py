@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from attnlib import erasure, quirks
+from attnlib import quirks
 from attnlib.data.batching import WordVectoriser
-from attnlib.errors import ConfigError
-from attnlib.fitted import Fitted
-from attnlib.importance import importance
+from attnlib.erasure import flips as erasure
+from attnlib.importance.scores import importance
+from attnlib.training.fitted import Fitted
+from attnlib.utils.errors import ConfigError
 from tests.conformance import zoo
 
 

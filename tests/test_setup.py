@@ -14,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from attnlib import __version__
-from attnlib.paths import ROOT
+from attnlib.utils.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

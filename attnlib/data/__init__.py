@@ -12,8 +12,8 @@ from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.types import Corpus, Example
 from attnlib.data.vocabulary import Vocabulary
 
-READERS = ("planted", "packaged", "formats_reviews", "formats_news", "formats_pairs", "hub", "clinical")
-"""Modules of this package that register corpora: imported below, so heavy imports belong inside functions."""
+READERS = ("planted", "packaged", "reviews", "news", "pairs", "hub", "clinical")
+"""Modules of `readers` that register corpora: imported below, so heavy imports belong inside functions."""
 
 _WITH_TORCH = ("Batch", "Encoded", "Vectoriser", "WordVectoriser")
 
@@ -44,4 +44,4 @@ def __getattr__(name: str) -> Any:
 
 
 for _module in READERS:
-    import_module(f"{__name__}.{_module}")
+    import_module(f"{__name__}.readers.{_module}")

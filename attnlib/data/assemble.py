@@ -10,13 +10,13 @@ import numpy as np
 from attnlib.config import DataConfig
 from attnlib.data import checks
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.rationales import check_span
 from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.readers.rationales import check_span
 from attnlib.data.splits import with_splits
 from attnlib.data.types import SPLITS, Corpus, Example
 from attnlib.data.vocabulary import Vocabulary
-from attnlib.errors import DataError
-from attnlib.progress import progress
+from attnlib.utils.errors import DataError
+from attnlib.utils.progress import progress
 
 SILENT = 2_000
 """Fewer texts than this are tokenised without a bar: it would only flicker."""

@@ -16,7 +16,7 @@ from attnlib.data.preprocess import Preprocessing
 from attnlib.data.sentences import sentence_index, sentence_starts
 from attnlib.data.types import Example
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
-from attnlib.errors import DataError, unknown
+from attnlib.utils.errors import DataError, unknown
 
 MAX_TOKENS = 2**15
 """Padded positions of an inference batch at most: bounds memory for texts of thousands of words."""

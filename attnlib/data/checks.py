@@ -13,7 +13,7 @@ from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
 from attnlib.data.types import SPLITS, Example
 from attnlib.data.vocabulary import Vocabulary
-from attnlib.errors import DataError, unknown
+from attnlib.utils.errors import DataError, unknown
 
 
 class DataWarning(UserWarning):

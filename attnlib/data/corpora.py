@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from attnlib import paths
 from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.table_files import SUFFIXES, is_table
+from attnlib.data.readers.files import SUFFIXES, is_table
 from attnlib.data.types import Corpus
-from attnlib.errors import ConfigError, DataError, nearest
-from attnlib.paths import neighbour, user_path
-from attnlib.registry import Registry
+from attnlib.utils import paths
+from attnlib.utils.errors import ConfigError, DataError, nearest
+from attnlib.utils.paths import neighbour, user_path
+from attnlib.utils.registry import Registry
 
 __all__ = [
     "CorpusSpec",
@@ -215,7 +215,7 @@ def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
 
 def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     """The spec that reads `name`, and what its reader takes first."""
-    from attnlib.data import tables
+    from attnlib.data.readers import table as tables
 
     if name.startswith("hub:"):
         return corpora["hub"], (name.removeprefix("hub:"),)

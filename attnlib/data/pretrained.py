@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attnlib.errors import ConfigError, first_line
+from attnlib.utils.errors import ConfigError, first_line
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
 OTHER = (".h5", ".msgpack", ".onnx", ".gguf")

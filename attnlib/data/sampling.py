@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attnlib.data.types import Example
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 
 def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:

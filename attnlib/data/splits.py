@@ -10,7 +10,7 @@ import numpy as np
 
 from attnlib.data.raw import RawExample
 from attnlib.data.types import SPLITS
-from attnlib.errors import DataError, unknown
+from attnlib.utils.errors import DataError, unknown
 
 SEED = 1378
 """Fixed, so that a corpus is the same corpus whatever the seed of a run."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd

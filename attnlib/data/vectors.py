@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from attnlib.data.checks import is_number
-from attnlib.data.packed import open_packed
+from attnlib.data.readers.packed import open_packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
-from attnlib.errors import ConfigError, DataError
-from attnlib.paths import user_path
+from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.paths import user_path
 
 OOV = ("normal", "zero")
 LONGEST_LINE = 2**20
@@ -99,7 +99,7 @@ def find_vectors(
 
 
 def _glove(vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
-    from attnlib.data.packaged import glove
+    from attnlib.data.readers.packaged import glove
 
     source = glove()
     if source.matrix.shape[1] != size:

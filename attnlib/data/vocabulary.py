@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from attnlib.data.types import Example
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 PAD, UNK, SOS, EOS = "<pad>", "<unk>", "<sos>", "<eos>"
 SPECIAL = (PAD, UNK, SOS, EOS)

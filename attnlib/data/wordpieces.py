@@ -15,7 +15,7 @@ from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.pretrained import reading
 from attnlib.data.types import Example
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -161,7 +161,7 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
 
     place = pretrained
     if pretrained == "minilm":
-        from attnlib.data.packaged import minilm
+        from attnlib.data.readers.packaged import minilm
 
         place = str(minilm())
     with reading("tokeniser", place):

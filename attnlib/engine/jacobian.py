@@ -22,16 +22,16 @@ from torch import Tensor, nn
 
 from attnlib.engine.attention import CELLS
 from attnlib.engine.bptt import sweep
-from attnlib.errors import ConfigError
 from attnlib.models.recurrent import reversal, turned
-from attnlib.progress import bar
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.progress import bar
 
 PASS_TOKENS = 512
 """Padded positions of a batch whose states go backward one by one: a long text must not make short ones longer."""
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 
 def norm_jacobian(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from attnlib.errors import ConfigError, UnknownName, unknown
+from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 FITS = "a ranking fits"
 

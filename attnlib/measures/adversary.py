@@ -22,16 +22,16 @@ from torch import Tensor
 
 from attnlib import stats
 from attnlib.config import PARTS, ModelConfig, TrainConfig
-from attnlib.errors import ConfigError, unknown
-from attnlib.measures.divergences import DIVERGENCES, jsd, tvd
 from attnlib.measures.perturbation import with_attention
-from attnlib.training import fit
+from attnlib.stats.differentiable import DIVERGENCES, jsd, tvd
+from attnlib.training.fit import fit
+from attnlib.utils.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.data.types import Corpus, Example
-    from attnlib.fitted import Fitted
     from attnlib.models.trace import Trace
+    from attnlib.training.fitted import Fitted
 
 WIEGREFFE_PINTER = TrainConfig(epochs=80, patience=10, monitor="train_loss")
 """Their schedule: up to 80 epochs, stop after 10 without a lower training loss."""

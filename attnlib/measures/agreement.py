@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.errors import ConfigError, unknown
-from attnlib.importance import importance
+from attnlib.importance.scores import importance
+from attnlib.utils.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 RESOLUTION = 1e-6
 """Changes of a probability are rounded to this: single precision cannot tell smaller ones, or smaller differences

@@ -19,10 +19,10 @@ import torch
 from attnlib import stats
 from attnlib.engine.jacobian import norm_jacobian
 from attnlib.measures.agreement import dispersion
-from attnlib.progress import bar
+from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 
 def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:

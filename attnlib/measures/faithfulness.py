@@ -1,7 +1,7 @@
 r"""Faithfulness from erasure curves: comprehensiveness, sufficiency, AOPC and its normalised form.
 
 All compare p_0, the predicted class's probability for the whole text, with p_k, the probability after k units were
-removed (`attnlib.erasure.erasure_curves`). Every function returns one row a text: text, id, length, metric, value.
+removed (`attnlib.erasure_curves`). Every function returns one row a text: text, id, length, metric, value.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 import torch
 
 from attnlib.engine import attention
-from attnlib.engine.ranked import way
 from attnlib.engine.select import input_eraser
-from attnlib.errors import ConfigError, DataError
-from attnlib.progress import bar
+from attnlib.erasure.ranked import way
+from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text that ERASER removes or keeps (DeYoung et al. 2020, section 4)."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnlib.errors import ConfigError, DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError, unknown
 
 Estimator = Literal["plugin", "miller_madow", "shuffled"]
 ESTIMATORS: tuple[Estimator, ...] = ("plugin", "miller_madow", "shuffled")

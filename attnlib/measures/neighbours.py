@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.special import digamma
 
-from attnlib.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError, DataError
 
 
 def neighbour_information(vectors: ArrayLike, labels: ArrayLike, *, k: int = 3) -> float:

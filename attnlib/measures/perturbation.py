@@ -12,14 +12,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from attnlib.data.types import Example
-    from attnlib.fitted import Fitted
     from attnlib.models.trace import Trace
+    from attnlib.training.fitted import Fitted
 
 
 def with_attention(trace: Trace, alpha: Tensor) -> Tensor:

@@ -21,13 +21,13 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.errors import ConfigError, DataError
 from attnlib.measures.information import clusters, entropy_of, information, mutual_information
 from attnlib.measures.neighbours import neighbour_information
+from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from attnlib.data.types import Example
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 TINY = 1e-5
 """Weights up to this count as none when k is chosen (section 3.2.1)."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from attnlib.errors import ConfigError, DataError, unknown
 from attnlib.measures.information import Estimator, ceiling, clusters, information
+from attnlib.utils.errors import ConfigError, DataError, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
-    from attnlib.fitted import Fitted
+    from attnlib.training.fitted import Fitted
 
 SAMPLES = {"mi_most_frequent": "the most frequent words", "mi_random_sample": "words drawn by frequency^(3/4)"}
 """MF and RS of the paper."""

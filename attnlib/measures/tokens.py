@@ -21,8 +21,8 @@ from attnlib import stats
 
 if TYPE_CHECKING:
     from attnlib.data.types import Example
-    from attnlib.fitted import Fitted
     from attnlib.models.trace import Trace
+    from attnlib.training.fitted import Fitted
 
 
 def token_probabilities(trace: Trace) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.registry import Registry
+from attnlib.utils.registry import Registry
 
 ATTENTIONS: Registry[type[nn.Module]] = Registry("attention")
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
 from attnlib.data.pretrained import reading, refuse_pickles
-from attnlib.errors import ConfigError, DataError
 from attnlib.models.masking import blank, masked_mean
+from attnlib.utils.errors import ConfigError, DataError
 
 _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=None)
 
@@ -95,7 +95,7 @@ def load_pretrained(name: str) -> nn.Module:
     if (values := _given.get()) is not None:
         return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
     if name == "minilm":
-        from attnlib.data.packaged import minilm
+        from attnlib.data.readers.packaged import minilm
 
         name = str(minilm())
     refuse_pickles(name)

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.errors import ConfigError, DataError
 from attnlib.models.bert import Bert
 from attnlib.models.decoder import build_decoder
 from attnlib.models.encoders import build_encoder
 from attnlib.models.reader import Reader
 from attnlib.models.regularise import corrupt, mlm_loss, tying_loss
 from attnlib.models.trace import Trace
+from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from attnlib.data.types import Batch

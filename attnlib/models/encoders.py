@@ -17,7 +17,7 @@ from attnlib.config import ModelConfig
 from attnlib.models.masking import blank, masked_mean
 from attnlib.models.recurrent import Recurrent
 from attnlib.models.transformer import Transformer
-from attnlib.registry import Registry
+from attnlib.utils.registry import Registry
 
 ENCODERS: Registry[Callable[[ModelConfig, int], nn.Module]] = Registry("encoder")
 """Encoders over word vectors; bert, which brings its own, is in `attnlib.models.bert`."""

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnlib.errors import DataError
 from attnlib.models.classifier import Classifier
 from attnlib.models.encoders import build_encoder
 from attnlib.models.reader import Reader, Reading
 from attnlib.models.trace import Trace
+from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
     from attnlib.data.types import Batch

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.errors import ConfigError
-from attnlib.registry import Registry
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.registry import Registry
 
 
 class Project(Protocol):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.registry import Registry
+from attnlib.utils.registry import Registry
 
 SCALINGS: Registry[type[Scaling]] = Registry("scaling")
 

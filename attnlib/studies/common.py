@@ -16,16 +16,16 @@ import pandas as pd
 from scipy import stats as scipy_stats
 
 from attnlib import stats
-from attnlib.claims import Claim, Direction, Verdict, judge
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
-from attnlib.errors import DataError
-from attnlib.narrate import plural
-from attnlib.reference import beside
-from attnlib.studies.corpora import kin
+from attnlib.studies.datasets import kin
+from attnlib.studies.ledger import Claim, Direction, Verdict, judge
+from attnlib.studies.reference import beside
+from attnlib.utils.errors import DataError
+from attnlib.viz.prose import plural
 
 if TYPE_CHECKING:
-    from attnlib.grid import GridResult
+    from attnlib.store.grid import GridResult
 
 __all__ = [
     "CPU_DATA", "CPU_MODEL", "CPU_SEEDS", "CPU_TEXTS", "CPU_TRAIN", "DIFFERS", "FEWEST_TEXTS", "RESAMPLES",

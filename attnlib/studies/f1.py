@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.errors import DataError
-from attnlib.narrate import plural
 from attnlib.studies.common import RESAMPLES, bounds, weights
+from attnlib.utils.errors import DataError
+from attnlib.viz.prose import plural
 
 LEARNED = 0.1
 OPTIONS = {"lam": "λ", "alpha": "α"}

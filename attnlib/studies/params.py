@@ -18,8 +18,8 @@ from pydantic import (
 )
 
 from attnlib.config import Config, DataConfig
-from attnlib.errors import DataError, unknown
-from attnlib.studies.corpora import Dataset
+from attnlib.studies.datasets import Dataset
+from attnlib.utils.errors import DataError, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus

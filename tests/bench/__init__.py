@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attnlib.registry import Registry
+from attnlib.utils.registry import Registry
 
 Bench = Callable[[], Iterable["Row"]]
 BENCHES: Registry[Bench] = Registry("benchmark")

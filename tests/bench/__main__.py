@@ -11,7 +11,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from attnlib.errors import UnknownName
+from attnlib.utils.errors import UnknownName
 from tests import bench
 from tests.bench import BENCHES, Row
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.grid import run_grid
-from attnlib.paths import ROOT
-from attnlib.spec import Fit, measure
-from attnlib.tasks import one_thread
+from attnlib.store.grid import run_grid
+from attnlib.store.specs import Fit, measure
+from attnlib.store.tasks import one_thread
+from attnlib.utils.paths import ROOT
 from tests.bench import Row, bench
 
 TRAININGS, SECONDS = 8, 20.0
@@ -23,7 +23,7 @@ MODEL = ModelConfig(encoder="lstm", hidden_size=64)
 CACHED = """
     import sys, time
     start = time.perf_counter()
-    from attnlib.grid import run_grid
+    from attnlib.store.grid import run_grid
     from tests.bench.batch import small_grid
     result = run_grid(small_grid(), store=sys.argv[1])
     assert (result.cached, result.computed) == (24, 0), result.summary
@@ -53,7 +53,7 @@ def batch() -> Iterator[Row]:
 
 def long_grid() -> list[Fit]:
     """Trainings with as many epochs as take SECONDS on one core of this machine."""
-    from attnlib.training import fit  # here, since a finished grid does not need torch
+    from attnlib.training.fit import fit  # here, since a finished grid does not need torch
 
     with one_thread():
         epochs = fit(load_corpus(DATA), MODEL, TrainConfig(epochs=3, patience=None), seed=0).history["seconds"]

@@ -18,8 +18,8 @@ from attnlib.data import load_corpus
 from attnlib.data.batching import Batch
 from attnlib.engine import attention, flips, jacobian, orders
 from attnlib.engine.select import input_eraser
-from attnlib.importance import importance
-from attnlib.training import fit
+from attnlib.importance.scores import importance
+from attnlib.training.fit import fit
 from tests.bench import Row, bench, compare
 
 SIZES = {"embedding_size": 300, "hidden_size": 128}

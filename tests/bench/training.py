@@ -10,7 +10,7 @@ from torch import nn
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, Example, Preprocessing
-from attnlib.training import fit
+from attnlib.training.fit import fit
 from tests.bench import Row, bench, compare
 
 TEXTS, DEV, WORDS, EPOCHS, BATCH = 6_920, 872, 13_826, 1, 32

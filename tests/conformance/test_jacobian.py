@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attnlib.engine import jacobian
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 from tests.conformance import zoo
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from attnlib.config import TrainConfig
 from attnlib.data import load_corpus
-from attnlib.fitted import load
-from attnlib.training import fit
+from attnlib.training.fit import fit
+from attnlib.training.fitted import load
 from tests.models.helpers import config_of, pairwise_cover
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from attnlib.engine import operators
-from attnlib.engine.ranked import Request, ranked, table
-from attnlib.erasure import fraction_to_flip, top_token_flips
-from attnlib.importance import importance
+from attnlib.erasure.flips import fraction_to_flip, top_token_flips
+from attnlib.erasure.ranked import Request, ranked, table
+from attnlib.importance.scores import importance
 from tests.conformance import naive, zoo
 
 INPUT = ("pad", "delete", "unk")
@@ -185,7 +185,7 @@ def test_self_attention_leaves_out_what_was_padded(name):
 
 def _nested(encoder):
     from attnlib.config import ModelConfig, TrainConfig
-    from attnlib.training import fit
+    from attnlib.training.fit import fit
 
     values = zoo.KINDS.get(encoder, {"encoder": encoder}) | zoo.SIZE | {"hierarchical": True}
     return fit(

@@ -11,7 +11,7 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.batching import WordVectoriser
-from attnlib.training import fit
+from attnlib.training.fit import fit
 
 SIZE = {"embedding_size": 12, "hidden_size": 16}
 KINDS: dict[str, dict] = {

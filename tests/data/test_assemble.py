@@ -5,7 +5,7 @@ import pytest
 from attnlib.config import DataConfig
 from attnlib.data import Preprocessing, RawCorpus, RawExample, assemble
 from attnlib.data.checks import DataWarning
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 
 def corpus(rows, config=None, **values):

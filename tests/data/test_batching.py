@@ -4,7 +4,7 @@ import torch
 
 from attnlib.data import Batch, Example, Preprocessing, Vectoriser, Vocabulary, WordVectoriser
 from attnlib.data.batching import MAX_TOKENS
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 VOCABULARY = Vocabulary(["a", "b", "."], [1, 1, 1])
 TEXT = Example(("a", "new", ".", "b"), 1, sentences=(0, 3))

@@ -4,11 +4,11 @@ import warnings
 
 import pytest
 
-from attnlib import paths
 from attnlib.config import DataConfig
 from attnlib.data import READERS, Vocabulary, corpora, load_corpus
 from attnlib.data.corpora import find_source
-from attnlib.errors import ConfigError, DataError, UnknownName
+from attnlib.utils import paths
+from attnlib.utils.errors import ConfigError, DataError, UnknownName
 
 realdata = pytest.mark.skipif(paths.development_data() is None, reason="needs the raw corpora (ATTNLIB_DATA)")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 
 def test_spacy_words_in_lower_case():

@@ -4,7 +4,7 @@ import pytest
 
 from attnlib.data.sampling import sampled
 from attnlib.data.types import Example
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 
 def test_a_sample_is_drawn_evenly_in_order_and_is_repeatable():

@@ -4,7 +4,7 @@ import pytest
 
 from attnlib.data.raw import RawExample
 from attnlib.data.splits import with_splits
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 
 def rows(n, split=None, classes=2, text="text {i}"):

@@ -5,7 +5,7 @@ import pytest
 
 from attnlib.data import Vocabulary
 from attnlib.data.vectors import find_vectors, vectors
-from attnlib.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError, DataError
 
 WORDS = Vocabulary(["the", "film", "zzz"], [10, 5, 5])
 GLOVE = "the 1 2 3\nfilm -0.5 0 1e-1\nat name@x.com 9 9 9\nother 4 4 4\n"
@@ -63,7 +63,7 @@ def test_missing_file_and_unknown_treatment():
 
 
 def test_packaged_glove_is_looked_up_by_word(monkeypatch):
-    from attnlib.data import packaged
+    from attnlib.data.readers import packaged
 
     matrix = np.arange(100, dtype=np.float32).reshape(2, 50)
     monkeypatch.setattr(packaged, "glove", lambda: packaged.WordVectors({"film": 0, "the": 1}, matrix, ""))

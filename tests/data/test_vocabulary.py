@@ -1,7 +1,7 @@
 import pytest
 
 from attnlib.data import Example, Vocabulary
-from attnlib.errors import DataError
+from attnlib.utils.errors import DataError
 
 TEXTS = [Example(("b", "a", "a"), 0), Example(("a", "c"), 1, query=("q", "b")), Example(("<pad>",), 0)]
 

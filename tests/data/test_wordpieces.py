@@ -12,9 +12,9 @@ import torch
 from attnlib.data import Example, Preprocessing
 from attnlib.data.batching import Vectoriser
 from attnlib.data.checks import DataWarning
-from attnlib.data.downloads import DownloadError
+from attnlib.data.readers.downloads import DownloadError
 from attnlib.data.wordpieces import WordPieceVectoriser
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] a film good un ##believ ##able ##ly , ?".split()
 TEXT = Example(("a", "unbelievable", "film"), 1)

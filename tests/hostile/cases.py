@@ -15,7 +15,7 @@ import pytest
 from hostile.watch import harmless
 
 from attnlib.data import Corpus, load_corpus
-from attnlib.errors import AttnlibError
+from attnlib.utils.errors import AttnlibError
 
 Check = Callable[[Any], bool]
 NAMES = (

@@ -11,11 +11,12 @@ from hostile.cases import meets
 from hostile.watch import Payload
 from safetensors.torch import load_file, save_file
 
-from attnlib import TrainConfig, fit, saving
+from attnlib import TrainConfig, fit
 from attnlib.config import ModelConfig
 from attnlib.data.wordpieces import WordPieceVectoriser
-from attnlib.fitted import load
 from attnlib.models.bert import load_pretrained
+from attnlib.training import saving
+from attnlib.training.fitted import load
 
 DEEP = "[" * 100_000 + "]" * 100_000
 

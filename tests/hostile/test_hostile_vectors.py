@@ -12,7 +12,7 @@ from attnlib import TrainConfig, fit
 from attnlib.config import ModelConfig
 from attnlib.data import Vocabulary
 from attnlib.data.vectors import find_vectors
-from attnlib.erasure import fraction_to_flip
+from attnlib.erasure.flips import fraction_to_flip
 
 WORDS = Vocabulary(["good", "bad", "film"], [3, 2, 1])
 LINES = b"good 1 2 3\nbad 4 5 6\nother 7 8 9\n"

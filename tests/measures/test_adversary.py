@@ -11,11 +11,11 @@ import torch
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.errors import ConfigError
 from attnlib.measures.adversary import compare, search, train_adversary
-from attnlib.measures.divergences import jsd, kl, tvd
 from attnlib.measures.perturbation import with_attention
-from attnlib.training import fit
+from attnlib.stats.differentiable import jsd, kl, tvd
+from attnlib.training.fit import fit
+from attnlib.utils.errors import ConfigError
 
 
 @pytest.fixture(scope="module")

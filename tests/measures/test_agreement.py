@@ -11,10 +11,10 @@ from scipy import stats as scipy_stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.types import Example
-from attnlib.errors import ConfigError
-from attnlib.importance import importance
+from attnlib.importance.scores import importance
 from attnlib.measures.agreement import agreement, attention_agreement, dispersion
-from attnlib.training import fit
+from attnlib.training.fit import fit
+from attnlib.utils.errors import ConfigError
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.types import Example
 from attnlib.measures.dispersion import facets, full_jacobian, hidden_dispersion
-from attnlib.training import fit
+from attnlib.training.fit import fit
 
 
 @pytest.fixture(scope="module")

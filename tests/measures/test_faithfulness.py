@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib import erasure
-from attnlib.errors import ConfigError, DataError
-from attnlib.importance import importance
+from attnlib.erasure import flips as erasure
+from attnlib.importance.scores import importance
 from attnlib.measures import faithfulness
+from attnlib.utils.errors import ConfigError, DataError
 from tests.conformance import naive, zoo
-from tests.test_erasure import many
+from tests.erasure.test_flips import many
 
 
 def curves(p):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from attnlib.errors import ConfigError, DataError
 from attnlib.measures.information import (
     ESTIMATORS,
     ceiling,
@@ -15,6 +14,7 @@ from attnlib.measures.information import (
     information,
     mutual_information,
 )
+from attnlib.utils.errors import ConfigError, DataError
 
 RNG = np.random.default_rng(0)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnlib.errors import ConfigError, DataError
 from attnlib.measures.information import mutual_information
 from attnlib.measures.neighbours import neighbour_information
+from attnlib.utils.errors import ConfigError, DataError
 
 RNG = np.random.default_rng(0)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.errors import ConfigError
 from attnlib.measures.perturbation import permuted, uniform, with_attention
 from attnlib.models.trace import Trace
+from attnlib.utils.errors import ConfigError
 
 
 def trace_of(hidden, alpha, mask, *, scale=None, joined=False) -> Trace:

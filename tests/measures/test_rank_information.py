@@ -8,9 +8,9 @@ import pytest
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.errors import ConfigError, DataError
 from attnlib.measures import rank_information as ri
-from attnlib.training import fit
+from attnlib.training.fit import fit
+from attnlib.utils.errors import ConfigError, DataError
 
 
 def _states(informative: list[float], n: int = 240, seed: int = 0) -> ri.Ranked:

@@ -10,10 +10,10 @@ import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.errors import ConfigError, DataError
 from attnlib.measures.information import ESTIMATORS, entropy_of
 from attnlib.measures.retention import choose_words, occurrences, retention, states
-from attnlib.training import fit
+from attnlib.training.fit import fit
+from attnlib.utils.errors import ConfigError, DataError
 
 FEW = {"words": 20, "k": 20, "most": 800, "resamples": 20}
 

@@ -11,7 +11,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.types import Example
 from attnlib.measures.tokens import token_probabilities, token_table
-from attnlib.training import fit
+from attnlib.training.fit import fit
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attnlib.config import ModelConfig
 from attnlib.data.types import Batch
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 
 N_IDS = 30
 WIDTH = 8

@@ -7,8 +7,8 @@ import torch
 from torch.nn import functional as F
 
 from attnlib.config import PARTS, ModelConfig
-from attnlib.errors import ConfigError, DataError
 from attnlib.models import build_model
+from attnlib.utils.errors import ConfigError, DataError
 from tests.models.helpers import alone, make_batch, padded
 
 transformers = pytest.importorskip("transformers")

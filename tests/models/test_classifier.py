@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
-from attnlib.errors import ConfigError, DataError
 from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
 from attnlib.models.reader import Reading
+from attnlib.utils.errors import ConfigError, DataError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from attnlib.config import PROJECTIONS as NAMES
 from attnlib.config import ModelConfig
-from attnlib.errors import ConfigError, UnknownName
 from attnlib.models.projections import PROJECTIONS, Projection, entmax, sparsegen, sparsemax
+from attnlib.utils.errors import ConfigError, UnknownName
 
 OPTIONS = [("softmax", {}), ("sparsemax", {}), ("sparsegen", {"lam": -2.0}), ("sparsegen", {"lam": 0.9})]
 OPTIONS += [("entmax", {"alpha": a}) for a in (1.0, 1.05, 1.5, 1.8, 2.0, 2.5)] + [("gumbel", {"tau": 0.3})]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attnlib import notebooks, paths
+from attnlib.reports import notebooks
+from attnlib.utils import paths
 
 NAMES = notebooks.names()
 PROFILES = [(name, profile) for name in NAMES for profile in notebooks.profiles(name)]

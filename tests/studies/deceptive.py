@@ -7,8 +7,8 @@ import torch
 
 import attnlib as al
 from attnlib.data.types import Corpus
-from attnlib.fitted import Fitted
-from attnlib.training import cross_entropy
+from attnlib.training.fit import cross_entropy
+from attnlib.training.fitted import Fitted
 
 
 def fit_hiding(

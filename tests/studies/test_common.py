@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.errors import DataError
 from attnlib.studies import f1
 from attnlib.studies.common import (
     beside_paper,
@@ -24,6 +23,7 @@ from attnlib.studies.common import (
     wide_enough,
     with_width,
 )
+from attnlib.utils.errors import DataError
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from attnlib.errors import DataError
 from attnlib.studies.f1 import f1_contrast, f1_summary, resampled_f1
+from attnlib.utils.errors import DataError
 
 
 def labels(rights: dict[str, float], seeds=(0, 1, 2), n: int = 300, dataset: str = "d") -> pd.DataFrame:

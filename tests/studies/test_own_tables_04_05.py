@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from attnlib.errors import ConfigError
+from attnlib.utils.errors import ConfigError
 from tests import notebook_cells, own_tables
 from tests.notebook_cells import run_cells
 

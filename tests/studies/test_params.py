@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from attnlib.data import load_corpus
-from attnlib.errors import ConfigError
-from attnlib.studies.corpora import Dataset
-from attnlib.studies.erasure_params import Params as Erasure
-from attnlib.studies.tasc_params import Params as Tasc
+from attnlib.studies.datasets import Dataset
+from attnlib.studies.erasure.params import Params as Erasure
+from attnlib.studies.tasc.params import Params as Tasc
+from attnlib.utils.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,272 @@
+"""The command line. Everything heavy is imported when it is needed: a wrong parameter is refused in a moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import time
+import warnings
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import click
+
+from attnlib import __version__
+from attnlib.cli.runs import runs
+from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.files import hint
+
+RUN_EXAMPLES = """
+\b
+Examples:
+  attnlib run 00_quickstart
+  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3 --name imdb
+  attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: Review, label: Liked}"
+  attnlib run all --profile cpu --jobs 2
+  attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
+  attnlib run all --profile paper --dry-run
+"""
+LIST_EXAMPLES = """
+\b
+Examples:
+  attnlib list notebooks
+  attnlib list params 01_tasc
+  attnlib list corpora
+  attnlib list importances
+"""
+NOTEBOOKS_EXAMPLES = """
+\b
+Examples:
+  attnlib notebooks my-notebooks
+  attnlib run my-notebooks/notebooks/00_quickstart.ipynb
+"""
+
+
+class Group(click.Group):
+    """Errors of the kit become one readable message and exit code 2; an unknown command names the nearest."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise click.UsageError(unknown("command", args[0], self.commands))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        usual = warnings.formatwarning
+        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # no file and line of ours
+        try:
+            return super().invoke(ctx)
+        except AttnlibError as error:
+            failure = click.ClickException(str(error))
+            failure.exit_code = 2
+            raise failure from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # whoever read our output has left: click knows
+            place = f" ({error.filename})" if error.filename else ""
+            failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
+            failure.exit_code = 2
+            raise failure from error
+        finally:
+            warnings.formatwarning = usual
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\b\nExamples:\n  attnlib list notebooks\n  attnlib run 00_quickstart --profile cpu",
+)
+@click.version_option(__version__, prog_name="attnlib")
+def main() -> None:
+    """Is attention an explanation? Run the notebooks, list what there is."""
+
+
+@main.command(epilog=RUN_EXAMPLES)
+@click.argument("notebooks", nargs=-1, required=True, metavar="NOTEBOOK... | all")
+@click.option("--profile", default="smoke", show_default=True, help="Size of the run: smoke, cpu or paper.")
+@click.option(
+    "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML)."
+)
+@click.option("--name", help="Name of the run: its report goes to OUT/<notebook>/<profile>-<name>.")
+@click.option(
+    "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder of reports."
+)
+@click.option(
+    "--executor",
+    default="local",
+    show_default=True,
+    metavar="serial|local|dask:ADDRESS",
+    help="Where the work is done: one thing at a time, in processes on this machine, on a Dask cluster.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one per core.")
+@click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
+def run(
+    notebooks: tuple[str, ...],
+    profile: str,
+    params: tuple[tuple[str, str], ...],
+    name: str | None,
+    out: Path,
+    executor: str,
+    jobs: int | None,
+    dry_run: bool,
+) -> None:
+    """Run notebooks and write OUT/<notebook>/<profile>/report.html.
+
+    Every parameter is checked before the first notebook starts. A run whose parameters differ from the profile's
+    has a folder of its own, <profile>-<name> or <profile>-<digest>. Only a complete report replaces an earlier one;
+    a run that failed or was interrupted is kept in <folder>.failed.
+
+    The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
+    something asked for does not exist or cannot be written, 130 after Ctrl-C.
+    """
+    from attnlib.reports import execute
+    from attnlib.reports.notebooks import plan
+
+    executor = execute.parse_executor(executor)
+    if executor == "serial" and jobs not in (None, 1):
+        raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
+    plans = plan(list(notebooks), profile, list(params), name)
+    absent = [text for one in plans for text in one.absent]
+    if absent and not dry_run:
+        raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
+    execute.check_out(plans, out)
+    if dry_run:
+        from attnlib.store.executors import cores
+
+        for one in plans:
+            _describe(one, out, jobs or (1 if executor == "serial" else cores()))
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
+    outcomes = execute.run_all(plans, out.resolve(), executor, jobs, Watch())
+    if outcomes:
+        click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
+    if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(plans):
+        click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
+        sys.exit(130)
+    if any(outcome.status == "failed" for outcome in outcomes):
+        sys.exit(1)
+
+
+class Watch:
+    """Tells what happens: one living line on a terminal, one line per notebook elsewhere."""
+
+    def __init__(self) -> None:
+        self.living = sys.stderr.isatty()
+        self.told = 0
+
+    def __call__(self, states: list[Any], outcomes: list[Any]) -> None:
+        if self.living:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        for outcome in outcomes[self.told :]:
+            self._tell(outcome)
+        self.told = len(outcomes)
+        ended = {outcome.plan.notebook.name for outcome in outcomes}
+        running = [s for s in states if s.started is not None and s.plan.notebook.name not in ended]
+        if self.living and running:
+            line = "  ".join(self._state(state) for state in running)
+            click.echo(line[: _width() - 1], nl=False, err=True)
+
+    def _state(self, state: Any) -> str:
+        filled = round(16 * state.cell / state.total) if state.total else 0
+        seconds = int(time.monotonic() - state.started)
+        clock = f"{seconds // 60}:{seconds % 60:02d}"
+        note = " (second try)" if state.note else ""
+        bar = "█" * filled + "░" * (16 - filled)
+        return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
+
+    def _tell(self, outcome: Any) -> None:
+        from attnlib.reports.render import duration
+
+        head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
+        if outcome.status == "done":
+            click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
+            return
+        click.echo(f"✗ {head} {outcome.status} in cell {outcome.cell} of {outcome.total}", err=True)
+        if outcome.status == "failed":
+            source = outcome.source.splitlines()
+            shown = [*source[:8], "…"] if len(source) > 8 else source
+            click.echo("".join(f"    | {line}\n" for line in shown), nl=False, err=True)
+            click.echo("".join(f"    {line}\n" for line in outcome.error.splitlines()[-8:]), nl=False, err=True)
+        click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
+
+
+def _describe(plan: Any, out: Path, jobs: int) -> None:
+    """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its runs and the cost.
+
+    Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
+    """
+    from attnlib.reports.execute import place
+    from attnlib.reports.notebooks import study_module
+
+    click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
+    click.echo(f"  writes {place(plan, out)}")
+    for name, value in plan.values.items():
+        default = plan.notebook.parameters[name].default
+        was = f"   (default {default!r})" if name in plan.changed else ""
+        click.echo(f"  {name} = {value!r}{was}")
+    for text in plan.absent:
+        click.echo(f"  to bring: {text.removeprefix(f'{plan.notebook.name}: ')}")
+    study = study_module(plan.notebook.name)
+    if hasattr(study, "grid"):
+        from attnlib.store.forecast import dry_run
+
+        sizes = getattr(study, "SIZES", None)
+        click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, sizes=sizes)), "  "))
+
+
+@main.command("list", epilog=LIST_EXAMPLES)
+@click.argument("kind", metavar="KIND")
+@click.argument("notebook", required=False)
+def list_(kind: str, notebook: str | None) -> None:
+    """Print the names that can be used.
+
+    KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks, profiles, or
+    params with the name of a NOTEBOOK.
+    """
+    from attnlib.cli.listing import LISTS, params
+
+    if kind not in (*LISTS, "params"):
+        raise UnknownName(unknown("list", kind, (*LISTS, "params")))
+    if (notebook is not None) != (kind == "params"):
+        wrong = "`attnlib list params` needs a notebook" if kind == "params" else f"{kind!r} takes no second name"
+        raise ConfigError(f"{wrong}; write `attnlib list params NOTEBOOK`.")
+    rows = LISTS[kind]() if notebook is None else params(notebook)
+    if not rows:
+        click.echo(f"There are no {kind}.")
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        first, *rest = text.split("\n") if text else [""]
+        click.echo(f"{name:<{width}}  {first}".rstrip())
+        for line in rest:
+            click.echo(f"{'':<{width}}  {line}".rstrip())
+
+
+@main.command(epilog=NOTEBOOKS_EXAMPLES)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
+def notebooks(folder: Path, force: bool) -> None:
+    """Copy the notebooks and their parameter files to DIR, to edit them."""
+    from attnlib.reports.notebooks import copy_out
+
+    written = copy_out(folder, force=force)
+    click.echo(f"{len(written)} files written to {folder}." if written else f"{folder} has all of them already.")
+    click.echo(
+        f"Run one by its path, or set ATTNLIB_NOTEBOOKS={folder.resolve() / 'notebooks'} to run them by name."
+    )
+
+
+main.add_command(runs)
+
+
+def _short(path: Path) -> str:
+    """Relative to the working directory, when that is shorter."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path)) else str(path)
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns

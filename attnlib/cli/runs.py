@@ -1,0 +1,171 @@
+"""`attnlib runs`: look at the store and clean it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.files import spell_size
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+store_option = click.option(
+    "--store", "root", type=click.Path(path_type=Path), help="Folder of the store; default: ATTNLIB_STORE."
+)
+
+
+EXAMPLES = """
+\b
+Examples:
+  attnlib runs list
+  attnlib runs list --failed
+  attnlib runs show 3fa9c1
+  attnlib runs gc --stale --older-than 30d --dry-run
+"""
+
+
+@click.group("runs", epilog=EXAMPLES)
+def runs() -> None:
+    """Finished runs: list them, show one, free their space."""
+
+
+@runs.command("list")
+@store_option
+@click.option("--task", default="", help="Only tasks whose name contains this.")
+@click.option("--failed", is_flag=True, help="The runs that failed, in place of those that are finished.")
+def list_(root: Path | None, task: str, failed: bool) -> None:
+    """One line a run: key, what it is, how long it took, its size and age."""
+    from attnlib.store.entries import Store
+
+    store = Store(root)
+    if failed:
+        failures = {key: record for key, record in store.failures().items() if task in record["task"]}
+        for key, record in failures.items():
+            last = record["attempts"][-1]
+            click.echo(f"{key[:12]}  {record['task']}  {last['error']}: {last['message']}")
+        click.echo(f"{len(failures)} failed runs in {store.root}")
+        return
+    rows = [row for row in _rows(store) if task in row["task"]]
+    widths = [max((len(row["cells"][k]) for row in rows), default=0) for k in range(5)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row["cells"], widths, strict=True)).rstrip())
+    click.echo(f"{len(rows)} runs, {spell_size(sum(row['size'] for row in rows))} in {store.root}")
+
+
+@runs.command()
+@click.argument("key")
+@store_option
+def show(key: str, root: Path | None) -> None:
+    """All about the run whose key starts with KEY, after checking every file."""
+    from attnlib.store.entries import Store
+
+    store = Store(root)
+    failures = {k: r for k, r in store.failures().items() if k.startswith(key)}
+    if failures and not any(k.startswith(key) for k in store):
+        for name, record in failures.items():
+            click.echo(f"{name}\n{json.dumps(record['run'], indent=2, ensure_ascii=False)}")
+            for attempt in record["attempts"]:
+                click.echo(attempt["traceback"] or f"{attempt['error']}: {attempt['message']}")
+        return
+    entry = store.find(key)
+    entry.verify()
+    spec = entry.spec
+    click.echo(f"{entry.key}\n{entry.folder}")
+    for title, value in (("run", spec["run"]), ("environment", entry.environment)):
+        click.echo(f"{title}: {json.dumps(value, indent=2, ensure_ascii=False)}")
+    click.echo("files:")
+    for name, (size, digest) in sorted(entry.files.items()):
+        click.echo(f"  {name}  {spell_size(size)}  sha256 {digest[:12]}")
+    for name in entry.frame_names:
+        rows, columns = entry.frame(name).shape
+        click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
+    changed = stale(spec)
+    if changed:
+        click.echo(f"made by other code than this ({', '.join(changed)}): the same run would be computed anew")
+
+
+@runs.command()
+@store_option
+@click.option("--older-than", metavar="AGE", help="Remove runs finished longer ago than this: 12h, 30d, 8w.")
+@click.option("--stale", "outdated", is_flag=True, help="Remove runs made by other code than this.")
+@click.option("--dry-run", is_flag=True, help="Say what would go; remove nothing.")
+def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool) -> None:
+    """Remove what killed runs left behind and damaged entries; on demand old and outdated runs."""
+    from attnlib.store.entries import Store
+
+    limit = None if older_than is None else datetime.now(UTC) - parse_age(older_than)
+    store = Store(root)
+    doomed = []
+    if limit is not None or outdated:
+        for row in _rows(store):
+            old = limit is not None and row["finished"] < limit
+            if old or (outdated and stale(row["spec"])):
+                doomed.append(row)
+    damaged = sorted((store.root / "corrupt").glob("*"))
+    size = sum(row["size"] for row in doomed) + sum(_folder_size(path) for path in damaged)
+    verb = "would be removed" if dry_run else "removed"
+    for row in doomed:
+        click.echo(f"{verb}: {'  '.join(row['cells'])}")
+        if not dry_run:
+            store.remove(row["key"])
+    for path in damaged:
+        click.echo(f"{verb}: damaged entry {path.name[:12]}")
+        if not dry_run:
+            shutil.rmtree(path, ignore_errors=True)
+    if not dry_run:
+        store.sweep(locks=True)
+    store.close()
+    click.echo(f"{len(doomed)} runs and {len(damaged)} damaged entries {verb}, {spell_size(size)} in {store.root}")
+
+
+def stale(spec: dict[str, Any]) -> list[str]:
+    """Modules whose code has changed since the run was made."""
+    from attnlib.store.codehash import code_of
+
+    try:
+        now = code_of(spec["task"])
+    except ConfigError:
+        return [spec["task"]]
+    then = spec["code"]
+    return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+
+
+def parse_age(text: str) -> timedelta:
+    """`30d` -> 30 days."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
+    if found is None:
+        raise ConfigError(f"An age is a number and s, m, h, d or w, such as 30d; got {text!r}.")
+    return timedelta(**{UNITS[found[2]]: float(found[1])})
+
+
+def _rows(store: Any) -> list[dict[str, Any]]:
+    """Finished runs, the newest first. A damaged one is set aside with a warning and left out."""
+    from attnlib.store.entries import CorruptEntry
+    from attnlib.store.forecast import spell
+
+    rows = []
+    for key in store:
+        try:
+            if (entry := store.get(key)) is None:
+                continue
+            spec, environment = entry.spec, entry.environment
+        except CorruptEntry:
+            continue
+        finished = datetime.fromisoformat(environment["finished"])
+        what = " ".join(str(value) for value in spec["columns"].values())
+        age = spell((datetime.now(UTC) - finished).total_seconds())
+        cells = [key[:12], f"{spec['task'].rpartition('.')[2]} {what}".strip(), spell(environment["seconds"])]
+        cells += [spell_size(entry.size), f"{age} ago"]
+        row = {"key": key, "task": spec["task"], "spec": spec, "size": entry.size, "finished": finished}
+        rows.append({**row, "cells": cells})
+    return sorted(rows, key=lambda row: row["finished"], reverse=True)
+
+
+def _folder_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,299 @@
+"""Corpora of the Hugging Face hub, through the library `datasets` (an extra: pip install 'attnlib[hub]').
+
+`hub:NAME`, `hub:OWNER/NAME`, either with `/CONFIG` behind it, or `hub:/a/folder` that `save_to_disk` wrote. Code
+of a data set never runs here. Columns are known for the sets below, detected for others, and can be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
+from attnlib.data.preprocess import BROUGHT
+from attnlib.data.readers.columns import AUTO, find_columns
+from attnlib.data.readers.files import Table
+from attnlib.data.readers.pairs import question_row
+from attnlib.data.readers.split_words import meant
+from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.progress import progress
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+LOOKED_AT = 500
+"""Rows from which columns are detected."""
+SAMPLE_SEED = 1378
+NO_LABEL = -1
+"""What the hub writes for a withheld or disputed label."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Where a data set lies on the hub, and which of its columns are what."""
+
+    path: str
+    text: str | tuple[str, ...] = "text"
+    label: str = "label"
+    query: str | None = None
+    config: str | None = None
+    revision: str | None = None
+
+
+AMAZON = Known("mteb/amazon_reviews_multi", config="en")
+KNOWN = {
+    "sst2": Known("stanfordnlp/sst2", "sentence"),
+    "glue/sst2": Known("nyu-mll/glue", "sentence", config="sst2"),
+    "sst5": Known("SetFit/sst5", label="label_text"),
+    "imdb": Known("stanfordnlp/imdb"),
+    "rotten_tomatoes": Known("cornell-movie-review-data/rotten_tomatoes"),
+    "ag_news": Known("fancyzhx/ag_news"),
+    "20_newsgroups": Known("SetFit/20_newsgroups", label="label_text"),
+    "yelp_review_full": Known("Yelp/yelp_review_full"),
+    "yelp_polarity": Known("fancyzhx/yelp_polarity"),
+    "amazon_polarity": Known("fancyzhx/amazon_polarity", ("title", "content")),
+    "amazon_reviews_multi": AMAZON,
+    "amazon_reviews": AMAZON,
+    "yahoo_answers_topics": Known(
+        "community-datasets/yahoo_answers_topics", ("question_title", "question_content", "best_answer"), "topic"
+    ),
+    "snli": Known("stanfordnlp/snli", "premise", query="hypothesis"),
+    "babi_qa": Known("facebook/babi_qa", "story", config="en-10k-qa1", revision="refs/convert/parquet"),
+}
+"""Short names. The full name (`stanfordnlp/sst2`) finds the same entry."""
+
+
+@register_corpus(
+    "hub",
+    kind="hub",
+    summary="hub:NAME, any text classification set of the Hugging Face hub (sst2, imdb, ag_news, snli, …)",
+    source="Hugging Face hub",
+    citation="Lhoest et al. 2021: Datasets: a community library for natural language processing. EMNLP.",
+)
+def hub(
+    name: str = "",
+    *,
+    config: str | None = None,
+    text: str | Sequence[str] = AUTO,
+    label: str = AUTO,
+    query: str | None = AUTO,
+    revision: str | None = None,
+    rows: int | None = None,
+) -> RawCorpus:
+    """The rows of a data set of the hub, or of a folder that `save_to_disk` wrote.
+
+    text, label, query  columns, where they are neither known nor detected; several text columns are joined
+    rows                at most so many rows of each split, drawn with a fixed seed before anything is read
+                        (amazon_polarity has 3.6 million)
+
+    The split `validation` becomes dev (see `readers.split_words`); splits of other names are left out and
+    noted. Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2),
+    validation becomes test and dev is cut from train.
+    """
+    if rows is not None and rows < 1:
+        raise ConfigError(f"hub: rows must be 1 at least; got {rows}.")
+    known, splits = _open(name, config, revision)
+    notes: list[str] = []
+    splits = _named_splits(name, splits, notes)
+    some = next(iter(splits.values()))
+    columns = _columns(some, known, text, label, query)
+    classes = _class_names(some, columns["label"])
+    found = {split: list(_rows(part, columns, classes, split, rows)) for split, part in splits.items()}
+    if rows is not None:
+        notes += [
+            f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})"
+            for split, part in splits.items()
+            if split is not None and rows < len(part)
+        ]
+    used = ", ".join(f"{role} {value!r}" for role, value in columns.items() if value is not None)
+    return RawCorpus(
+        name=name.rstrip("/").rsplit("/", 1)[-1],
+        rows=_labelled(name, found, notes),
+        classes=classes,
+        preprocessing=BROUGHT,
+        source=f"Hugging Face hub: {known.path}" if known else f"folder {Path(name).name} (saved by datasets)",
+        citation=(some.info.citation or "").strip(),
+        notes=(f"columns: {used}", *notes),
+    )
+
+
+def resolve(name: str, config: str | None = None, revision: str | None = None) -> Known:
+    """The entry for a name with or without owner and config.
+
+    >>> resolve("sst2").path, resolve("stanfordnlp/sst2").text, resolve("someone/set/part").config
+    ('stanfordnlp/sst2', 'sentence', 'part')
+    """
+    by_path = {k.path: k for key, k in KNOWN.items() if "/" not in key}
+    parts = [part for part in name.split("/") if part]
+    if not 1 <= len(parts) <= 3:
+        raise DataError(
+            f"hub:{name} is not a name of the hub. Write hub:NAME, hub:OWNER/NAME or hub:OWNER/NAME/CONFIG."
+        )
+    entry, rest = None, None
+    for n in range(len(parts), 0, -1):
+        head, tail = "/".join(parts[:n]), "/".join(parts[n:])
+        entry = KNOWN.get(head) or by_path.get(head)
+        if entry is not None and "/" not in tail:
+            rest = tail or None
+            break
+        entry = None
+    if entry is None:
+        # an unknown name: one slash separates owner and name, a second one the config
+        entry, rest = Known("/".join(parts[:2]), AUTO, AUTO, AUTO), parts[2] if len(parts) == 3 else None
+    if config is not None and rest is not None and config != rest:
+        raise ConfigError(f"hub:{name} names the config {rest!r}, and config={config!r} another. Give one.")
+    return replace(entry, config=config or rest or entry.config, revision=revision or entry.revision)
+
+
+def _open(name: str, config: str | None, revision: str | None) -> tuple[Known | None, dict[str | None, Dataset]]:
+    """The known entry (None for a folder) and the splits; None is the name of a lone, nameless split."""
+    try:
+        import datasets
+    except ImportError:
+        raise ConfigError(
+            f"hub:{name} needs the library 'datasets', an optional extra: pip install 'attnlib[hub]'."
+        ) from None
+    folder = Path(name).expanduser()
+    # a bare name is never a folder: what it means must not depend on the working directory
+    local = folder.is_absolute() or name.startswith(("./", "../", ".\\", "..\\"))
+    known = None if local else resolve(name, config, revision)
+    try:
+        if local:
+            found = datasets.load_from_disk(str(folder))
+        else:
+            found = datasets.load_dataset(known.path, known.config, revision=known.revision)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataError(_why(name, folder if local else None, error)) from None
+    return known, dict(found) if isinstance(found, Mapping) else {None: found}
+
+
+def _why(name: str, folder: Path | None, error: Exception) -> str:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if folder is not None:
+        return f"hub:{name}: {folder} is not a folder that the library datasets wrote with save_to_disk ({said})."
+    if "script" in said:
+        hint = (
+            "That set comes with code, which is never run here; many have a converted copy: "
+            "revision='refs/convert/parquet'."
+        )
+    else:
+        hint = (
+            f"Check the name, the network and, for a private set, your login. Short names: {', '.join(KNOWN)}. "
+            "Offline: save it elsewhere with save_to_disk and load hub:/the/folder."
+        )
+    return f"hub:{name} could not be loaded ({said}). {hint}"
+
+
+def _named_splits(name: str, splits: dict[str | None, Dataset], notes: list[str]) -> dict[str | None, Dataset]:
+    if set(splits) == {None}:
+        return splits
+    found: dict[str | None, Dataset] = {}
+    left_out = []
+    named = meant(key for key, part in splits.items() if len(part))
+    for key, part in splits.items():
+        split = named.get(key)
+        if split is None or split in found:
+            left_out.append(str(key))
+        else:
+            found[split] = part
+    if "train" not in found:
+        raise DataError(
+            f"hub:{name} has no train split; it has {', '.join(map(str, splits)) or 'no split at all'}."
+        )
+    if left_out:
+        notes.append(f"splits left out: {', '.join(left_out)}")
+    # train first: its columns stand for the others
+    return {split: found[split] for split in ("train", "dev", "test") if split in found}
+
+
+def _columns(
+    part: Dataset, known: Known | None, text: str | Sequence[str], label: str, query: str | None
+) -> dict[str, Any]:
+    """The column of each role: as asked, as known of this data set, or detected."""
+    have = part.column_names
+    asked = {"text": text, "label": label, "query": query}
+    if known is not None:
+        defaults = {"text": known.text, "label": known.label, "query": known.query}
+        asked = {role: defaults[role] if value == AUTO else value for role, value in asked.items()}
+    if "story" in have and asked["text"] in (AUTO, "story"):
+        return {"text": "story", "label": None, "query": None}
+    joined = None if isinstance(asked["text"], str) else tuple(asked["text"])
+    for name in joined or ():
+        if name not in have:
+            raise DataError(f"text: {unknown('column', name, have)}")
+    if joined:
+        asked["text"] = joined[0]
+    rows = part.select(range(min(LOOKED_AT, len(part))))
+    table = Table({name: list(rows[name]) for name in have})
+    found = find_columns(table, {**asked, "split": None, "rationale": None, "id": None})
+    return {"text": joined or found["text"], "label": found["label"], "query": found["query"]}
+
+
+def _class_names(part: Dataset, label: str | None) -> tuple[str, ...] | None:
+    names = None if label is None else getattr(part.features[label], "names", None)
+    return None if names is None else tuple(names)
+
+
+def _rows(
+    part: Dataset, columns: Mapping[str, Any], classes: tuple[str, ...] | None, split: str | None, limit: int | None
+) -> Iterator[RawExample]:
+    if limit is not None and limit < len(part):
+        part = part.shuffle(seed=SAMPLE_SEED).select(range(limit))
+    if columns["text"] == "story":
+        yield from _stories(part, split)
+        return
+    texts = (columns["text"],) if isinstance(columns["text"], str) else columns["text"]
+    needed = [*texts, columns["label"], *([columns["query"]] if columns["query"] else [])]
+    reading = part.select_columns(list(dict.fromkeys(needed)))
+    prefix = split or "row"
+    for number, row in enumerate(progress(reading, f"reading {prefix}", total=len(reading), unit="text")):
+        cells = [row[name] for name in texts]
+        tokens = tuple(map(str, cells[0])) if isinstance(cells[0], list) else None
+        label = row[columns["label"]]
+        yield RawExample(
+            text="" if tokens is not None else " ".join(str(c) for c in cells if c is not None),
+            label=None if label is None or (label == NO_LABEL and not isinstance(label, str)) else label,
+            tokens=tokens,
+            split=split,
+            query=str(row[columns["query"]]) if columns["query"] else None,
+            id=f"{prefix}-{number}",
+        )
+
+
+def _stories(part: Dataset, split: str | None) -> Iterator[RawExample]:
+    """bAbI as the hub has it: a row is a story, a list of sentences and questions."""
+    for number, row in enumerate(part):
+        steps = row["story"]
+        if isinstance(steps, Mapping):
+            steps = [dict(zip(steps, values, strict=True)) for values in zip(*steps.values(), strict=True)]
+        story: dict[int, tuple[str, ...]] = {}
+        for step in steps:
+            place = int(step["id"])
+            if step["answer"]:
+                facts = {int(i) for i in step["supporting_ids"]}
+                made = question_row(story, step["text"], step["answer"], facts, split or "row", place)
+                yield replace(made, split=split, id=f"{split or 'row'}-{number}-{place}")
+            else:
+                story[place] = tuple(step["text"].strip().removesuffix(".").split())
+
+
+def _labelled(name: str, found: dict[str | None, list[RawExample]], notes: list[str]) -> list[RawExample]:
+    """All rows with a label; where test has none, validation stands in for it."""
+    labelled = {split: [r for r in rows if r.label is not None] for split, rows in found.items()}
+    if "test" in found and not labelled["test"]:
+        if labelled.get("dev"):
+            labelled["test"] = [replace(row, split="test") for row in labelled.pop("dev")]
+            notes.append("the labels of test are withheld: validation is used as test, and dev is cut from train")
+        else:
+            del labelled["test"]
+            notes.append("the labels of test are withheld: test is cut from train")
+        del found["test"]
+    dropped = sum(map(len, found.values())) - sum(map(len, labelled.values()))
+    if dropped:
+        notes.append(f"{dropped:,} rows without a label dropped")
+    rows = [row for part in labelled.values() for row in part]
+    if not rows:
+        raise DataError(f"hub:{name}: no row has a label.")
+    return rows

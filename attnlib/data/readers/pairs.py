@@ -1,0 +1,209 @@
+"""Texts with a query: bAbI (a story and a question) and SNLI (a premise and a hypothesis)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
+from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
+from attnlib.data.readers.base import choice, files, lines, one_each
+from attnlib.utils.errors import DataError
+
+ENTAILMENT = ("entailment", "neutral", "contradiction")
+NO_LABEL = "-"
+"""What SNLI writes where the annotators did not agree."""
+
+
+@register_corpus(
+    "babi",
+    kind="raw",
+    summary="bAbI tasks: a story, a question about it, and the sentences that hold the answer",
+    source="bAbI tasks 1-20 (v1.2), English",
+    citation="Weston et al. 2015: Towards AI-complete question answering: a set of prerequisite toy tasks.",
+    task="query",
+)
+def babi(path: str | None = None, *, task: int = 1) -> RawCorpus:
+    """qaN_*_train.txt and qaN_*_test.txt. Text: the story so far; query: the question; class: the answer.
+
+    task  1, 2 or 3 supporting facts
+
+    The rationale marks the words of the supporting sentences, which the file names after each answer. As in
+    Jain & Wallace, sentences are joined by " . " and the case is kept. Of an archive with several sizes the
+    10,000-question set (en-10k) is read.
+    """
+    choice("babi", "task", task, (1, 2, 3))
+    pattern = rf"(?:^|/)qa{task}_(?:[^/]*_)?(?P<key>train|test)(?:_1k)?\.txt$"
+    candidates = list(files(path, "babi", "babi", pattern))
+    large = [c for c in candidates if "/en-10k/" in c[0].replace("\\", "/").replace(", ", "/")]
+    found = one_each(iter(large or candidates), "babi", ("train", "test"))
+    rows = [row for split, (where, text) in found.items() for row in _questions(text, where, split)]
+    return RawCorpus(
+        name=f"babi{task}",
+        rows=rows,
+        preprocessing=Preprocessing(lower=False),
+        notes=(
+            "questions about one story share its beginning; the cut of dev from train does not keep them apart",
+        ),
+    )
+
+
+def _questions(text: str, where: str, split: str) -> Iterator[RawExample]:
+    story: dict[int, tuple[str, ...]] = {}
+    for number, line in lines(text):
+        if not line.strip():
+            continue
+        place = f"{where}, line {number}"
+        head = re.match(r"(\d+) (.*)", line)
+        if head is None:
+            raise DataError(f"{place}: a line of bAbI begins with its number in the story; got {line[:60]!r}.")
+        position, rest = int(head[1]), head[2]
+        if position == 1:
+            story = {}
+        if "\t" not in rest:
+            story[position] = tuple(rest.strip().removesuffix(".").split())
+            continue
+        cells = rest.split("\t")
+        if len(cells) != 3 or not story:
+            raise DataError(
+                f"{place}: a question is 'question TAB answer TAB numbers', after a sentence at least; "
+                f"got {line[:60]!r}."
+            )
+        question, answer, support = (cell.strip() for cell in cells)
+        facts = support.split()
+        if not facts or not all(f.isdigit() and int(f) in story for f in facts):
+            raise DataError(
+                f"{place}: the supporting sentences {support!r} are not sentences of the story before it."
+            )
+        yield question_row(story, question, answer, {int(f) for f in facts}, split, number)
+
+
+def question_row(
+    story: dict[int, tuple[str, ...]], question: str, answer: str, facts: set[int], split: str, number: int
+) -> RawExample:
+    """A question about the sentences (by number) told so far; the words of the `facts` are the rationale."""
+    tokens: list[str] = []
+    marks: list[bool] = []
+    starts: list[int] = []
+    for position, words in story.items():
+        if tokens:
+            tokens.append(".")
+            marks.append(False)
+        starts.append(len(tokens))
+        tokens += words
+        marks += [position in facts] * len(words)
+    return RawExample(
+        tokens=tuple(tokens),
+        label=answer,
+        split=split,
+        query=tuple(question.replace("?", " ?").split()),
+        rationale=tuple(marks),
+        id=f"{split}-{number}",
+        sentences=tuple(starts),
+    )
+
+
+@register_corpus(
+    "snli",
+    kind="raw",
+    summary="Stanford natural language inference: premise as text, hypothesis as query",
+    source="SNLI 1.0 (jsonl or txt), or tokenised lines (s1, s2, labels)",
+    citation="Bowman et al. 2015: A large annotated corpus for learning natural language inference. EMNLP.",
+    task="query",
+)
+def snli(path: str | None = None) -> RawCorpus:
+    """Either snli_1.0_{train,dev,test}.jsonl or .txt, or the line files s1.SPLIT, s2.SPLIT and labels.SPLIT.
+
+    Pairs without an agreed label are dropped and counted. Where there is no train file, training uses the dev
+    file (and a new dev is cut from it), which is noted.
+    """
+    official = r"snli_1\.0_(?P<split>train|dev|test)\.(?P<kind>jsonl|txt)"
+    parallel = r"(?P<part>s1|s2|labels)\.(?P<of>train|dev|test)"
+    pattern = rf"(?:^|/)(?:{official}|{parallel})$"
+    tables: dict[tuple[str, str], tuple[str, str]] = {}
+    for where, match, text in files(path, "snli", "snli", pattern):
+        tables[match["split"] or match["of"], match["kind"] or match["part"]] = (where, text)
+    pairs: dict[str, list[RawExample]] = {}
+    for split in ("train", "dev", "test"):
+        if (split, "jsonl") in tables:
+            pairs[split] = list(_snli_jsonl(*tables[split, "jsonl"], split))
+        elif (split, "txt") in tables:
+            pairs[split] = list(_snli_txt(*tables[split, "txt"], split))
+        elif any(key[0] == split for key in tables):
+            pairs[split] = list(_snli_lines(tables, split))
+    return _snli_corpus(pairs)
+
+
+def _snli_corpus(pairs: dict[str, list[RawExample]]) -> RawCorpus:
+    notes = []
+    if "train" not in pairs:
+        if set(pairs) != {"dev", "test"}:
+            raise DataError(f"snli: needs train and test, or dev and test; found only {', '.join(pairs)}.")
+        notes.append("no train file: the dev file is trained on, and a new dev is cut from it")
+    rows = []
+    dropped = 0
+    for split, examples in pairs.items():
+        named = "train" if split == "dev" and "train" not in pairs else split
+        agreed = [row for row in examples if row.label != NO_LABEL]
+        dropped += len(examples) - len(agreed)
+        rows += [RawExample(r.text, r.label, split=named, query=r.query, id=r.id) for r in agreed]
+    if dropped:
+        notes.append(f"{dropped:,} pairs without an agreed label dropped")
+    return RawCorpus(
+        name="snli", rows=rows, classes=ENTAILMENT, preprocessing=JAIN_WALLACE, min_df=3, notes=tuple(notes)
+    )
+
+
+def _snli_jsonl(where: str, text: str, split: str) -> Iterator[RawExample]:
+    for number, line in lines(text):
+        try:
+            entry = json.loads(line)
+            cells = entry["sentence1"], entry["sentence2"], entry["gold_label"]
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise DataError(f"{where}, line {number}: not an SNLI entry ({error!r}).") from None
+        yield _pair(*cells, f"{where}, line {number}", f"{split}-{number}")
+
+
+def _snli_txt(where: str, text: str, split: str) -> Iterator[RawExample]:
+    header: list[str] = []
+    for number, line in lines(text):
+        cells = line.split("\t")
+        if number == 1:
+            header = cells
+            absent = {"gold_label", "sentence1", "sentence2"} - set(header)
+            if absent:
+                raise DataError(
+                    f"{where}, line 1: no column {', '.join(sorted(absent))}; found {', '.join(header)}."
+                )
+            continue
+        row = dict(zip(header, cells, strict=False))
+        if len(row) < max(header.index(c) for c in ("gold_label", "sentence1", "sentence2")) + 1:
+            raise DataError(f"{where}, line {number}: {len(cells)} columns; the header has {len(header)}.")
+        yield _pair(
+            row["sentence1"], row["sentence2"], row["gold_label"], f"{where}, line {number}", f"{split}-{number}"
+        )
+
+
+def _snli_lines(tables: dict[tuple[str, str], tuple[str, str]], split: str) -> Iterator[RawExample]:
+    parts = []
+    for part in ("s1", "s2", "labels"):
+        if (split, part) not in tables:
+            have = ", ".join(where for (s, _), (where, _) in tables.items() if s == split)
+            raise DataError(f"snli: no file {part}.{split}; found {have}.")
+        parts.append([line for _, line in lines(tables[split, part][1])])
+    where = tables[split, "labels"][0]
+    if len({len(part) for part in parts}) > 1:
+        sizes = ", ".join(f"{len(part):,}" for part in parts)
+        raise DataError(f"{where}: s1, s2 and labels of {split} have {sizes} lines; they must be parallel.")
+    for number, cells in enumerate(zip(*parts, strict=True), start=1):
+        yield _pair(*cells, f"{where}, line {number}", f"{split}-{number}")
+
+
+def _pair(premise: str, hypothesis: str, label: str, where: str, id: str) -> RawExample:
+    label = label.strip()
+    if label not in (*ENTAILMENT, NO_LABEL):
+        raise DataError(f"{where}: the label must be {', '.join(ENTAILMENT)} or '-'; got {label!r}.")
+    if not premise.strip() or not hypothesis.strip():
+        raise DataError(f"{where}: the premise or the hypothesis is empty.")
+    return RawExample(premise, label, query=hypothesis, id=id)

@@ -1,0 +1,225 @@
+"""A generated corpus whose decisive words are known: the oracle for tests and for erasure.
+
+Classification. Every text is filler around one to three decisive words of its class, and those alone decide:
+
+    the street [wonderful] was when a window story of [charming] . night the door it was .      positive
+    it was [not] [awful] in the letter house . this one by a train [not] [boring] .              positive
+
+With the share `negation`, a text of two classes says it by negating words of the other class, so that a bag of
+words cannot tell; with more classes a negated word of another class stands beside the class's own words and means
+nothing. With the share `distractors`, a text holds a word that is twice as frequent in its class as in others and
+decides nothing. The rationale marks the decisive words and their negations.
+
+Question answering (`task="qa"`), in the manner of bAbI 1: people move, the query asks where one of them is, the
+rationale marks the last sentence about that person.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from attnlib.data.corpora import register_corpus
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.readers import planted_words as lexicon
+from attnlib.data.types import SPLITS
+from attnlib.utils.errors import ConfigError
+
+SENTENCE = 9
+"""Words to a sentence, about."""
+TRIES = 20
+"""A story that was told before is told anew, so that no test story is a training story; short ones may repeat."""
+
+
+@register_corpus(
+    "planted",
+    kind="generated",
+    summary="Generated texts with known decisive words, negation, distractors; task='qa': stories with questions",
+    source="generated here",
+    citation="none",
+)
+def planted(
+    n_train: int = 1000,
+    n_dev: int = 200,
+    n_test: int = 200,
+    *,
+    vocabulary: int | None = None,
+    shortest: int = 8,
+    longest: int = 24,
+    classes: int | None = None,
+    negation: float | None = None,
+    distractors: float = 0.3,
+    task: Literal["classification", "qa"] = "classification",
+    seed: int = 0,
+) -> RawCorpus:
+    """Rows of the planted corpus.
+
+    n_train, n_dev, n_test  texts a split
+    vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
+    shortest, longest       words a text, drawn evenly; for stories, rounded to whole sentences
+    classes                 2 sentiments, or more topics (stories: places, 4)
+    negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
+    """
+    sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
+    for split, n in sizes.items():
+        if n < 1:
+            raise ConfigError(f"planted: n_{split} must be 1 at least; got {n}.")
+    for name, share in (("negation", negation or 0.0), ("distractors", distractors)):
+        if not 0 <= share <= 1:
+            raise ConfigError(f"planted: {name} is a share between 0 and 1; got {share}.")
+    if not 8 <= shortest <= longest:
+        raise ConfigError(f"planted: needs 8 <= shortest <= longest; got shortest {shortest}, longest {longest}.")
+    rng = np.random.default_rng([seed, 20190])
+    n = sum(sizes.values())
+    if task == "qa":
+        for name, value in (("vocabulary", vocabulary), ("negation", negation)):
+            if value is not None:
+                raise ConfigError(f"planted: {name} has no meaning for task 'qa'; leave it out.")
+        rows, names = _stories(rng, n, shortest, longest, classes or 4, distractors)
+    elif task == "classification":
+        words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
+        rows = _texts(rng, n, shortest, longest, words, 0.2 if negation is None else negation, distractors)
+        names = words.classes
+    else:
+        raise ConfigError(f"planted: task must be 'classification' or 'qa'; got {task!r}.")
+    where = [split for split, size in sizes.items() for _ in range(size)]
+    return RawCorpus(
+        name="planted",
+        rows=[
+            RawExample(split=split, id=f"{split}-{i}", **row)
+            for i, (split, row) in enumerate(zip(where, rows, strict=True))
+        ],
+        classes=names,
+        source="generated here",
+        citation="none",
+    )
+
+
+class _Lexicon:
+    """Which words decide, which distract and which fill, for a vocabulary of a given size."""
+
+    def __init__(self, size: int, n_classes: int) -> None:
+        if n_classes < 2:
+            raise ConfigError(f"planted: classes must be 2 at least; got {n_classes}.")
+        each, other = min(12, max(3, size // 30)), min(8, max(2, size // 60))
+        reserved = n_classes * (each + other) + 2
+        if not reserved + 10 <= size <= lexicon.MOST:
+            raise ConfigError(
+                f"planted: vocabulary must lie between {reserved + 10} (for {n_classes} classes) and "
+                f"{lexicon.MOST:,}; got {size}."
+            )
+        lists = lexicon.SENTIMENT if n_classes == 2 else lexicon.TOPICS
+        invented = lexicon.made_up()
+        names = [*lists][:n_classes]
+        names += [f"topic{i}" for i in range(len(names) + 1, n_classes + 1)]
+        self.classes = tuple(names)
+        self.decisive = [lists[c].split()[:each] if c in lists else list(islice(invented, each)) for c in names]
+        plain = [*lexicon.FILLER[: size - reserved + n_classes * other]]
+        plain += list(islice(invented, size - reserved + n_classes * other - len(plain)))
+        # Distractors are ordinary words from the middle of the list: neither rare nor function words.
+        middle = len(plain) // 2 - n_classes * other // 2
+        self.distracting = [plain[middle + c * other : middle + (c + 1) * other] for c in range(n_classes)]
+        self.filler = np.array(plain[:middle] + plain[middle + n_classes * other :])
+        frequency = 1 / (np.arange(len(self.filler)) + 5.0)  # Zipf's law, flattened at the top
+        self.cumulative = np.cumsum(frequency / frequency.sum())
+
+    def fill(self, rng: np.random.Generator, n: int) -> list[str]:
+        index = np.searchsorted(self.cumulative, rng.random(n))
+        return self.filler[np.minimum(index, len(self.filler) - 1)].tolist()
+
+
+def _texts(
+    rng: np.random.Generator,
+    n: int,
+    shortest: int,
+    longest: int,
+    words: _Lexicon,
+    negation: float,
+    distractors: float,
+) -> list[dict]:
+    n_classes = len(words.classes)
+    labels = rng.permutation(np.arange(n) % n_classes).tolist()
+    lengths = rng.integers(shortest, longest + 1, n).tolist()
+    negated = (rng.random(n) < negation).tolist()
+    distracted = (rng.random(n) < distractors).tolist()
+    filler = iter(words.fill(rng, sum(lengths)))
+    rows = []
+    for label, length, negate, distract in zip(labels, lengths, negated, distracted, strict=True):
+        other = int((label + rng.integers(1, n_classes)) % n_classes)
+        units: list[tuple[str, ...]] = []
+        most = 2 if negate or length < 12 else 3
+        chosen = rng.permutation(len(words.decisive[label]))[: rng.integers(1, most + 1)].tolist()
+        if negate and n_classes == 2:
+            units = [(lexicon.NEGATION, words.decisive[other][i]) for i in chosen]
+        else:
+            units = [(words.decisive[label][i],) for i in chosen]
+        marked = len(units)
+        if negate and n_classes > 2:
+            units.append((lexicon.NEGATION, str(rng.choice(words.decisive[other]))))
+        if distract:
+            side = label if rng.random() < 2 / (n_classes + 1) else other
+            units.append((str(rng.choice(words.distracting[side])),))
+        stops = max(1, length // SENTENCE)
+        units += [(next(filler),) for _ in range(length - stops - sum(map(len, units)))]
+        rows.append({"label": label, **_laid_out(rng, units, marked, stops)})
+    return rows
+
+
+def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: int, stops: int) -> dict:
+    """The units in random order, full stops evenly between them; the first `marked` units are the rationale."""
+    tokens: list[str] = []
+    marks: list[bool] = []
+    starts = [0]
+    ends = {len(units) * (k + 1) // stops for k in range(stops)}
+    for place, i in enumerate(rng.permutation(len(units)).tolist(), start=1):
+        tokens += units[i]
+        marks += [i < marked] * len(units[i])
+        if place in ends:
+            tokens.append(lexicon.STOP)
+            marks.append(False)
+            starts.append(len(tokens))
+    return {"tokens": tuple(tokens), "rationale": tuple(marks), "sentences": tuple(starts[:-1])}
+
+
+def _stories(
+    rng: np.random.Generator, n: int, shortest: int, longest: int, n_places: int, distractors: float
+) -> tuple[list[dict], tuple[str, ...]]:
+    if not 2 <= n_places <= len(lexicon.PLACES):
+        raise ConfigError(f"planted: task 'qa' has 2 to {len(lexicon.PLACES)} places (classes); got {n_places}.")
+    places = tuple(lexicon.PLACES[:n_places])
+    rows, seen = [], set()
+    for length in rng.integers(shortest, longest + 1, n).tolist():
+        for _ in range(TRIES):
+            story = _story(rng, max(2, length // 6), places, distractors)
+            if (story["tokens"], story["query"]) not in seen:
+                break
+        seen.add((story["tokens"], story["query"]))
+        rows.append(story)
+    return rows, places
+
+
+def _story(rng: np.random.Generator, n_sentences: int, places: tuple[str, ...], distractors: float) -> dict:
+    tokens: list[str] = []
+    starts: list[int] = []
+    last: dict[str, tuple[int, int]] = {}
+    for k in range(n_sentences):
+        person = lexicon.PEOPLE[rng.integers(len(lexicon.PEOPLE))]
+        starts.append(len(tokens))
+        if k and rng.random() < distractors:
+            tokens += [person, "took", "the", lexicon.THINGS[rng.integers(len(lexicon.THINGS))], lexicon.STOP]
+            continue
+        last[person] = (k, int(rng.integers(len(places))))
+        move = lexicon.MOVES[rng.integers(len(lexicon.MOVES))]
+        tokens += [person, *move.split(), "the", places[last[person][1]], lexicon.STOP]
+    asked = sorted(last)[rng.integers(len(last))]
+    sentence, place = last[asked]
+    end = starts[sentence + 1] if sentence + 1 < len(starts) else len(tokens)
+    return {
+        "label": place,
+        "tokens": tuple(tokens),
+        "rationale": tuple(starts[sentence] <= i < end for i in range(len(tokens))),
+        "sentences": tuple(starts),
+        "query": ("where", "is", asked, "?"),
+    }

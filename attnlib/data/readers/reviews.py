@@ -1,0 +1,241 @@
+"""Reviews as their publishers lay them out: SST trees, aclImdb, ERASER movies, Yelp."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each
+from attnlib.utils.errors import DataError
+
+POLARITY = ("negative", "positive")
+FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+_LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
+_ROOT = re.compile(r"\(([0-4]) ")
+
+
+@register_corpus(
+    "sst",
+    kind="raw",
+    summary="Stanford Sentiment Treebank: sentences of film reviews, two or five classes",
+    source="Stanford Sentiment Treebank, PTB trees (trainDevTestTrees_PTB.zip)",
+    citation="Socher et al. 2013: Recursive deep models for semantic compositionality over a sentiment treebank. "
+    "EMNLP.",
+)
+def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
+    """train.txt, dev.txt and test.txt, one tree a line; the label is the root's.
+
+    classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
+
+    Words as in Jain & Wallace: "-LRB-" deleted, "-RRB-" and every non-word sign a space, lower case.
+    """
+    choice("sst", "classes", classes, (2, 5))
+    found = one_each(
+        files(path, "sst", "sst", r"(?:^|/)(?P<key>train|dev|test)\.txt$"), "sst", ("train", "dev", "test")
+    )
+    rows = []
+    for split, (where, text) in found.items():
+        for number, line in lines(text):
+            if not line.strip():
+                continue
+            label, words = _tree(line.strip(), f"{where}, line {number}")
+            if classes == 2 and label == 2:
+                continue
+            name = FIVE[label] if classes == 5 else POLARITY[label > 2]
+            rows.append(RawExample(text=" ".join(words), label=name, split=split, id=f"{split}-{number}"))
+    return RawCorpus(
+        name="sst",
+        rows=rows,
+        classes=FIVE if classes == 5 else POLARITY,
+        preprocessing=Preprocessing(clean="sst"),
+        length_filter=(5, None),
+    )
+
+
+def _tree(line: str, where: str) -> tuple[int, list[str]]:
+    root, words = _ROOT.match(line), _LEAF.findall(line)
+    if root is None or not words or line.count("(") != line.count(")"):
+        raise DataError(
+            f"{where}: not a tree such as '(3 (2 good) (2 film))' with labels 0 to 4; got {line[:60]!r}."
+        )
+    return int(root[1]), words
+
+
+@register_corpus(
+    "aclimdb",
+    kind="raw",
+    summary="Large Movie Review Dataset, official halves: polarity or stars",
+    source="Large Movie Review Dataset v1.0 (aclImdb)",
+    citation="Maas et al. 2011: Learning word vectors for sentiment analysis. ACL.",
+)
+def aclimdb(path: str | None = None, *, labels: str = "polarity") -> RawCorpus:
+    """aclImdb/{train,test}/{pos,neg}/ID_STARS.txt, as a folder or in a tar; unlabelled reviews are passed over.
+
+    labels  "polarity", or "stars": 1 to 4 and 7 to 10, as in the file names
+    """
+    choice("aclimdb", "labels", labels, ("polarity", "stars"))
+    rows = []
+    stars_seen = set()
+    pattern = r"(?:^|/)(?P<split>train|test)/(?P<side>pos|neg)/(?P<id>[^/]+)\.txt$"
+    for where, match, text in files(path, "imdb", "aclimdb", pattern):
+        name = re.fullmatch(r"(\d+)_(\d+)", match["id"])
+        if name is None or not 1 <= int(name[2]) <= 10 or (int(name[2]) > 5) != (match["side"] == "pos"):
+            raise DataError(f"{where}: a {match['side']} review is called NUMBER_STARS.txt, with stars to match.")
+        stars = int(name[2])
+        stars_seen.add(stars)
+        label = str(stars) if labels == "stars" else POLARITY[match["side"] == "pos"]
+        text = text.replace("<br />", " ")
+        rows.append(
+            RawExample(text, label, split=match["split"], id=f"{match['split']}/{match['side']}/{match['id']}")
+        )
+    return RawCorpus(
+        name="aclimdb",
+        rows=rows,
+        classes=tuple(map(str, sorted(stars_seen))) if labels == "stars" else POLARITY,
+        preprocessing=Preprocessing(punctuation="drop"),
+        min_df=10,
+        notes=("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",),
+        length_filter=(6, 400),
+    )
+
+
+@register_corpus(
+    "yelp",
+    kind="raw",
+    summary="Yelp reviews: stars, or the category of the business",
+    source="Yelp reviews, csv (columns text, category, stars), or Yelp Review Full (columns stars, text)",
+    citation="Zhang, Zhao & LeCun 2015: Character-level convolutional networks for text classification. NeurIPS.",
+)
+def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
+    """train.csv and test.csv, gzipped or not.
+
+    labels  "stars" (five classes), or "category" where the file has it
+
+    Two layouts: a header `text,label1,label2` with "Business Category: …" and "Review Stars: …"; or, as in
+    Yelp Review Full, no header and the columns stars and text.
+    """
+    choice("yelp", "labels", labels, ("stars", "category"))
+    pattern = r"(?:^|/)(?P<key>train|test)\.csv(?:\.gz)?$"
+    found = one_each(files(path, "yelp", "yelp", pattern), "yelp", ("train", "test"))
+    rows = []
+    for split, (where, text) in found.items():
+        for number, cells in _yelp_rows(text, where):
+            if cells.get(labels) is None:
+                raise DataError(f"{where}: has no column for the {labels}; load it with labels='stars'.")
+            rows.append(RawExample(cells["text"], cells[labels], split=split, id=f"{split}-{number}"))
+    return RawCorpus(
+        name="yelp",
+        rows=rows,
+        classes=("1", "2", "3", "4", "5") if labels == "stars" else None,
+        min_df=5,
+    )
+
+
+def _yelp_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, str]]]:
+    header = None
+    for number, row in csv_rows(text, where):
+        if number == 1 and "text" in row:
+            header = row
+            continue
+        if len(row) != (len(header) if header else 2):
+            expected = ", ".join(header) if header else "stars, text"
+            raise DataError(f"{where}, line {number}: {len(row)} columns instead of {expected}.")
+        cells = {} if header else {"stars": row[0], "text": row[1].replace("\\n", " ")}
+        for name, cell in zip(header or (), row, strict=False):
+            kind, colon, value = cell.partition(": ")
+            if name == "text":
+                cells["text"] = cell
+            elif colon and kind in ("Business Category", "Review Stars"):
+                cells["category" if kind == "Business Category" else "stars"] = value.strip()
+        if "stars" in cells:
+            cells["stars"] = _stars(cells["stars"], f"{where}, line {number}")
+        yield number, cells
+
+
+def _stars(value: str, where: str) -> str:
+    if not re.fullmatch(r"[1-5](\.0+)?", value):
+        raise DataError(f"{where}: stars are 1 to 5; got {value!r}.")
+    return value[0]
+
+
+@register_corpus(
+    "movies",
+    kind="raw",
+    summary="ERASER movie reviews with the passages that humans marked as decisive",
+    source="ERASER benchmark, movies",
+    citation="DeYoung et al. 2020: ERASER: a benchmark to evaluate rationalized NLP models. ACL; "
+    "Zaidan, Eisner & Piatko 2007. NAACL.",
+)
+def movies(path: str | None = None) -> RawCorpus:
+    """docs/ID (tokens between blanks, a sentence a line) and {train,val,test}.jsonl, as a folder or in a tar.
+
+    Reviews of the validation set that train.jsonl holds too are removed from train.
+    """
+    docs: dict[str, str] = {}
+    tables: dict[str, tuple[str, str]] = {}
+    pattern = r"(?:^|/)(?:docs/(?P<doc>[^/]+)|(?P<split>train|val|test)\.jsonl)$"
+    for where, match, text in files(path, "eraser_movies", "movies", pattern):
+        if match["doc"]:
+            docs[match["doc"]] = text
+        else:
+            tables[match["split"]] = (where, text)
+    for split in ("train", "val", "test"):
+        if split not in tables:
+            raise DataError(
+                f"movies: no {split}.jsonl among {len(docs)} documents and {', '.join(tables) or 'no table'}."
+            )
+    found = {split: list(_annotated(*tables[split], docs)) for split in tables}
+    held_out = {row.id for row in found["val"]}
+    train = [row for row in found["train"] if row.id not in held_out]
+    removed = len(found["train"]) - len(train)
+    named = {"train": train, "dev": found["val"], "test": found["test"]}
+    return RawCorpus(
+        name="movies",
+        rows=[replace(row, split=split) for split, rows in named.items() for row in rows],
+        classes=POLARITY,
+        min_df=2,
+        notes=(
+            *((f"{removed} validation reviews removed from train, which lists them too",) if removed else ()),
+            "rationales of test mark far more words than those of train: the annotation differs",
+        ),
+    )
+
+
+def _annotated(where: str, text: str, docs: dict[str, str]) -> Iterator[RawExample]:
+    sides = {"NEG": "negative", "POS": "positive"}
+    for number, line in lines(text):
+        place = f"{where}, line {number}"
+        try:
+            entry = json.loads(line)
+            name, side = entry["annotation_id"], entry["classification"]
+            spans = [(e["docid"], e["start_token"], e["end_token"]) for group in entry["evidences"] for e in group]
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise DataError(f"{place}: not an ERASER annotation ({error!r}).") from None
+        if side not in sides:
+            raise DataError(f"{place}: classification must be NEG or POS; got {side!r}.")
+        if name not in docs:
+            raise DataError(f"{place}: there is no document docs/{name}.")
+        tokens, sentences = _sentences(docs[name])
+        marks = [False] * len(tokens)
+        for doc, start, end in spans:
+            if doc != name or not 0 <= start <= end <= len(tokens):
+                raise DataError(
+                    f"{place}: evidence {start}:{end} of {doc!r} lies outside {name!r} ({len(tokens)} tokens)."
+                )
+            marks[start:end] = [True] * (end - start)
+        yield RawExample(tokens=tokens, label=sides[side], rationale=tuple(marks), id=name, sentences=sentences)
+
+
+def _sentences(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    tokens: list[str] = []
+    starts = []
+    for line in text.split("\n"):
+        words = line.split()
+        if words:
+            starts.append(len(tokens))
+            tokens += words
+    return tuple(tokens), tuple(starts)

@@ -1,0 +1,230 @@
+"""Your own file as a corpus: csv, tsv, jsonl or parquet with a text and a label column.
+
+| column    | needed | what it holds |
+| --- | --- | --- |
+| text      | yes    | the text; in jsonl and parquet also a list of tokens |
+| label     | yes    | class names or numbers |
+| split     | no     | train, dev (or validation, val, eval …), test (or holdout …): `attnlib.data.readers.split_words` lists the words, and any other is an error; without the column 80/10/10 is drawn, fixed and stratified |
+| query     | no     | a question or a hypothesis |
+| rationale | no     | what a human marked: character spans `[[0, 4], [9, 14]]`, one 0 or 1 for every white-space separated word `[0, 1, 0]`, or the marked passages themselves `["so good", "a gem"]` (every occurrence is marked) |
+| id        | no     | unique |
+
+Other names (`review`, `Sentiment`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
+Separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`. What is not given is cut from train and noted:
+15% for dev or test alone, 10% each where there is neither.
+HTML in the texts is removed and counted in the notes; `preprocessing={"html": "keep"}` keeps it.
+"""  # noqa: E501  a table row is one line
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attnlib.data.checks import class_name, missing, some
+from attnlib.data.corpora import CorpusSpec
+from attnlib.data.preprocess import BROUGHT
+from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.readers.columns import AUTO, find_columns
+from attnlib.data.readers.files import SUFFIXES, Table, file_stem, is_table, read_table
+from attnlib.data.readers.rationales import read_rationale
+from attnlib.data.readers.split_words import read_splits
+from attnlib.utils.errors import DataError
+from attnlib.utils.paths import user_path
+
+NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
+"""What programs write for a missing label."""
+
+
+def table(
+    path: str,
+    *,
+    dev: str | None = None,
+    test: str | None = None,
+    text: str = AUTO,
+    label: str = AUTO,
+    split: str | None = AUTO,
+    query: str | None = AUTO,
+    rationale: str | None = AUTO,
+    id: str | None = AUTO,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> RawCorpus:
+    """Rows of a file, or of up to three. Columns: a name, `auto` to detect, None (for the optional four) for none.
+
+    dev, test             files of their own; `path` then holds the training texts. Their columns have the same
+                          names, and their texts are used for nothing else
+    delimiter, encoding   for text files; sniffed, and UTF-8 (or what a byte order mark says), by default
+    """
+    asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
+    asked = {role: None if name is None else str(name) for role, name in asked.items()}
+    given = {"train": path, "dev": dev, "test": test}
+    files = {part: user_path(name) for part, name in given.items() if name is not None}
+    _check_files(files)
+    contents = {part: read_table(file, delimiter=delimiter, encoding=encoding) for part, file in files.items()}
+    columns = find_columns(contents["train"], asked)
+    own_columns = {part: _same_columns(content, columns, files, part) for part, content in contents.items()}
+    cells = [cell for part, content in contents.items() for cell in content.columns[own_columns[part]["label"]]]
+    labels, notes = _labels(cells, f"label column {columns['label']!r} of {files['train'].name}")
+    rows: list[RawExample] = []
+    for part, content in contents.items():
+        own = own_columns[part]
+        splits, note = _splits(content, own["split"], files[part], part if len(files) > 1 else None)
+        first, name = len(rows), files[part].name
+        found = [_row(content, own, i, labels[first + i], splits[i], name) for i in range(len(content))]
+        if len(files) > 1:  # the same numbers in every file are no clash
+            found = [row if row.id is None else replace(row, id=f"{part}/{row.id}") for row in found]
+        rows += found
+        notes += [note] if note else []
+        notes += content.notes
+    named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
+    return RawCorpus(
+        name=corpus_name(files),
+        rows=rows,
+        preprocessing=BROUGHT,
+        source=", ".join(file.name for file in files.values()),
+        notes=(f"columns: {named}", *notes),
+    )
+
+
+SPEC = CorpusSpec(
+    name="your own file",
+    loader=table,
+    summary="csv, tsv, jsonl or parquet with a text and a label column",
+    source="you",
+    citation="yours",
+    kind="raw",
+)
+
+
+def _check_files(files: dict[str, Path]) -> None:
+    """Every part from a file of its own: the same one twice would test on what was learned."""
+    seen: dict[Path, str] = {}
+    for part, file in files.items():
+        if not is_table(file):
+            raise DataError(
+                f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
+            )
+        if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:
+            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part texts of its own.")
+
+
+def _same_columns(
+    content: Table, columns: dict[str, str | None], files: dict[str, Path], part: str
+) -> dict[str, str | None]:
+    """The columns of one of several files: those of train, the optional ones where it has them."""
+    for role in ("text", "label", "query"):
+        name = columns.get(role)
+        if name is not None and name not in content.columns:
+            raise DataError(
+                f"{files[part].name} has no column {name!r}, which holds the {role} in {files['train'].name}; it "
+                f"has {', '.join(content.columns)}. Use the same names in all files."
+                + (" Texts without labels can test nothing: leave the file out." if role == "label" else "")
+            )
+    return {role: name if name in content.columns else None for role, name in columns.items()}
+
+
+def _labels(cells: Sequence[Any], where: str) -> tuple[list[Any], list[str]]:
+    """The label of every cell (None where there is none), and a note on spellings that were joined.
+
+    1 and 1.0, and names that differ in case alone (True, true, TRUE), are one class, under its commonest spelling.
+
+    where  the column and its file, for messages
+    """
+    labels = [_label(cell, where) for cell in cells]
+    present = [label for label in labels if label is not None]
+    if not present:
+        raise DataError(
+            f"The {where} holds no label in any of its {len(cells):,} rows. Name the column that holds the classes "
+            "with label=…."
+        )
+    values = len({label.lower() for label in present})
+    if values > 1000 or (len(present) >= 20 and values > len(present) / 2):
+        raise DataError(
+            f"The {where} holds {values:,} different values in {len(present):,} rows: that is a measurement or a "
+            "text, not a class. Name another column with label=…, or put the values in groups."
+        )
+    written: dict[str, set[str]] = defaultdict(set)
+    for cell, label in zip(cells, labels, strict=True):
+        if label is not None:
+            written[label.lower()].add(str(cell).strip())
+    counts = Counter(present)
+    names = {label.lower(): label for label in sorted(counts, key=lambda n: (-counts[n], n), reverse=True)}
+    joined = [" = ".join(sorted(found)) for _, found in sorted(written.items()) if len(found) > 1]
+    notes = [f"spellings taken for one class: {some(joined)}"] if joined else []
+    return [None if label is None else names[label.lower()] for label in labels], notes
+
+
+def _label(value: Any, where: str) -> str | None:
+    if isinstance(value, list | dict | tuple | set):
+        raise DataError(
+            f"The {where} holds a {type(value).__name__}, {str(value)[:40]!r}. A label is one name or number."
+        )
+    if missing(value) or str(value).strip().lower() in NO_VALUE:
+        return None
+    name = class_name(value)
+    try:
+        number = float(name)
+    except ValueError:
+        return name
+    return str(int(number)) if number.is_integer() and "e" not in name.lower() else name
+
+
+def _splits(content: Table, column: str | None, file: Path, part: str | None) -> tuple[list[Any], str | None]:
+    """Split of every row and a note. `part`: what the file is given as; a column may then not contradict it."""
+    if column is None:
+        return [part] * len(content), None
+    splits, note = read_splits(content.columns[column], f"column {column!r} in {file.name}")
+    if part is not None and (other := [s for s in splits if s != part]):
+        raise DataError(
+            f"{file.name} is given as {part}, but its column {column!r} puts {len(other):,} of {len(splits):,} "
+            f"rows in {other[0]}. Say split=None (`split: null` in a mapping) to use every row as {part}, or load "
+            "that file alone by its column."
+        )
+    return splits, note if part is None else None
+
+
+def corpus_name(files: Mapping[str, Path]) -> str:
+    """The name of the file; where that is a word for a split (reviews/train.csv), of the folder."""
+    name = file_stem(files["train"])
+    if len(files) == 1:
+        return name
+    cut = re.sub(r"[\W_]*(train|training|trn)$", "", name, flags=re.IGNORECASE)
+    return cut or files["train"].resolve().parent.name or name
+
+
+def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str) -> RawExample:
+    def cell(role: str) -> Any:
+        name = columns.get(role)
+        return None if name is None else content.columns[name][i]
+
+    where = f"{file}, row {i} (from 0)"
+    text, marks, query = _text(cell("text"), "text", where), cell("rationale"), _text(cell("query"), "query", where)
+    tokens = text if isinstance(text, tuple) else None
+    text = "" if text is None or tokens is not None else text
+    if marks is not None:
+        tokens, marks = read_rationale(marks, text, tokens, where)
+    if columns.get("query") is not None and query is None:
+        raise DataError(f"{where} has no query while the column {columns['query']!r} holds them. Fill it in.")
+    given = cell("id")
+    return RawExample(
+        text=text,
+        label=label,
+        tokens=tokens,
+        split=split,
+        query=query,
+        rationale=marks,
+        id=None if given is None else str(given),
+    )
+
+
+def _text(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
+    """A text, or a tuple of tokens; None for an empty cell."""
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
+        raise DataError(f"{where}: a {role} is a string or a list of tokens; got {str(value)[:60]!r}.")
+    if isinstance(value, list):
+        return tuple("" if v is None else str(v) for v in value)
+    return None if value is None or value != value else str(value)  # NaN is no text

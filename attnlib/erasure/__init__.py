@@ -1,0 +1,1 @@
+"""What it takes to flip a decision: tokens removed in the order of a ranking."""

@@ -1,0 +1,13 @@
+"""Importance methods, one function each, registered under the name users give.
+
+attention   random, alpha and its gradients: closed forms on a Trace
+gradients   gradient_norm, input_x_grad, integrated_gradients
+removal     omission, leave_one_out: what a text says without one of its words
+inside      rollout, last_layer: the self-attention of a transformer encoder
+surrogate   lime, kernel_shap: through Captum
+"""
+
+from attnlib.importance import attention, gradients, inside, removal, surrogate  # noqa: F401  they register themselves
+from attnlib.importance.base import LEVELS, METHODS, TARGETS, Job, Spec
+
+__all__ = ["LEVELS", "METHODS", "TARGETS", "Job", "Spec"]

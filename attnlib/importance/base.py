@@ -1,0 +1,105 @@
+"""What every importance method shares: the registry, the Spec of a method, and the Job it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from attnlib.utils.registry import Registry
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.models.trace import Trace
+    from attnlib.training.fitted import Fitted
+
+LEVELS = ("input", "hidden")
+TARGETS = ("logit", "probability")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A method: what it is called, where it applies, what it needs.
+
+    levels   of `input` and `hidden`
+    needs    `trace` (one forward pass), `gradient` (one backward pass), `variants` (answers to changed texts),
+             `self-attention` (a transformer inside)
+    target   what it explains unless told otherwise: the predicted class's logit or probability; None: neither
+    quirks   the authors' deviations it can reproduce
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    summary: str
+    needs: str
+    run: Callable[..., Tensor]
+    target: str | None = None
+    quirks: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+METHODS: Registry[Spec] = Registry("importance method")
+
+
+@dataclass
+class Job:
+    """One batch to score. Methods return (B, T) scores; those at `units` count."""
+
+    fitted: Fitted
+    batch: Batch
+    trace: Trace
+    level: str
+    target: str | None
+    seed: int
+    quirks: frozenset[str] = frozenset()
+
+    @property
+    def model(self):
+        return self.fitted.model
+
+    @property
+    def flat(self) -> bool:
+        """Whether the units are those of the final attention layer: always, but for the words of a HAN."""
+        return self.level == "hidden" or self.trace.words is None
+
+    @property
+    def units(self) -> Tensor:
+        """(B, T) bool: the positions that get a number."""
+        return self.batch.content if self.level == "input" else self.trace.mask
+
+    def explained(self, logits: Tensor, texts: Tensor | slice = slice(None)) -> Tensor:
+        """The explained number of logits (B, ..., C): the predicted class's logit or probability, (B, ...)."""
+        predicted = self.trace.prediction[texts]
+        values = logits.softmax(-1) if self.target == "probability" else logits
+        index = predicted.reshape(-1, *[1] * (logits.dim() - 1)).expand(*logits.shape[:-1], 1)
+        return values.gather(-1, index).squeeze(-1)
+
+
+def method(name: str, *, levels: tuple[str, ...], summary: str, needs: str, **more) -> Callable:
+    """Decorator: register a function `(job, **options) -> (B, T)` as an importance method."""
+
+    def add(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        import inspect
+
+        options = tuple(p for p in inspect.signature(run).parameters if p != "job")
+        METHODS.register(name)(Spec(name, levels, summary, needs, run, options=options, **more))
+        return run
+
+    return add
+
+
+def normalised(scores: Tensor, units: Tensor) -> Tensor:
+    """Non-negative scores divided by their sum over the units; a text of zeros keeps its zeros."""
+    scores = scores.masked_fill(~units, 0.0)
+    total = scores.sum(1, keepdim=True)
+    return scores / torch.where(total > 0, total, 1.0)
+
+
+def pieces(texts: int, positions_each: int, most: int = 16_384) -> Iterator[slice]:
+    """Slices of the texts of a batch with at most so many positions each, so that graphs stay small."""
+    step = max(1, most // max(1, positions_each))
+    for start in range(0, texts, step):
+        yield slice(start, min(start + step, texts))

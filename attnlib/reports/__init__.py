@@ -1,0 +1,1 @@
+"""Notebooks in, reports out: parameters, execution, rendering."""

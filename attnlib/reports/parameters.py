@@ -1,0 +1,295 @@
+"""The parameters cell of a notebook: read with `ast`, never run, and checked before a kernel starts.
+
+The cell is tagged `parameters` and holds literals alone, one per line: `name: type = literal  # comment`.
+Papermill would only warn of an unknown name and never looks at types (papermill#818).
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from attnlib.utils.errors import ConfigError, nearest, unknown
+
+SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
+MOST_NODES = 100_000
+"""Of a YAML text with its aliases written out."""
+KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
+
+
+class Mismatch(ValueError):
+    """A value that does not fit its annotation; the message says what would."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One line of a parameters cell."""
+
+    name: str
+    annotation: str
+    default: Any
+    comment: str = ""
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values allowed by `Literal[...]` or by a comment such as `one of: a | b | c`; empty: no list."""
+        found = _literals(ast.parse(self.annotation, mode="eval").body)
+        stated = re.search(r"one of:\s*([^;.()]+)", self.comment)
+        if not found and stated:
+            found = tuple(word.strip().strip("'\"`") for word in stated[1].split("|"))
+        return found
+
+    @property
+    def allowed(self) -> str:
+        """What fits, in words."""
+        if self.choices:
+            listed = ", ".join(map(repr, self.choices))
+            return f"a list out of {listed}" if self.annotation.startswith("list") else f"one of {listed}"
+        return self.annotation
+
+    def check(self, value: Any) -> Any:
+        """`value` as this parameter holds it (an int becomes a float where a float is declared)."""
+        try:
+            fitted = convert(value, ast.parse(self.annotation, mode="eval").body)
+            self._check_choices(fitted)
+        except Mismatch:
+            guess = next(
+                (g for v in _flat(value) if v not in self.choices and (g := nearest(v, self._words()))), None
+            )
+            meant = f" Did you mean {guess!r}?" if guess else ""
+            raise ConfigError(
+                f"Parameter {self.name!r} must be {self.allowed}; got {value!r} ({type(value).__name__})."
+                f"{meant} Default: {self.default!r}."
+            ) from None
+        return fitted
+
+    def parse(self, text: str) -> Any:
+        """The value that `-p NAME TEXT` means: YAML, except that a text stays the text it is."""
+        try:
+            value = load_yaml(text)
+        except ConfigError as error:
+            if self.annotation != "str" and text.lstrip().startswith(("[", "{", "&", "*")):
+                raise ConfigError(f"Parameter {self.name!r}: {text!r} {error}") from None
+            value = text
+        try:
+            return self.check(value)
+        except ConfigError:
+            if isinstance(value, str | list | dict):
+                raise
+        try:  # `no`, `2020` or `2020-01-01` are no texts in YAML, but may be one here
+            return self.check(text)
+        except ConfigError:
+            return self.check(value)  # the error about what YAML understood tells more
+
+    def _check_choices(self, value: Any) -> None:
+        if self.choices and any(v not in self.choices for v in _flat(value) if v is not None):
+            raise Mismatch
+
+    def _words(self) -> list[str]:
+        return [choice for choice in self.choices if isinstance(choice, str)]
+
+
+def convert(value: Any, kind: ast.expr) -> Any:
+    """`value` in the type that the annotation `kind` names, or Mismatch. A single entry needs no list."""
+    match kind:
+        case ast.Constant(value=None):
+            return _require(value, value is None)
+        case ast.Name(id="float"):
+            return _number(value)
+        case ast.Name(id="int"):
+            return _require(value, isinstance(value, int) and not isinstance(value, bool))
+        case ast.Name(id="str" | "bool" | "list" | "dict" as name):
+            wanted = {**SCALARS, "list": list, "dict": dict}[name]
+            return _require(value, isinstance(value, wanted) and _plain(value))
+        case ast.Subscript(value=ast.Name(id="list"), slice=item):
+            return [convert(v, item) for v in (value if isinstance(value, list) else [value])]
+        case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, item])):
+            _require(value, isinstance(value, dict))
+            return {convert(k, key): convert(v, item) for k, v in value.items()}
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            allowed = _literals(kind)
+            return _require(value, any(value == a and type(value) is type(a) for a in allowed))
+        case ast.Subscript(value=ast.Name(id="Optional"), slice=item):
+            return None if value is None else convert(value, item)
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            try:
+                return convert(value, left)
+            except Mismatch:
+                return convert(value, right)
+    raise ConfigError(f"The type {ast.unparse(kind)!r} cannot be checked. Allowed: {KINDS}.")
+
+
+def parse_cell(source: str, where: str) -> dict[str, Parameter]:
+    """The parameters of a cell, in its order. `where` names the notebook in errors."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise ConfigError(
+            f"{where}: the parameters cell is not Python: {error.msg}, line {error.lineno}."
+        ) from None
+    comments = _comments(source)
+    found: dict[str, Parameter] = {}
+    for node in tree.body:
+        line = ast.get_source_segment(source, node) or ""
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value):
+            raise ConfigError(
+                f"{where}: the parameters cell holds {line!r}. Each line must be `name: type = literal  # comment`"
+                "; what is derived belongs in the next cell."
+            )
+        name = node.target.id
+        try:
+            default = ast.literal_eval(node.value)
+        except ValueError:
+            raise ConfigError(
+                f"{where}: the default of {name!r} is no literal: {ast.unparse(node.value)!r}. Write the value "
+                "itself, and derive in the next cell."
+            ) from None
+        if name in found:
+            raise ConfigError(f"{where}: the parameters cell sets {name!r} twice.")
+        comment = comments.get(node.end_lineno or node.lineno, "")
+        parameter = Parameter(name, ast.unparse(node.annotation), default, comment)
+        try:
+            found[name] = Parameter(name, parameter.annotation, parameter.check(default), comment)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: its own default does not fit. {error}") from None
+    return found
+
+
+def check_values(values: dict[Any, Any], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
+    """`values` in their declared types; every problem in one error."""
+    return _fitted(values.items(), parameters, where, Parameter.check)
+
+
+def check_texts(texts: list[tuple[str, str]], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
+    """The same for the texts of `-p NAME VALUE`; the last of a repeated name counts."""
+    return _fitted(texts, parameters, where, Parameter.parse)
+
+
+def _fitted(
+    items: Iterable[tuple[Any, Any]],
+    parameters: dict[str, Parameter],
+    where: str,
+    read: Callable[[Parameter, Any], Any],
+) -> dict[str, Any]:
+    fitted: dict[str, Any] = {}
+    spelled: dict[str, Any] = {}
+    problems = []
+    for name, value in items:
+        try:
+            parameter = lookup(name, parameters, where)
+            if (other := spelled.setdefault(parameter.name, name)) != name:
+                raise ConfigError(f"{other!r} and {name!r} are the same parameter; set one of them.")
+            fitted[parameter.name] = read(parameter, value)
+        except ConfigError as error:
+            problems.append(located(error, where))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return fitted
+
+
+def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parameter:
+    """The parameter of that name, or an error with the nearest one. `corpus` and `corpora` are one name."""
+    name = next((n for n in (name, ALIASES.get(name)) if n in parameters), name)
+    if name not in parameters:
+        if not parameters:
+            raise ConfigError(f"{where}: there is no parameter {name!r}; this notebook has none.")
+        also = {other: this for this, other in ALIASES.items() if this in parameters}
+        guess = nearest(name, [*parameters, *also])
+        known = [guess if also.get(guess) == this else this for this in parameters]  # the spelling that was meant
+        raise ConfigError(f"{where}: {unknown('parameter', name, known)}")
+    return parameters[str(name)]
+
+
+def load_yaml(text: str) -> Any:
+    """The value of a YAML text; refused are keys that come twice, and anchors inside themselves.
+
+    PyYAML itself lets the last of two equal keys win in silence.
+    """
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            _check_nodes(node)
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ConfigError("is nested too deeply; write the value out.") from None
+    except ValueError as error:  # a date such as 2020-13-40, an int of too many digits
+        raise ConfigError(f"is not YAML: {error}") from None
+
+
+def _check_nodes(root: Any) -> None:
+    """Refuse keys that come twice, and aliases that contain themselves or multiply beyond reason."""
+    left = MOST_NODES
+    waiting = [(root, ())]
+    while waiting:
+        node, above = waiting.pop()
+        left -= 1
+        if id(node) in above or left < 0:
+            raise ConfigError("holds an anchor that contains itself, or too many of them; write the value out.")
+        if isinstance(node.value, str):
+            continue
+        pairs = [pair for pair in node.value if isinstance(pair, tuple)]
+        keys = [str(key.value) for key, _ in pairs]
+        if twice := sorted({key for key in keys if keys.count(key) > 1}):
+            raise ConfigError(f"sets {', '.join(twice)} twice.")
+        inner = [part for pair in pairs for part in pair] or node.value
+        waiting += [(part, (*above, id(node))) for part in inner]
+
+
+def located(error: ConfigError, where: str) -> str:
+    """The message with the notebook or file in front of every line."""
+    return "\n".join(line if line.startswith(where) else f"{where}: {line}" for line in str(error).splitlines())
+
+
+def _require(value: Any, condition: bool) -> Any:
+    if not condition:
+        raise Mismatch
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):  # YAML 1.1 reads 1e-3, which has no dot, as a text
+        try:
+            value = float(value)
+        except ValueError:
+            raise Mismatch from None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(_require(value, number and abs(value) < float("inf")))
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value can be written in a notebook's cell: YAML also knows dates, sets and bytes."""
+    if isinstance(value, list):
+        return all(map(_plain, value))
+    if isinstance(value, dict):
+        return all(map(_plain, value)) and all(map(_plain, value.values()))
+    return value is None or isinstance(value, int | float | str)
+
+
+def _literals(kind: ast.expr) -> tuple[Any, ...]:
+    for node in ast.walk(kind):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            try:
+                choices = ast.literal_eval(node.slice)
+            except ValueError:
+                raise ConfigError(f"The choices of {ast.unparse(node)!r} must be literals.") from None
+            return choices if isinstance(choices, tuple) else (choices,)
+    return ()
+
+
+def _flat(value: Any) -> list[Any]:
+    return [v for item in value for v in _flat(item)] if isinstance(value, list) else [value]
+
+
+def _comments(source: str) -> dict[int, str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {t.start[0]: t.string.lstrip("# ").rstrip() for t in tokens if t.type == tokenize.COMMENT}

@@ -1,0 +1,386 @@
+"""The store: one folder a finished run, addressed by its key, written atomically.
+
+    STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
+    STORE/tmp/        what is being written; a folder and a lock a process
+    STORE/locks/      who computes what right now
+    STORE/corrupt/    entries that failed their check, set aside
+    STORE/failures/   tracebacks of runs that failed twice
+    STORE/moves.lock  held while an entry comes or goes
+
+An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
+renamed into place: killed at any moment, a store holds whole entries and rubbish in `tmp`, never half an entry.
+Readers take no lock, so an entry may come or go while they look; only the very folder that was found damaged is set
+aside, never one that took its place meanwhile (`done.json` says when it is another).
+Locks are the operating system's, so they end with the process that held them, however it ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import secrets
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from attnlib.utils import paths
+from attnlib.utils.errors import AttnlibError
+from attnlib.utils.files import host, trouble, write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.training.fitted import Fitted
+
+DONE = "done.json"
+FOREIGN_AGE = 24 * 3600
+"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
+
+
+class StoreError(AttnlibError, OSError):
+    """The store cannot be written or read at all."""
+
+
+class CorruptEntry(AttnlibError):
+    """An entry failed its check. It has been set aside; computing it again is safe."""
+
+
+class Entry:
+    """One finished run. Files are checked against their checksums when they are read."""
+
+    def __init__(self, store: Store, key: str, files: Mapping[str, tuple[int, str]], done: bytes) -> None:
+        self.store = store
+        self.key = key
+        self.files = files
+        self.folder = store.folder(key)
+        self.done = done
+
+    def __repr__(self) -> str:
+        return f"Entry({self.key[:12]}, {', '.join(sorted(self.files))})"
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(size for size, _ in self.files.values())
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The run, as written: its configs, identity and columns."""
+        return json.loads(self.read("spec.json"))
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Versions, platform, device, seconds, and when it was finished."""
+        return json.loads(self.read("environment.json"))
+
+    @property
+    def frame_names(self) -> list[str]:
+        return sorted(n[len("frames/") : -len(".parquet")] for n in self.files if n.startswith("frames/"))
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """One of the run's frames."""
+        import pandas as pd
+
+        file = f"frames/{name}.parquet"
+        if file not in self.files:
+            raise StoreError(f"Run {self.key[:12]} holds no frame {name!r}; it holds {self.frame_names}.")
+        try:
+            return pd.read_parquet(io.BytesIO(self.read(file)))
+        except (OSError, ValueError) as error:  # pyarrow's errors derive from these
+            raise self.damaged(f"{file} is no readable parquet: {error}") from error
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes, checked."""
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            raise self.damaged(f"{name} cannot be read: {error}") from error
+        if hashlib.sha256(data).hexdigest() != self.files[name][1]:
+            raise self.damaged(f"{name} does not match its checksum")
+        return data
+
+    def damaged(self, reason: str) -> CorruptEntry:
+        """Set this entry aside with a warning, unless another stands in its place by now; the error to raise."""
+        self.store._set_aside(self.key, lambda now: reason if now is not None and now.done == self.done else None)
+        return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
+
+    def verify(self, prefix: str = "") -> None:
+        """Check every file whose name starts with `prefix`; raises CorruptEntry."""
+        for name in self.files:
+            if name.startswith(prefix):
+                self.read(name)
+
+    def model_files(self) -> dict[str, bytes]:
+        """The files of a trained model, checked: what travels to a worker without a shared disk."""
+        return {n[len("model/") :]: self.read(n) for n in self.files if n.startswith("model/")}
+
+    def fitted(self) -> Fitted:
+        """The trained model."""
+        from attnlib.training import fitted
+
+        if not any(n.startswith("model/") for n in self.files):
+            raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
+        self.verify("model/")
+        return fitted.load(self.folder / "model")
+
+
+class Damage(NamedTuple):
+    """What is wrong with an entry, and with which: `done.json` as it was read, b"" where it was missing."""
+
+    reason: str
+    done: bytes
+
+
+class Store:
+    """Finished runs below `root` (default: `attnlib.utils.paths.store()`). Several processes may share it."""
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        self.root = Path(root).expanduser().resolve() if root is not None else paths.store()
+        self._session: tuple[Path, FileLock] | None = None
+        try:
+            next(os.scandir(self.root), None)
+        except FileNotFoundError:
+            return  # made when something is written
+        except OSError as error:
+            what = "is no folder" if isinstance(error, NotADirectoryError) else f"cannot be read: {error.strerror}"
+            raise StoreError(f"The store {self.root} {what}. Name a folder of yours with ATTNLIB_STORE.") from error
+        self.sweep()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def folder(self, key: str) -> Path:
+        return self.root / key[:2] / key
+
+    def get(self, key: str) -> Entry | None:
+        """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
+        found = self._look(key)
+        if isinstance(found, Damage):
+            found = self._set_aside(key, lambda now: now.reason if isinstance(now, Damage) else None)
+        return found
+
+    def _look(self, key: str) -> Entry | Damage | None:
+        """What stands in an entry's place, now. An entry that comes or goes meanwhile may look damaged."""
+        folder = self.folder(key)
+        if not folder.exists():
+            return None
+        done = b""
+        try:
+            done = (folder / DONE).read_bytes()
+            files = {name: (int(size), str(digest)) for name, (size, digest) in json.loads(done)["files"].items()}
+        except FileNotFoundError:
+            return Damage(f"{DONE} is missing", done)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            return Damage(f"{DONE} cannot be read: {error}", done)
+        for name, (size, _) in files.items():
+            try:
+                found = (folder / name).stat().st_size
+            except OSError:
+                return Damage(f"{name} is missing", done)
+            if found != size:
+                return Damage(f"{name} has {found:,} bytes instead of {size:,}", done)
+        return Entry(self, key, files, done)
+
+    def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
+        """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
+        session = self._workspace()
+        draft = session / f"{key[:16]}-{secrets.token_hex(4)}"
+        with self._writing(needed=sum(map(len, files.values()))), ExitStack() as stack:
+            stack.callback(shutil.rmtree, draft, ignore_errors=True)
+            checks = {}
+            for name, data in files.items():
+                _write(draft / name, data)
+                checks[name] = (len(data), hashlib.sha256(data).hexdigest())
+            done = json.dumps({"key": key, "written": secrets.token_hex(8), "files": checks}, indent=1)
+            for folder in [*(p for p in draft.rglob("*") if p.is_dir()), draft]:
+                _flush_folder(folder)
+            _write(draft / DONE, done.encode())
+            _flush_folder(draft)
+            self.get(key)  # what stands there, if it is damaged, makes room
+            home = self.folder(key)
+            home.parent.mkdir(parents=True, exist_ok=True)
+            with self._moves():
+                if not home.exists():
+                    draft.rename(home)
+            _flush_folder(home.parent)
+        (self.root / "failures" / f"{key}.json").unlink(missing_ok=True)
+        entry = self.get(key)
+        if entry is None:
+            raise StoreError(f"Run {key[:12]} vanished from {self.root} as soon as it was written.")
+        return entry
+
+    def lock(self, key: str) -> FileLock | None:
+        """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
+        folder = self.root / "locks"
+        lock = FileLock(folder / f"{key}.lock", thread_local=False)
+        with self._writing():
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                return None
+        return lock
+
+    def unlock(self, lock: FileLock) -> None:
+        """Give the right back. The file goes too: whoever waits for it asks `get` again."""
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+    def _set_aside(self, key: str, fault: Callable[[Entry | Damage | None], str | None]) -> Entry | None:
+        """Move an entry to `corrupt` and warn, if `fault` still finds one when nothing can come or go; else what
+        stands there."""
+        target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
+        try:
+            with self._moves():
+                now = self._look(key)
+                reason = fault(now)
+                if reason is None:
+                    return now
+                target.parent.mkdir(exist_ok=True)
+                self.folder(key).rename(target)
+        except OSError as error:
+            raise StoreError(f"Run {key[:12]} is damaged, and cannot be moved out of the way: {error}.") from error
+        message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
+        warnings.warn(f"{message} It will be computed again.", stacklevel=4)
+        return None
+
+    def _moves(self) -> FileLock:
+        """Held while an entry comes or goes. A lock of its own each time: threads exclude each other, too.
+        Whoever may write to the folder may lock it."""
+        return FileLock(self.root / "moves.lock", thread_local=False, mode=0o666)
+
+    def __iter__(self) -> Iterator[str]:
+        """Keys of all finished runs."""
+        for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]/*")):
+            if len(folder.name) == 64 and folder.is_dir():
+                yield folder.name
+
+    def find(self, prefix: str) -> Entry:
+        """The one entry whose key starts with `prefix`."""
+        found = [key for key in self if key.startswith(prefix)]
+        if len(found) != 1:
+            state = "No run" if not found else f"{len(found)} runs"
+            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
+        entry = self.get(found[0])
+        if entry is None:
+            raise CorruptEntry(f"Run {found[0][:12]} was damaged and has been set aside.")
+        return entry
+
+    def record_failure(self, key: str, record: Mapping[str, Any]) -> Path:
+        """Keep the traceback of a run that failed; it goes when the run succeeds."""
+        path = self.root / "failures" / f"{key}.json"
+        with self._writing():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, json.dumps(record, indent=1, ensure_ascii=False, default=str))
+        return path
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Key -> record of the runs that failed and have not succeeded since."""
+        found = {}
+        for path in sorted((self.root / "failures").glob("*.json")):
+            try:
+                record = json.loads(path.read_text("utf-8"))
+                complete = {"task", "run"} <= record.keys()
+                complete &= all({"error", "message", "traceback"} <= a.keys() for a in record["attempts"] or [{}])
+            except (OSError, ValueError, TypeError, AttributeError, LookupError):
+                continue  # cut short or edited: there is nothing to learn from it
+            if complete:
+                found[path.stem] = record
+        return found
+
+    def remove(self, key: str) -> None:
+        """Delete an entry: out of sight in one step, then file by file."""
+        grave = self._workspace() / f"{key[:16]}-{secrets.token_hex(4)}"
+        with self._writing(), self._moves():
+            try:
+                self.folder(key).rename(grave)
+            except FileNotFoundError:
+                return
+        shutil.rmtree(grave, ignore_errors=True)
+
+    def sweep(self, *, locks: bool = False) -> list[Path]:
+        """Remove what ended processes left in `tmp`, and on demand their `locks`; what a living one has stays."""
+        removed = []
+        for path in (self.root / "locks").glob("*.lock") if locks else ():
+            if (held := self.lock(path.stem)) is not None:
+                self.unlock(held)
+        for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
+            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            try:
+                foreign = not folder.name.startswith(f"{host()}-")
+                if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
+                    continue
+                lock.acquire(blocking=False)
+            except (OSError, Timeout):
+                continue
+            shutil.rmtree(folder, ignore_errors=True)
+            self.unlock(lock)
+            removed.append(folder)
+        return removed
+
+    def close(self) -> None:
+        """Give up this process's temporary folder."""
+        if self._session is not None:
+            folder, lock = self._session
+            self._session = None
+            shutil.rmtree(folder, ignore_errors=True)
+            self.unlock(lock)
+
+    def _workspace(self) -> Path:
+        """This process's folder in `tmp`, under a lock that lives as long as the process."""
+        if self._session is None:
+            with self._writing():
+                (self.root / "tmp").mkdir(parents=True, exist_ok=True)
+                self._session = self._new_workspace()
+        return self._session[0]
+
+    @contextmanager
+    def _writing(self, needed: int | None = None) -> Iterator[None]:
+        """What the disk refuses becomes an error that says which disk, why, and how to go on."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except OSError as error:
+            said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
+            raise StoreError(f"{said} Finished runs are kept: the same call goes on from there.") from error
+
+    def _new_workspace(self) -> tuple[Path, FileLock]:
+        """A folder and its lock. A lock file that nobody holds yet looks like rubbish to a process that sweeps just
+        then: where one was faster, another name is taken."""
+        while True:
+            folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
+            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            try:
+                lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
+            except Timeout:
+                continue
+            if Path(lock.lock_file).exists():
+                folder.mkdir()
+                return folder, lock
+            lock.release()
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(path: Path) -> None:
+    if os.name == "posix":  # elsewhere folders cannot be opened
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,230 @@
+"""run_grid: many runs through one store and one executor, resumable at any moment.
+
+    runs = [measure(flips, Fit(data=data, model=model, seed=seed), ranking="alpha") for seed in (24, 92, 7)]
+    result = run_grid(runs, executor="local")
+    result.frame("flips")       # one tidy frame over all runs
+    result.failures             # what is missing, and why
+
+Finished runs are answered from the store. Models that measures need are trained first, once, whoever asks. A run
+that fails is tried once more and then recorded, while the rest goes on. The same call continues after any stop.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attnlib.data.vectors import check_vectors
+from attnlib.store.entries import CorruptEntry, Entry, Store
+from attnlib.store.executors import find_devices, make_executor, measured_memory
+from attnlib.store.scheduler import Scheduler
+from attnlib.store.specs import Corpora, Fit, Run, key_of
+from attnlib.utils.errors import AttnlibError, ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
+
+
+EXECUTOR, JOBS = "ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"
+"""Environment variables by which a batch run of notebooks says where their grids are computed."""
+
+
+class GridFailed(AttnlibError):
+    """Some runs of a grid failed twice."""
+
+
+@dataclass
+class GridResult:
+    """What a grid gave.
+
+    keys      run -> key, also of the models that had to be trained for measures
+    corpora   the data of the runs, by config
+    columns   run asked for -> the columns that identify it
+    cached    how many of them were in the store; `computed` are new; `models` were trained beside, for them
+    failures  one row a missing run: run, key, attempts, error, message, traceback
+    """
+
+    store: Store
+    keys: dict[Run, str]
+    corpora: Corpora
+    columns: dict[Run, dict[str, Any]]
+    cached: int
+    computed: int
+    models: int
+    failures: pd.DataFrame
+    seconds: float
+
+    def entry(self, run: Run) -> Entry:
+        """The stored result of one run of the grid."""
+        # A finished measure needs no model, so a grid answered from the store has not asked for the models' keys.
+        key = self.keys.get(run) or key_of(run, self.corpora)
+        entry = self.store.get(key)
+        if entry is None:
+            raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
+        return entry
+
+    def fitted(self, run: Fit) -> Fitted:
+        """A trained model of the grid, also one that measures asked for."""
+        return self.entry(run).fitted()
+
+    def frame(self, name: str | None = None, *, optional: bool = False) -> pd.DataFrame:
+        """Frames of that name from every run that has one, one below the other, led by the columns of the run.
+
+        name      None: the one name there is, histories of trainings aside
+        optional  an empty frame, not an error, where no run holds one: none was asked for, or all failed
+        """
+        import pandas as pd
+
+        entries = {run: entry for run in self.columns if (entry := self.store.get(self.keys[run])) is not None}
+        names = {n for entry in entries.values() for n in entry.frame_names}
+        if name is None:
+            own = names - {"history"} or names
+            if len(own) != 1:
+                raise GridFailed(f"Say which frame; these runs hold {sorted(names)}.")
+            name = own.pop()
+        parts = []
+        for run, entry in entries.items():
+            if name in entry.frame_names:
+                part = entry.frame(name)
+                new = {column: value for column, value in self.columns[run].items() if column not in part}
+                for i, (column, value) in enumerate(new.items()):
+                    part.insert(i, column, value)
+                parts.append(part)
+        if not parts and optional:
+            return pd.DataFrame()
+        if not parts:
+            raise GridFailed(
+                f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}{self._first}"
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    @property
+    def summary(self) -> str:
+        """One sentence on what is done and what is missing."""
+        text = f"{len(self.columns)} runs: {self.cached} from the store, {self.computed} computed"
+        text += f" (with {self.models} models trained for them)" if self.models else ""
+        return text + (f", {len(self.failures)} failed (see .failures)." if len(self.failures) else ".")
+
+    def complete(self) -> GridResult:
+        """Itself, where no run failed; else an error that names the first."""
+        if len(self.failures):
+            raise GridFailed(f"{self.summary}{self._first}")
+        return self
+
+    @property
+    def _first(self) -> str:
+        """The first failure in words, after a space; nothing where none failed."""
+        if self.failures.empty:
+            return ""
+        first = self.failures.iloc[0]
+        return f" First: {first['run']}: {first['error']}: {first['message']}"
+
+
+def run_grid(
+    runs: Iterable[Run],
+    *,
+    store: Store | str | None = None,
+    executor: Executor | str | None = None,
+    jobs: int | None = None,
+    corpora: Mapping[str, Corpus] | Corpora | None = None,
+    title: str = "runs",
+    **options: Any,
+) -> GridResult:
+    """Compute what the store does not hold yet.
+
+    executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
+              of the caller's, which is left open. None: what `attnlib run --executor --jobs` said, else serial
+    corpora   corpora already loaded, by the name their DataConfig gives
+    Two corpora that would go by one name in the frames, and word vectors that are not there, are refused before
+    anything is trained.
+    """
+    start = time.monotonic()
+    runs = tuple(dict.fromkeys(runs))
+    for name in dict.fromkeys(fit.model.vectors for run in runs for fit in _models(run)):
+        check_vectors(name)
+    store = store if isinstance(store, Store) else Store(store)
+    corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
+    grid = Scheduler(store, corpora, runs)
+    _distinct(grid)
+    if grid.pending:
+        own = executor is None or isinstance(executor, str)
+        pool = _executor(executor, jobs, options, store) if own else executor
+        try:
+            grid.work(pool, title)
+        except BaseException:
+            if own:
+                pool.kill()
+            raise
+        finally:
+            store.close()
+        if own:
+            pool.shutdown()
+    cached, models = grid.counts["cached"], grid.counts["models"]
+    computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
+    seconds = time.monotonic() - start
+    return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
+
+
+def _models(run: Run) -> Iterator[Fit]:
+    """Every model that a run needs, itself included where it is one."""
+    if isinstance(run, Fit):
+        yield run
+    for fit in run.fits:
+        yield from _models(fit)
+
+
+def _distinct(grid: Scheduler) -> None:
+    """Two sources under one name would be averaged as if they were one data set."""
+    sources: dict[str, str] = {}
+    for run, found in grid.columns.items():
+        if run.corpus is not None and "dataset" in found:
+            first = sources.setdefault(found["dataset"], run.corpus.corpus)
+            if first != run.corpus.corpus:
+                raise ConfigError(
+                    f"The corpora {first!r} and {run.corpus.corpus!r} are both called {found['dataset']!r} once "
+                    "loaded, and their results would run together. Rename one of the files, or run them one at a "
+                    "time."
+                )
+
+
+def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:
+    if name is None:
+        name = os.environ.get(EXECUTOR, "serial")
+        jobs = jobs or (int(os.environ.get(JOBS, 0)) or None if name == "local" else None)
+    if name == "local" and options.get("devices") is None:
+        options = {**options, "devices": find_devices()}
+    if any(device.startswith("cuda") for device in options.get("devices") or ()):
+        options = {"memory_per_run": measured_memory(list(_environments(store))), **options}
+    return make_executor(name, jobs=jobs, **options)
+
+
+def _environments(store: Store) -> Iterator[dict[str, Any]]:
+    for key in store:
+        with suppress(CorruptEntry):
+            if (entry := store.get(key)) is not None:
+                yield entry.environment
+
+
+def _failures(grid: Scheduler) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for key, node in grid.failed.items():
+        where = " ".join(str(value) for value in grid.columns.get(node.run, node.run.label).values())
+        row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": node.attempts}
+        rows.append(row | dict(node.errors[-1]))
+    return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
+
+
+def obtain(run: Run, *, store: Store | str | None = None, corpora: Mapping[str, Corpus] | None = None) -> Entry:
+    """The entry of one run, computed here if the store does not hold it; its error is raised as it is recorded."""
+    result = run_grid([run], store=store, corpora=corpora)
+    return result.complete().entry(run)

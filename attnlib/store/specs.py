@@ -1,0 +1,253 @@
+"""What a run is: a model to train (`Fit`) or something to measure on trained models (`Measure`).
+
+A run's key is the SHA-256 of everything its result depends on: the configs, the fingerprint of the data, the
+contents of files that configs point to, the parameters, the code (see `attnlib.store.codehash`) and, for a measure,
+the keys of its models. Where it runs is not part of it: neither the device nor the executor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, model_validator
+
+from attnlib.config import Config, DataConfig, FrozenDict, ModelConfig, Options, TrainConfig
+from attnlib.store.codehash import code_hash, split
+from attnlib.utils.errors import ConfigError, nearest
+from attnlib.utils.files import sha256
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+
+FORMAT = 1
+"""Raised when the layout of stored entries changes."""
+FIT = "attnlib.training.fit:fit"
+CONTENTS = "contents:"
+"""Before the hash that stands for a file or folder in a run's identity."""
+
+
+class Fit(Config):
+    """Train `model` on `data`.
+
+    warm_start  a model that must be trained first; handed to the trainer by that name
+    trainer     what trains: `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`. A
+                study with an objective of its own (an adversary, say) names its own function
+    params      what else the trainer takes, such as `warm_parts`: plain values
+    label       columns to add to the frames; not part of the run's identity
+    """
+
+    data: DataConfig
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    train: TrainConfig = Field(default_factory=TrainConfig)
+    seed: int = Field(0, ge=0)
+    warm_start: Fit | None = None
+    trainer: str = FIT
+    params: Options = Field(default_factory=FrozenDict)
+    label: Options = Field(default_factory=FrozenDict)
+
+    @model_validator(mode="after")
+    def _plain(self) -> Fit:
+        return _check(self)
+
+    @property
+    def corpus(self) -> DataConfig:
+        """The data handed to the trainer."""
+        return self.data
+
+    @property
+    def fits(self) -> tuple[Fit, ...]:
+        """The models this run needs first."""
+        return () if self.warm_start is None else (self.warm_start,)
+
+    @property
+    def task(self) -> str:
+        """The function whose code the result depends on."""
+        return self.trainer
+
+
+class Measure(Config):
+    """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`.
+
+    task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
+    fits    the models, in the order of the arguments; none for a measure of the data alone
+    data    the corpus to hand over; None: that of the first model. With neither, only `params` are passed
+    params  what else the function takes: plain values, since they are part of the identity
+    """
+
+    task: str
+    fits: tuple[Fit, ...] = ()
+    data: DataConfig | None = None
+    params: Options = Field(default_factory=FrozenDict)
+    label: Options = Field(default_factory=FrozenDict)
+
+    @model_validator(mode="after")
+    def _plain(self) -> Measure:
+        return _check(self)
+
+    @property
+    def corpus(self) -> DataConfig | None:
+        """The data handed to the function."""
+        return self.data or (self.fits[0].data if self.fits else None)
+
+
+Run = Fit | Measure
+
+
+def _check(run: Any) -> Any:
+    split(run.task)
+    try:
+        canonical(run.params)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"params must be plain values (numbers, texts, lists, dicts), since they name the run; {error}."
+        ) from None
+    return run
+
+
+def measure(
+    function: str | Callable[..., Any],
+    *fits: Fit,
+    data: DataConfig | None = None,
+    label: Mapping[str, Any] | None = None,
+    **params: Any,
+) -> Measure:
+    """A `Measure` of a function, given itself or by name; a parameter it does not take is refused at once."""
+    if callable(function):
+        task = f"{function.__module__}:{function.__qualname__}"
+        if function.__module__ == "__main__" or "." in function.__qualname__ or "<" in function.__qualname__:
+            raise ConfigError(
+                f"Workers import a task by name, and {function.__qualname__!r} of {function.__module__!r} has none "
+                "they could import. Move it to the top level of a module."
+            )
+    else:
+        task, function = function, resolve(function)
+    run = Measure(task=task, fits=fits, data=data, params=params, label=label or {})
+    signature = inspect.signature(function)
+    given = len(fits) + (run.corpus is not None)
+    try:
+        signature.bind(*[None] * given, **params)
+    except TypeError as error:
+        wrong = [p for p in params if p not in signature.parameters]
+        guess = nearest(wrong[0], signature.parameters) if wrong else None
+        meant = f" Did you mean {guess!r}?" if guess else ""
+        raise ConfigError(
+            f"{task}: {error}.{meant} It is called with {len(fits)} model(s), "
+            f"{'the corpus' if run.corpus is not None else 'no corpus'} and {sorted(params)}; it takes {signature}."
+        ) from None
+    return run
+
+
+def resolve(task: str) -> Callable[..., Any]:
+    """The function a task names."""
+    module, name = split(task)
+    try:
+        function = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            raise ConfigError(f"Task {task!r}: no module {module!r} can be imported here.") from None
+        raise
+    except AttributeError:
+        raise ConfigError(f"Task {task!r}: module {module!r} has no {name!r}.") from None
+    if not callable(function):
+        raise ConfigError(f"Task {task!r} is no function, but a {type(function).__name__}.")
+    return function
+
+
+class Corpora:
+    """Corpora by config, each loaded once. `given`: corpora already at hand, by the name in `DataConfig.corpus`."""
+
+    def __init__(self, given: Mapping[str, Corpus] | None = None) -> None:
+        self.given = dict(given or {})
+        self._loaded: dict[str, Corpus] = {}
+
+    def __getitem__(self, config: DataConfig) -> Corpus:
+        if config.corpus in self.given:
+            if config != DataConfig(corpus=config.corpus):
+                raise ConfigError(
+                    f"The corpus {config.corpus!r} was handed over ready-made, so the options in "
+                    f"{config.to_yaml(only_changed=True)!r} cannot apply. Leave them out, or load it by name."
+                )
+            return self.given[config.corpus]
+        if config.digest not in self._loaded:
+            from attnlib.data import load_corpus
+
+            self._loaded[config.digest] = load_corpus(config)
+        return self._loaded[config.digest]
+
+
+def key_of(run: Run, corpora: Corpora) -> str:
+    """The name of a run's result in the store."""
+    return hashlib.sha256(canonical(identity(run, corpora)).encode()).hexdigest()
+
+
+def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
+    """All that a run's result depends on, as plain values."""
+    parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": code_hash(run.task)}
+    parts["fits"] = [key_of(fit, corpora) for fit in run.fits]
+    parts |= {"params": run.params, "data": None if run.corpus is None else _data(corpora[run.corpus])}
+    if isinstance(run, Measure):
+        return parts
+    model = run.model.model_dump(mode="json") | contents(run.model)
+    train = run.train.model_dump(mode="json", exclude={"device"})
+    return parts | {"model": model, "train": train, "seed": run.seed}
+
+
+def contents(model: ModelConfig) -> dict[str, str]:
+    """What options that may name a file or a folder stand for, on this machine."""
+    return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
+
+
+def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
+    """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels.
+
+    Without `corpora` nothing is loaded: the data set goes by the name its config gives.
+    """
+    fit = run if isinstance(run, Fit) else run.fits[0] if run.fits else None
+    found: dict[str, Any] = {}
+    if run.corpus is not None:
+        found["dataset"] = run.corpus.corpus if corpora is None else corpora[run.corpus].name
+    if fit is not None:
+        model = fit.model
+        variant = model.scaling if model.scaling != "none" else model.regulariser
+        found |= {"encoder": model.encoder, "attention": model.attention, "projection": model.projection}
+        found |= {"variant": variant, "seed": fit.seed}
+        found |= fit.label
+    return found | run.label
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _data(corpus: Corpus) -> list[str]:
+    # The tokens are in the fingerprint; how new texts become tokens is part of a fitted model all the same.
+    dump = getattr(corpus.preprocessing, "model_dump_json", None)
+    return [corpus.fingerprint, dump() if dump else repr(corpus.preprocessing)]
+
+
+def _contents(value: str) -> str:
+    """A path in a config stands for the contents of its file or folder; any other name for itself."""
+    path = Path(value).expanduser()
+    if not path.is_absolute() and path.name == value and not path.is_file():
+        return value
+    if not path.exists():
+        return value
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    stats = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
+    return f"{CONTENTS}{_hash_files(stats, str(path))}"
+
+
+@lru_cache(maxsize=64)
+def _hash_files(stats: tuple[tuple[str, int, int], ...], root: str) -> str:
+    total = hashlib.sha256()
+    for name, _, _ in stats:
+        total.update(f"{Path(name).relative_to(root)} {sha256(Path(name))}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,114 @@
+"""Data sets of a study: their names in tables, where their texts come from, and the papers' names for them.
+
+Measures import this module, so it stands alone: what reads texts is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attnlib.config import DataConfig
+
+KIN = {
+    "aclimdb": "imdb", "imdb": "imdb", "rotten_tomatoes": "sst", "sst2": "sst", "sst": "sst", "snli": "snli",
+    "stories": "babi_1", "babi": "babi_1", "babi1": "babi_1", "babi2": "babi_2", "babi3": "babi_3",
+    "agnews": "ag", "ag_news": "ag", "anemia": "mimic_anemia", "diabetes": "mimic_diabetes",
+}  # fmt: skip
+"""Our name of a corpus, or that on the hub, to the papers', or to their nearest: rotten_tomatoes is the parent of
+SST, not the same; bAbI is its task 1 where none is told."""
+
+
+class Dataset(str):
+    """The name of a data set in tables and legends, which knows where its texts come from.
+
+    spec  as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `DataConfig.of` takes it, perhaps
+          with a `name`
+
+    >>> Dataset({"corpus": "sst", "path": "data/sst"}), Dataset("data/reviews.csv")
+    ('sst', 'reviews')
+    """
+
+    spec: str | dict[str, Any]
+
+    def __new__(cls, spec: str | Path | Mapping[str, Any]) -> Dataset:
+        if isinstance(spec, Dataset):
+            return spec
+        if not isinstance(spec, str | Path | Mapping):
+            raise ValueError(
+                f"A corpus is a name, a path, hub:NAME or a mapping of loader options; got {spec!r} "
+                f"({type(spec).__name__})."
+            )
+        made = super().__new__(cls, _name(spec))
+        made.spec = dict(spec) if isinstance(spec, Mapping) else str(spec)
+        return made
+
+    @property
+    def corpus(self) -> str:
+        """What is read: a registered name, a file or `hub:NAME`."""
+        return _source(self.spec)
+
+    def config(self, readers: Mapping[str, Mapping[str, Any]] | None = None, **defaults: Any) -> DataConfig:
+        """How the texts are read; `readers`: what the study's own names for corpora stand for."""
+        from attnlib.config import DataConfig
+
+        spec: Any = self.spec
+        if self.corpus in (readers or {}):
+            given = spec if isinstance(spec, Mapping) else {}
+            spec = {**given, **readers[self.corpus]}
+        return DataConfig.of(spec, **defaults)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.spec,)
+
+
+def _name(spec: str | Path | Mapping[str, Any]) -> str:
+    if isinstance(spec, Mapping):
+        if "name" in spec:
+            if not isinstance(spec["name"], str) or not spec["name"].strip():
+                raise ValueError(f"The name of a data set is a text; got {spec['name']!r}.")
+            return spec["name"]
+        if {"corpus", "path"}.isdisjoint(spec) and "train" in spec:
+            from attnlib.data.readers.table import corpus_name
+
+            return corpus_name({part: Path(str(spec[part])) for part in ("train", "dev", "test") if spec.get(part)})
+    return short(_source(spec))
+
+
+def _source(spec: str | Path | Mapping[str, Any]) -> str:
+    if not isinstance(spec, Mapping):
+        return str(spec)
+    for key in ("corpus", "path", "train"):
+        if spec.get(key) is not None:
+            return str(spec[key])
+    raise ValueError(f"A corpus needs a corpus, a path, or files for train and test; got {dict(spec)!r}.")
+
+
+def kin(name: str) -> str:
+    """The papers' name of a corpus, or of the nearest one they have; else its own.
+
+    >>> kin("hub:stanfordnlp/sst2"), kin("hub:babi_qa/en-10k-qa2"), kin("babi3"), kin("mine.csv")
+    ('sst', 'babi_2', 'babi_3', 'mine.csv')
+    """
+    if not name.startswith("hub:") or name.startswith("hub:/"):
+        return KIN.get(name, name)
+    parts = name.removeprefix("hub:").lower().split("/")  # OWNER/NAME/CONFIG; a corpus may be a config (glue/sst2)
+    if "babi_qa" in parts:
+        task = re.search(r"qa(\d+)$", parts[-1])
+        return f"babi_{task[1]}" if task else KIN["babi"]
+    return next((KIN[part] for part in parts if part in KIN), name)
+
+
+def short(name: str) -> str:
+    """A name fit for a title: of a file its stem, else the name itself."""
+    if name.startswith("hub:") or not brought(name):
+        return name
+    return Path(re.sub(r"\.(gz|bz2|xz|zip)$", "", Path(name).name)).stem or name
+
+
+def brought(name: str) -> bool:
+    """Whether the name is that of a file or of a corpus on the hub, not of a registered one."""
+    return name.startswith("hub:") or "." in name or "/" in name

@@ -1,0 +1,1 @@
+"""Erasing attention weights (Serrano & Smith 2019)."""

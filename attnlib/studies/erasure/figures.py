@@ -1,0 +1,186 @@
+"""Figures of the erasure study: one panel per model, data sets as rows, encoders as columns.
+
+Points are drawn as pixels inside the vector graphic: thousands of them would make a report heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from attnlib.studies.datasets import short
+from attnlib.studies.erasure.grid import BEYOND, RANKINGS, common_set, compared, several
+from attnlib.studies.erasure.tables import NAMES, model_name
+from attnlib.viz.plots import CYCLE, DENSITY, STYLE, Chart, chart, label
+
+COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
+ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
+DENSE, BINS = 500, 50
+DPI = 150
+"""Of what is drawn as pixels."""
+
+
+def delta_scatter(single: pd.DataFrame) -> Chart:
+    """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 500 of them, their density."""
+    kept = compared(single)
+    kept = kept[kept["importance"] == "alpha"]
+    figure, panels = _panels(kept, height=2.5, sharex=True, sharey=True)
+    heights = np.linspace(min(0.0, kept["delta_js"].min()), max(0.01, kept["delta_js"].max()), BINS + 1)
+    edges = (heights, np.linspace(0.0, 1.0, BINS + 1))
+    with mpl.rc_context(STYLE):
+        for axis, title, part in panels:
+            if len(part) > DENSE:
+                counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
+                axis.imshow(
+                    np.ma.masked_equal(counts, 0), extent=(0, 1, edges[0][0], edges[0][-1]), origin="lower",
+                    aspect="auto", interpolation="none", cmap=DENSITY, norm=LogNorm(1, max(2, counts.max())),
+                )  # fmt: skip
+            else:
+                axis.scatter(
+                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
+                    rasterized=True,
+                )  # fmt: skip
+            axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
+            axis.set_xlim(-0.02, 1.02)
+            axis.set_ylim(*_margin(heights))
+            _name(axis, title, "Δα", "ΔJS (nats)", len(part))
+    return figure
+
+
+def _margin(heights: np.ndarray) -> tuple[float, float]:
+    reach = 0.04 * (heights[-1] - heights[0])
+    return float(heights[0] - reach), float(heights[-1] + reach)
+
+
+def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
+    """Figures 4 and 8: counts of texts whose ΔJS is below zero, by Δα; the titles give their share."""
+    kept = compared(single)
+    kept = kept[kept["importance"] == "alpha"]
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    figure, panels = _panels(kept, height=2.1, sharex=True)
+    with mpl.rc_context(STYLE):
+        for axis, title, part in panels:
+            below = part[part["delta_js"] < 0]
+            counts = np.histogram(below["delta_alpha"], bins=edges)[0]
+            axis.bar(edges[:-1], counts, 1 / bins, align="edge", color=CYCLE[1], edgecolor="white", linewidth=0.4)
+            axis.yaxis.get_major_locator().set_params(integer=True)
+            axis.set_ylim(0, 1.05 * max(1, counts.max()))
+            _name(axis, title, "Δα", "texts with ΔJS < 0", f"{len(below):,} of {len(part):,}")
+    return figure
+
+
+def flip_bars(single: pd.DataFrame) -> Chart:
+    """Figures 9, 12 and 13 as bars: percent of texts that only the top item, or only r, flips, by ranking."""
+    kept = compared(single)
+    figure, panels = _panels(kept, height=2.2, sharex=True, sharey=True)
+    rankings = [name for name in RANKINGS if name in set(kept["importance"])]
+    with mpl.rc_context(STYLE):
+        for axis, title, part in panels:
+            top, other = part["flip_top"].astype(bool), part["flip_other"].astype(bool)
+            kinds = {"only the top item": top & ~other, "both": top & other, "only the random item": ~top & other}
+            for k, (kind, cells) in enumerate(kinds.items()):
+                heights = [100 * cells[part["importance"] == name].mean() for name in rankings]
+                at = np.arange(len(rankings)) + (k - 1) * 0.27
+                axis.bar(at, heights, 0.25, color=CYCLE[(0, 5, 1)[k]], label=kind)
+            axis.set_xticks(range(len(rankings)), [NAMES[name] for name in rankings])
+            axis.grid(axis="x", visible=False)
+            _name(axis, title, "", "% of texts", len(part) // max(1, len(rankings)))
+    _legend(figure)
+    return figure
+
+
+def fraction_boxes(fractions: pd.DataFrame, value: str = "fraction", y: str = "share of items removed") -> Chart:
+    """Figures 5, 6, 10 and 11: the value at the first flip under each ranking; whiskers: 1.5 quartile ranges."""
+    kept = several(fractions)
+    figure, panels = _panels(kept, height=2.3, sharex=True, sharey=True)
+    with mpl.rc_context(STYLE):
+        for axis, title, part in panels:
+            n = _boxes(axis, [part.loc[part["importance"] == name, value] for name in RANKINGS], RANKINGS)
+            _name(axis, title, "", y, n)
+    return figure
+
+
+def beyond_boxes(fractions: pd.DataFrame, group: str) -> Chart:
+    """The same boxes for one family of models of the other papers, side by side, on the texts all rankings flip."""
+    names = list(BEYOND[group])
+    kept = common_set(fractions[fractions["variant"].isin(names)])
+    figure, axes = chart(1, len(names), size=(1.0 + 1.9 * len(names), 2.9), sharey=True, squeeze=False)
+    figure.set_dpi(DPI)
+    with mpl.rc_context(STYLE):
+        for axis, name in zip(axes[0], names, strict=True):
+            part = kept[kept["variant"] == name]
+            n = _boxes(axis, [part.loc[part["importance"] == r, "fraction"] for r in RANKINGS], RANKINGS)
+            _name(axis, name, "", "share of words removed", n)
+    return figure
+
+
+def _boxes(axis: Axes, values: Sequence[pd.Series], rankings: Sequence[str]) -> str:
+    """One box per ranking; returns how many values there are, as a range where they differ."""
+    values = [v.dropna().to_numpy(float) for v in values]
+    found = axis.boxplot(
+        values, widths=0.6, patch_artist=True, showmeans=True,
+        flierprops={"marker": ".", "markersize": 2, "alpha": 0.3}, medianprops={"color": "black"},
+        meanprops={"marker": "D", "markersize": 3.5, "markerfacecolor": "white", "markeredgecolor": "black"},
+    )  # fmt: skip
+    for box, name in zip(found["boxes"], rankings, strict=True):
+        box.set(facecolor=COLOURS[name], alpha=0.7)
+    for points in found["fliers"]:
+        points.set_rasterized(True)
+    axis.set_xticks(range(1, len(rankings) + 1), [NAMES[name] for name in rankings], rotation=30, ha="right")
+    axis.set_ylim(-0.03, 1.03)
+    axis.grid(axis="x", visible=False)
+    counts = sorted({len(v) for v in values})
+    return f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,}–{counts[-1]:,}"
+
+
+def _panels(
+    frame: pd.DataFrame, *, height: float, **options: Any
+) -> tuple[Chart, Iterator[tuple[Axes, str, pd.DataFrame]]]:
+    """A figure with a row of panels for every data set and architecture, a column per encoder; empty ones hidden.
+
+    Without any text to draw, the figure says so.
+    """
+    if frame.empty:
+        figure, axis = chart(size=(6.0, 1.2))
+        axis.text(0.5, 0.5, "No text has more than one item to remove.", ha="center", va="center")
+        axis.set_axis_off()
+        return figure, iter(())
+    there = frame[["dataset", "encoder"]].drop_duplicates()
+    pairs = [(d, e) for d in there["dataset"].unique() for e in ORDER if ((there == [d, e]).all(axis=1)).any()]
+    rows = list(dict.fromkeys((d, e.partition("_")[0]) for d, e in pairs))
+    columns = list(dict.fromkeys(e.partition("_")[2] for _, e in sorted(pairs, key=lambda p: ORDER.index(p[1]))))
+    size = (1.0 + 2.9 * len(columns), 0.5 + height * len(rows))
+    figure, axes = chart(len(rows), len(columns), size=size, squeeze=False, **options)
+    figure.set_dpi(DPI)
+
+    def each() -> Iterator[tuple[Axes, str, pd.DataFrame]]:
+        for i, (dataset, architecture) in enumerate(rows):
+            for j, context in enumerate(columns):
+                encoder = f"{architecture}_{context}"
+                part = frame[(frame["dataset"] == dataset) & (frame["encoder"] == encoder)]
+                if part.empty:
+                    axes[i, j].set_visible(False)
+                else:
+                    yield axes[i, j], f"{short(dataset)}, {model_name(encoder)}", part
+
+    return figure, each()
+
+
+def _name(axis: Axes, title: str, x: str, y: str, n: int | str) -> None:
+    """Names the axes of the outer panels alone; small titles, since panels are side by side."""
+    at = axis.get_subplotspec()
+    label(axis, f"{title}\n", x if at.is_last_row() else "", y if at.is_first_col() else "")
+    told = f"{n:,}" if isinstance(n, int) else n
+    axis.set_title(f"{title}\nn = {told}", loc="left", fontsize=9)
+
+
+def _legend(figure: Chart) -> None:
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    with mpl.rc_context(STYLE):
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names))

@@ -1,0 +1,1 @@
+"""Attention rank and information on the output (Wen et al. 2022)."""

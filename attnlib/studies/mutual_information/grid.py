@@ -1,0 +1,174 @@
+"""Attention as a guide to information (Wen et al. 2022): parameters, grid, results.
+
+    params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "cnn", "mlp"])
+    found = results(params)         # tidy frames, from the store where it has them
+    found.taus                      # one row per model: how well attention ranks follow information
+
+Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
+Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
+representation fixed, and with an adversary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from attnlib.data.sampling import sampled
+from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.specs import Corpora, Fit, Run, measure
+from attnlib.studies.datasets import kin
+from attnlib.studies.mutual_information import measures
+from attnlib.studies.mutual_information.params import MAIN, QUERIES, Params, models
+from attnlib.studies.reference import reference
+from attnlib.utils.errors import ConfigError
+from attnlib.viz.prose import plural
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+
+__all__ = [
+    "CELL", "LAMBDA", "MAIN", "NAMES", "PAPER", "QUERIES", "SIZES", "Params", "Results", "adversary_lambda",
+    "check_texts", "grid", "models", "results",
+]  # fmt: skip
+
+PAPER = "Wen et al. 2022"
+NAMES = {
+    "lstm": "BiLSTM", "cnn": "CNN", "mlp": "MLP", "additive": "Additive", "deep": "Deep", "dot": "Dot",
+    "softmax": "softmax", "gumbel": "Gumbel-softmax", "none": "as trained", "fix_attention": "Fix Attn",
+    "fix_representation": "Fix Rep", "adversary_unfrozen": "adversary",
+}  # fmt: skip
+"""How tables name things."""
+LAMBDA = 5e-4
+"""Of an adversary for a corpus that is not, and resembles none of, the paper's: the value it uses for most."""
+SIZES = {
+    "sst": (6_355, 19), "imdb": (25_000, 179), "adr": (16_385, 20), "20news": (1_426, 115), "agnews": (60_000, 36),
+    "diabetes": (7_734, 1_858), "anemia": (5_098, 2_188), "babi": (10_000, 67), "snli": (549_367, 14),
+}  # fmt: skip
+"""Training texts and mean words of the paper's corpora (Table 1), for estimates of cost."""
+CELL = ["dataset", "encoder", "attention"]
+"""What the paper calls a model setting."""
+
+
+def adversary_lambda(dataset: str) -> tuple[float, str]:
+    """The paper's lambda for the corpus or the closest it has (Table 3), else its most frequent one; and whose."""
+    table = reference("mutual_information", 3).query("metric == 'lambda'").set_index("dataset")["value"]
+    twin = kin(dataset)
+    return (float(table[twin]), f"paper: {twin}") if twin in table else (LAMBDA, "the paper's most frequent")
+
+
+def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+    """Every run: the models of the grid, their Gumbel twins, the ablations, the adversaries."""
+    params = params if isinstance(params, Params) else Params(**params)
+    runs: list[Run] = []
+    for corpus in (*params.corpora, *params.query_corpora):
+        for base in models(params, corpus):
+            runs.append(_measured(params, corpus, base, base.seed))
+            if base.seed in params.gumbel_seeds:
+                runs.append(_measured(params, corpus, _gumbel(base), base.seed))
+            if (base.model.encoder, base.model.attention) != MAIN:
+                continue
+            if base.seed in params.ablation_seeds:
+                runs += [_measured(params, corpus, fit, base.seed, kind) for kind, fit in _ablations(base).items()]
+            if base.seed in params.adversary_seeds and corpus in params.corpora:
+                other = _adversary(params, corpus, base)
+                runs.append(_measured(params, corpus, other, base.seed, "adversary_unfrozen"))
+                label = {"dataset": corpus, "variant": "adversary_unfrozen"}
+                runs.append(measure(measures.apart, base, other, label=label, texts=params.texts))
+    return runs
+
+
+def _measured(params: Params, corpus: str, fit: Fit, seed: int, variant: str = "none") -> Run:
+    label = {"dataset": corpus, "variant": variant, "seed": seed}  # the seed of the base, so that the two pair up
+    options = {"counts": list(params.counts), "texts": params.texts, "resamples": params.resamples}
+    return measure(measures.by_rank, fit, label=label, **options)
+
+
+def _gumbel(base: Fit) -> Fit:
+    return Fit(data=base.data, model=base.model.replace(projection="gumbel"), train=base.train, seed=base.seed)
+
+
+def _ablations(base: Fit) -> dict[str, Fit]:
+    """Attention left as it was drawn; or embedding and encoder of the trained model kept, all after them anew.
+
+    The latter with a seed of its own: with that of its base, attention would start where the base's did.
+    """
+    kept = ("embedding", "encoder")
+    return {
+        "fix_attention": Fit(
+            data=base.data, model=base.model, train=base.train.replace(freeze=("attention",)), seed=base.seed
+        ),
+        "fix_representation": Fit(
+            data=base.data,
+            model=base.model,
+            train=base.train.replace(freeze=kept),
+            seed=base.seed + 1000,
+            warm_start=base,
+            params={"warm_parts": list(kept)},
+        ),
+    }
+
+
+def _adversary(params: Params, corpus: str, base: Fit) -> Fit:
+    schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
+    return Fit(
+        data=base.data,
+        model=base.model,
+        train=base.train.replace(**schedule),
+        seed=base.seed + 1000,
+        warm_start=base,
+        trainer=f"{measures.__name__}:{measures.adversary.__name__}",
+        params={"lam": adversary_lambda(corpus)[0]},
+    )
+
+
+@dataclass
+class Results:
+    """Tidy frames; `grid` says what was computed, what came from the store, what failed.
+
+    taus    one row per model (dataset, encoder, attention, projection, variant, seed): tau with low and high over
+            texts (over_texts: half that width), tau by other estimates, k, clusters, occupied_least and
+            occupied_most (clusters over ranks), smallest, n, entropy, accuracy, majority (share of the commonest
+            class), output_entropy, task, thin (too few texts for the numbers of clusters asked for: shown, but
+            it decides nothing); `value` is tau
+    ranks   one row per model and rank: alpha, occupied, information with low, high and floor, other estimates
+    apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
+    """
+
+    taus: pd.DataFrame
+    ranks: pd.DataFrame
+    apart: pd.DataFrame
+    grid: GridResult
+
+
+def check_texts(params: Params, name: str, corpus: Corpus) -> None:
+    """Refuse, before anything is trained, a corpus too small for any clusters or in the wrong list."""
+    query = name in params.query_corpora
+    if query != (corpus.task == "query"):
+        wrong, right = ("query_corpora", "corpora") if query else ("corpora", "query_corpora")
+        raise ConfigError(f"{wrong}: {name!r} has {'no' if query else 'a'} query; put it in {right}.")
+    long = [example for example in sampled(corpus.test, params.texts) if len(example) > 1]
+    if len(long) < 4:
+        raise ConfigError(
+            f"{name!r} has {plural(len(long), 'test text')} of two words or more. Information is estimated from at "
+            "least two clusters of two texts; give it more test texts, or leave it out."
+        )
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
+    corpora = Corpora() if corpora is None else corpora
+    for name in (*params.corpora, *params.query_corpora):
+        check_texts(params, name, corpora[params.data(name)])
+    found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
+    taus = found.frame("taus")
+    task = [params.task(name) for name in taus["dataset"]]
+    return Results(
+        taus=taus.assign(value=taus["tau"], task=task, thin=taus["clusters"] < min(params.counts)),
+        ranks=found.frame("ranks"),
+        apart=found.frame("apart", optional=True),
+        grid=found,
+    )

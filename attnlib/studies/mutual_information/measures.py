@@ -1,0 +1,79 @@
+"""What is measured on each model of the study of attention ranks and information (Wen et al. 2022).
+
+A module of its own, small: what it imports is part of the name of every stored result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.sampling import sampled
+from attnlib.measures.adversary import compare, train_adversary
+from attnlib.measures.rank_information import rank_information, ranked
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
+
+
+def by_rank(
+    fitted: Fitted, corpus: Corpus, *, counts: Sequence[int], texts: int | None = None, resamples: int = 200
+) -> dict[str, pd.DataFrame]:
+    """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
+
+    ranks  one row per rank;  taus  one row, with accuracy and the share of the commonest class on the same texts
+    """
+    some = sampled(corpus.test, texts)
+    states = ranked(fitted, some)
+    counts = fitting_counts(counts, int((states.lengths > 1).sum()))
+    ranks, facts = rank_information(states, counts, resamples=resamples)
+    labels = np.array([example.label for example in some])
+    known = {
+        "accuracy": float((states.logits.argmax(1) == labels).mean()),
+        "majority": float(np.bincount(labels).max() / len(labels)),
+    }
+    return {"ranks": ranks, "taus": pd.DataFrame([facts | known])}
+
+
+def fitting_counts(counts: Sequence[int], n: int) -> list[int]:
+    """The numbers of clusters that leave two texts for each of them; where none does, the largest that would.
+
+    So a small corpus can be looked at, though it decides nothing (`mutual_information.results` marks it as thin).
+    """
+    return [count for count in counts if 2 * count <= n] or [n // 2]
+
+
+def adversary(
+    corpus: Corpus, model: ModelConfig, train: TrainConfig, seed: int, *, warm_start: Fitted, lam: float
+) -> Fitted:
+    """Trainer of an adversary against `warm_start`: TVD - lam KL(adversary ‖ base), a fresh model from `seed`.
+
+    With two classes the total variation distance is halved, as in the code that the paper's lambdas come from:
+    its binary models have one output, and half of its |Δp| is taken. With more classes it is the distance proper.
+    """
+    if model != warm_start.model_config:
+        raise ValueError("An adversary has the architecture of its base; the two configs differ.")
+    return train_adversary(warm_start, corpus, lam, train_config=train, seed=seed, half_tvd=_halved(corpus))
+
+
+def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
+    """How far an adversary is from its base, one row per test text, of the texts that `by_rank` looks at.
+
+    tvd of outputs, tvd_trained (halved with two classes, as in training), jsd of attentions, right_base,
+    right_adversary
+    """
+    found = compare(base, other, sampled(corpus.test, texts))
+    right = {
+        f"right_{s}": (found[f"prediction_{s}"] == found["label"]).astype(float) for s in ("base", "adversary")
+    }
+    found = found.assign(tvd_trained=found["tvd"] / (2 if _halved(corpus) else 1), **right)
+    return found.drop(columns="instance").rename(columns={"id": "instance"})
+
+
+def _halved(corpus: Corpus) -> bool:
+    return len(corpus.classes) == 2

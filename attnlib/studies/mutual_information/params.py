@@ -1,0 +1,201 @@
+"""Parameters of the study of attention ranks and information (Wen et al. 2022): what they mean, what is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
+from attnlib.data import corpora as registered
+from attnlib.store.specs import Fit
+from attnlib.studies.datasets import Dataset, brought
+from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.utils.errors import unknown
+
+QUERIES: dict[str, dict[str, Any]] = {
+    "stories": {"corpus": "planted", "task": "qa"},
+    "babi_1": {"corpus": "babi", "task": 1},
+    "babi_2": {"corpus": "babi", "task": 2},
+    "babi_3": {"corpus": "babi", "task": 3},
+    "snli": {"corpus": "snli"},
+}
+"""Corpora with a query, under the paper's names: how they are read. `stories` are generated, like bAbI 1."""
+MAIN = ("lstm", "additive")
+"""Encoder and attention of the ablations and adversaries."""
+OTHER = "other"
+"""Stands for the corpora that `embedding_size` does not name."""
+
+Name = Literal["lstm", "cnn", "mlp"]
+
+
+class Params(StudyParams):
+    """The parameters of the notebook.
+
+    corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`, hub:NAME
+                    or a table with a query column. One of the two may be empty
+    vector_files    corpus -> file of word vectors, where corpora differ
+    embedding_size  width of the word vectors; corpus -> width where they differ, `other` for those not named
+    query_*         how models with a query train, which need another rate and more epochs
+    kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
+    dot_init        how the query vector of dot attention starts: kaiming (torch's own, as in the code the paper
+                    builds on) or normal
+    counts          numbers of clusters to choose from;  texts: test texts, None: all
+    gumbel_seeds, ablation_seeds, adversary_seeds  with which of the seeds; none: no such models
+    """
+
+    corpora: Datasets = (Dataset("planted"),)
+    query_corpora: Datasets = (Dataset("stories"),)
+    strict_length_filter: bool = False
+    vector_files: ByDataset[str] = Field(default_factory=dict)
+    embedding_size: int | ByDataset[int] = 50
+    train_embeddings: bool = False
+    encoders: Some[Name] = ("lstm", "cnn", "mlp")
+    attentions: Some[Attention] = ("additive", "deep", "dot")
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
+    kernel_sizes: Some[Size] = (1, 3, 5, 7)
+    deep_size: Size = 128
+    dot_init: Literal["kaiming", "normal"] = "kaiming"
+    seeds: Some[Seed] = (0, 1, 2)
+    epochs: Size = 5
+    patience: Size = 2
+    learning_rate: Positive = 1e-3
+    query_encoders: Once[Name] = ("lstm",)
+    query_epochs: Size = 12
+    query_learning_rate: Positive = 5e-3
+    counts: Some[Annotated[int, Field(ge=2)]] = (50, 75, 100, 150, 200)
+    texts: int | None = Field(None, ge=10)
+    resamples: int = Field(200, ge=2)
+    gumbel_seeds: Once[Seed] = (0, 1, 2)
+    ablation_seeds: Once[Seed] = (0, 1, 2)
+    adversary_seeds: Once[Seed] = (0, 1, 2)
+    adversary_epochs: Size = 4
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        _check_names(self)
+        _check_files(self)
+        _check_lists(self)
+        _check_ablated(self)
+        ModelConfig(kernel_sizes=self.kernel_sizes)  # also where no cnn is trained
+        for corpus in (*self.corpora, *self.query_corpora):
+            models(self, corpus)  # refuses what no model can be
+        return self
+
+    @property
+    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
+        """Those to classify, and those with a query."""
+        return {"corpora": self.corpora, "query_corpora": self.query_corpora}
+
+    def task(self, corpus: str) -> str:
+        """classification, qa or nli: the rows of Table 5. A corpus with a query is nli if a word of its name is."""
+        if corpus not in self.query_corpora:
+            return "classification"
+        return "nli" if re.search(r"(?<![a-z])[a-z]?nli(?![a-z])", corpus.lower()) else "qa"
+
+    def data(self, corpus: str) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        strict = self.strict_length_filter and corpus in self.corpora
+        limit = None if corpus == "stories" else self.limit
+        dataset = self.dataset(corpus)
+        readers = QUERIES if corpus in self.query_corpora else None
+        if readers and not brought(dataset.corpus) and dataset.corpus not in (*QUERIES, *registered):
+            known = {*QUERIES, *(name for name, spec in registered.items() if spec.task == "query")}
+            raise ValueError(unknown("corpus with a query", dataset.corpus, known, hint="Or a table, or hub:NAME."))
+        return dataset.config(readers, limit=limit, strict_length_filter=strict)
+
+    def training(self, corpus: str) -> TrainConfig:
+        """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""
+        query = corpus in self.query_corpora
+        return TrainConfig(
+            epochs=self.query_epochs if query else self.epochs,
+            patience=max(self.patience, 5) if query else self.patience,  # the loss of stories falls late
+            monitor="loss",
+            amsgrad=True,
+            learning_rate=self.query_learning_rate if query else self.learning_rate,
+            train_embeddings=self.train_embeddings or corpus == "stories",
+        )
+
+    def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
+        """One cell of the grid, with softmax."""
+        story = corpus == "stories"
+        size = self.embedding_size
+        if isinstance(size, dict):
+            size = size[corpus] if corpus in size else size[OTHER]
+        sizes = {"hidden_size": self.hidden_sizes[encoder], "embedding_size": size}
+        own: dict[str, Any] = {}
+        if attention == "deep":
+            own = {"attention_size": self.deep_size, "attention_layers": 2}
+        if attention == "dot":
+            # equation 1, with a query, is scaled; equation 5, without, is not
+            own = {"dot_scaled": corpus in self.query_corpora, "dot_init": self.dot_init}
+        if encoder == "cnn":
+            own["kernel_sizes"] = self.kernel_sizes
+        vectors = "none" if story else self.vector_files.get(corpus, self.vectors)
+        return ModelConfig(encoder=encoder, attention=attention, vectors=vectors, **sizes, **own)
+
+
+def _check_names(params: Params) -> None:
+    """Refuse data sets that are in the wrong list, or in both."""
+    if not params.corpora and not params.query_corpora:
+        raise ValueError("corpora must name at least one, or query_corpora must.")
+    if both := set(params.corpora) & set(params.query_corpora):
+        raise ValueError(f"corpora and query_corpora both name {', '.join(sorted(both))}; leave it in one.")
+    for name in params.corpora:
+        if name.corpus in QUERIES or (name.corpus in registered and registered[name.corpus].task == "query"):
+            raise ValueError(f"corpora: the texts of {name!r} come with a query; put it in query_corpora.")
+    for name in params.query_corpora:
+        known = name.corpus in registered and name.corpus not in QUERIES
+        if known and registered[name.corpus].task != "query" and params.data(name).options.get("task") != "qa":
+            raise ValueError(f"query_corpora: the texts of {name!r} have no query; put it in corpora.")
+
+
+def _check_files(params: Params) -> None:
+    """Refuse vectors and widths of corpora that are not there, or that cannot use them."""
+    known = (*params.corpora, *params.query_corpora)
+    widths = params.embedding_size if isinstance(params.embedding_size, dict) else {OTHER: params.embedding_size}
+    params._check_keys("vector_files", known=known)
+    for name in widths:
+        if name not in (*known, OTHER):
+            raise ValueError(unknown("corpus in embedding_size", name, (*known, OTHER)))
+    if any(width < 1 for width in widths.values()):
+        raise ValueError(f"embedding_size: a width is 1 at least; got {params.embedding_size}.")
+    if OTHER not in widths and (missing := [name for name in known if name not in widths]):
+        raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
+    if "stories" in params.vector_files:
+        raise ValueError("vector_files: the generated stories learn their word vectors; leave them out.")
+
+
+def _check_lists(params: Params) -> None:
+    """Refuse lists that do not fit another."""
+    if params.query_corpora and not params.query_encoders:
+        raise ValueError("query_encoders must name at least one where there are query_corpora.")
+    for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
+        if not set(getattr(params, option)) <= set(params.seeds):
+            raise ValueError(f"{option} are among the seeds {params.seeds}; got {getattr(params, option)}.")
+    if missing := [e for e in {*params.encoders, *params.query_encoders} if e not in params.hidden_sizes]:
+        raise ValueError(f"hidden_sizes says nothing about {', '.join(sorted(missing))}.")
+
+
+def _check_ablated(params: Params) -> None:
+    """Refuse seeds of ablations and adversaries where neither list of corpora has a model for them."""
+    lists = ((params.corpora, params.encoders), (params.query_corpora, params.query_encoders))
+    encoders = {encoder for names, own in lists if names for encoder in own}
+    main = MAIN[0] in encoders and MAIN[1] in params.attentions
+    if (params.ablation_seeds or params.adversary_seeds) and not main:
+        raise ValueError(
+            "Ablations and adversaries are of lstm with additive attention; keep both in the grid, or give no "
+            "ablation_seeds and adversary_seeds."
+        )
+
+
+def models(params: Params, corpus: str) -> list[Fit]:
+    """The softmax models of a corpus."""
+    encoders = params.query_encoders if corpus in params.query_corpora else params.encoders
+    return [
+        Fit(data=params.data(corpus), model=params.model(corpus, e, a), train=params.training(corpus), seed=seed)
+        for e in encoders
+        for a in params.attentions
+        for seed in params.seeds
+    ]

@@ -1,0 +1,1 @@
+"""The question of the five papers, in small."""

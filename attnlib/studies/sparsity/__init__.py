@@ -1,0 +1,1 @@
+"""Sparse attention (Meister et al. 2021)."""

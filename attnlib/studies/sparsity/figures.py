@@ -1,0 +1,231 @@
+"""Figures of the study of sparse attention: frames of one corpus in, charts out.
+
+Corpora differ in their texts and in how their models behave, so none of these charts pools them: loop over
+`sparsity_tables.by_corpus(frame)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+
+from attnlib.studies.common import summarise
+from attnlib.studies.sparsity.grid import ENCODERS
+from attnlib.studies.sparsity.params import PAIR
+from attnlib.studies.sparsity.tables import FAR, NAMES, accuracy_change, labelled, push_label, with_distance
+from attnlib.studies.sparsity.trends import on_path
+from attnlib.utils.errors import DataError
+from attnlib.viz import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PATHS = {
+    "lam": "λ of sparsegen (larger: sparser)",
+    "alpha": "α of entmax (larger: sparser)",
+}
+"""The two ways from soft to sparse, as axis labels."""
+WORDS = {"gradient_input": "gradient", "leave_one_out_input": "leave-one-out"}
+
+
+def corpus_of(frame: pd.DataFrame) -> str:
+    """The one corpus of a frame."""
+    names = list(frame["dataset"].unique())
+    if len(names) != 1:
+        raise DataError(f"A figure shows one corpus; the frame has {names}. Draw one for each of by_corpus(frame).")
+    return str(names[0])
+
+
+def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
+    """Figures 1 and 4: distribution over texts of the agreement with importance of inputs and hidden states."""
+    wanted = [f"{kind}_input", f"{kind}_hidden"]
+    part = agreement[agreement["projection"].isin(PAIR) & agreement["importance"].isin(wanted)]
+    part = part.assign(
+        model=part["encoder"].map(ENCODERS).str.partition(",")[0] + "\n" + part["projection"],
+        of=part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"}),
+    )
+    words = {"gradient": "gradient", "leave_one_out": "leave-one-out"}[kind]
+    return plots.box_by(
+        part,
+        "model",
+        "value",
+        "of",
+        title=f"{corpus_of(part)}: agreement of attention with {words} importance",
+        x_label="",
+        y_label="Kendall τ-b, one value per text and seed",
+    )
+
+
+def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
+    """Figure 2: distribution over texts of the entropy of input importance, for every projection.
+
+    Boxes are in the order of the share of words with weight, as measured over all encoders: the softest first.
+    """
+    share = labelled(entropies[entropies["metric"] == "support_share"]).groupby("model", sort=False)["value"].mean()
+    part = labelled(entropies[entropies["metric"] == metric])
+    part = part.sort_values("model", key=lambda names: -names.map(share), kind="stable")
+    part = part.assign(model=part["model"].str.replace(" ", "\n"), encoder=part["encoder"].map(ENCODERS))
+    words = {"entropy_gradient_input": "gradient", "entropy_leave_one_out_input": "leave-one-out"}[metric]
+    return plots.box_by(
+        part,
+        "model",
+        "value",
+        "encoder",
+        title=f"{corpus_of(part)}: spread of {words} importance over the words of a text",
+        x_label="projection",
+        y_label="entropy / its maximum",
+    )
+
+
+def along(
+    frame: pd.DataFrame, kind: str, series: Sequence[str], x: str, *, title: str, y: str, names: dict | None = None
+) -> plots.Chart:
+    """Means with intervals along a path from soft to sparse, one panel per encoder, one line per value of `kind`.
+
+    Of the seeds that trained the whole path. Below -1 lambda runs on a logarithmic scale, much as in the paper's
+    Figure 3; from -1 on it is linear. Dashed: the softmax models of these seeds.
+    """
+    names, corpus = names or WORDS, corpus_of(frame)
+    part = frame[frame[kind].isin(series)]
+    path = on_path(part, x)
+    summary = summarise(path, ["encoder", x, kind])
+    soft = part[(part["projection"] == "softmax") & part["seed"].isin(path["seed"].unique())]
+    soft = soft.groupby(["encoder", kind])["value"].mean()
+    figure, panels = _panels(part, 2.2)
+    with mpl.rc_context(plots.STYLE):
+        for encoder, axis in panels.items():
+            own = summary[summary["encoder"] == encoder]
+            for k, name in enumerate(series):
+                line = own[own[kind] == name].sort_values(x)
+                _line(axis, line[x], line, k, names.get(name, name))
+                if x == "lam" and (encoder, name) in soft:
+                    axis.axhline(soft[encoder, name], color=plots.CYCLE[k], linestyle="--", linewidth=1, alpha=0.8)
+            if x == "lam":
+                _lambda_axis(axis, sorted(own[x].unique()))
+            side = y if axis is next(iter(panels.values())) else ""
+            plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
+    return _finished(figure, axis, f"{corpus}: {title}")
+
+
+def against_support(
+    frame: pd.DataFrame,
+    entropies: pd.DataFrame,
+    kind: str,
+    series: Sequence[str],
+    *,
+    title: str,
+    y: str,
+    names: dict | None = None,
+) -> plots.Chart:
+    """Means against the share of words that really have weight, sparser to the right; one line per path and series.
+
+    Both paths end on one axis here: sparsegen (solid) and entmax from softmax on (dashed) meet in sparsemax.
+    """
+    names, corpus = names or WORDS, corpus_of(frame)
+    share = entropies[entropies["metric"] == "support_share"]
+    figure, panels = _panels(frame, 2.6)
+    with mpl.rc_context(plots.STYLE):
+        for encoder, axis in panels.items():
+            for k, (x, name) in enumerate((x, name) for x in PATHS for name in series):
+                own = frame[(frame["encoder"] == encoder) & (frame[kind] == name)]
+                line = summarise(on_path(own, x), [x])
+                places = on_path(share[share["encoder"] == encoder], x).groupby(x)["value"].mean()
+                line = line.assign(share=line[x].map(places)).sort_values("share")
+                label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
+                _line(axis, line["share"], line, k, label, linestyle="-" if x == "lam" else "--")
+            axis.set_xlim(1.03, -0.03)
+            axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+            side = y if axis is next(iter(panels.values())) else ""
+            plots.label(axis, ENCODERS[encoder], "words with weight (right: sparser)", side, int(line["n"].max()))
+    return _finished(figure, axis, f"{corpus}: {title}")
+
+
+def _panels(frame: pd.DataFrame, room: float) -> tuple[plots.Chart, dict[str, Axes]]:
+    """A figure with a panel an encoder, and `room` inches for the legend."""
+    encoders = list(dict.fromkeys(frame["encoder"]))
+    size = (3.8 * len(encoders) + room, 3.6)
+    figure, axes = plots.chart(1, len(encoders), size=size, sharey=True, squeeze=False)
+    return figure, dict(zip(encoders, axes[0], strict=True))
+
+
+def _line(axis: Axes, x: pd.Series, line: pd.DataFrame, k: int, label: str, **style: str) -> None:
+    """The k-th line of a panel: `value` (or `estimate`) over x, with its interval."""
+    value = line["value" if "value" in line else "estimate"].to_numpy(float)
+    reach = np.abs(line[["low", "high"]].to_numpy(float).T - value)
+    style |= {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
+    axis.errorbar(x, value, yerr=reach, label=label, **style)
+
+
+def _finished(figure: plots.Chart, last: Axes, title: str) -> plots.Chart:
+    """The figure with its legend next to the last panel, and its title."""
+    with mpl.rc_context(plots.STYLE):
+        last.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    return figure
+
+
+def _lambda_axis(axis: Axes, places: Sequence[float]) -> None:
+    """Lambda, logarithmic below -1, with the labels that have room."""
+    axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
+    axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
+    shown = _spaced(axis, places)
+    axis.set_xticks(places, [f"{place:g}" if place in shown else "" for place in places])
+    axis.minorticks_off()
+
+
+def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[float]:
+    """Places whose labels have room, `gap` of the axis apart: zero first, then the ends, then the others."""
+    scale = axis.xaxis.get_transform().transform
+    start, stop = scale(np.array(axis.get_xlim(), float))
+    shown: list[float] = []
+    for place in dict.fromkeys([0.0, max(places), min(places), *places]):
+        at = scale(np.array([place, *shown], float)) / (stop - start)
+        if place in places and (np.abs(at[1:] - at[0]) >= gap).all():
+            shown.append(place)
+    return shown
+
+
+def adversaries(duels: pd.DataFrame) -> plots.Chart:
+    """How far attention moved against what that cost, one marker per adversary with its λ, one line per base."""
+    title = f"{corpus_of(duels)}: what other attention costs"
+    table = with_distance(accuracy_change(duels), duels)
+    figure, panels = _panels(table, 1.9)
+    with mpl.rc_context(plots.STYLE):
+        for encoder, axis in panels.items():
+            own = table[table["encoder"] == encoder]
+            for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
+                line = line.sort_values("push")
+                _line(axis, line["jsd"], line, k, f"{NAMES[variant]}, {projection}")
+                for push, at, height in zip(line["push"], line["jsd"], line["estimate"], strict=True):
+                    if np.isfinite([at, height]).all():
+                        style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
+                        axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
+            axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
+            axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
+            axis.axvline(np.log(2), color="#666666", linewidth=0.8)
+            axis.set_xlim(-0.02, 0.74)
+            axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+            side = "change of accuracy" if axis is next(iter(panels.values())) else ""
+            x = f"JSD of attentions (nats; dashed: {FAR}, line: ln 2)"
+            plots.label(axis, ENCODERS[encoder], x, side, int(own["n"].max()))
+    return _finished(figure, axis, title)
+
+
+def facets(frame: pd.DataFrame) -> plots.Chart:
+    """Appendix A: entropy of influence on components against that on the norm, a point a hidden state, a panel an
+    encoder."""
+    return plots.scatter_density(
+        frame.assign(encoder=frame["encoder"].map(ENCODERS)),
+        "of_norm",
+        "of_facets",
+        hue="encoder",
+        unit="hidden states",
+        title=f"{corpus_of(frame)}: two ways to measure influence",
+        x_label="entropy, influence on ‖h‖",
+        y_label="entropy, influence on components of h",
+        diagonal=True,
+    )

@@ -1,0 +1,147 @@
+"""Parameters of the study of sparse attention (Meister et al. 2021), and the models that they name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.store.specs import Fit
+from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+
+ATTENTION = {"lstm": "additive", "transformer": "dot"}
+"""Each encoder's attention in the paper."""
+PAIR = ("softmax", "sparsemax")
+"""The projections of the paper's Tables 1 and 6."""
+
+ALPHAS = (1.01, 1.99)
+"""Nearer to its ends entmax is softmax or sparsemax but for rounding."""
+
+Name = Literal["lstm", "transformer"]
+
+
+class Params(StudyParams):
+    """The parameters of the notebook.
+
+    hidden_sizes   width of h by encoder (both directions of the BiLSTM together)
+    learning_rates, batch_sizes  by encoder;  attention_rate: how much faster attention learns (paper: 1 or 10)
+    boundaries, strict_length_filter  read the texts as Jain & Wallace's code does
+    pair_seeds     further seeds for softmax and sparsemax alone, whose comparisons need three trainings each
+    lambdas        of sparsegen, 0 among them;  entmax_alphas: between 1 and 2, which are the path's ends
+    texts          test texts for correlations and entropies;  hidden_texts: for the influence on hidden states;
+                   facet_texts: for the check of Appendix A (0: none). None: all
+    adversary_*    against which projections, how strongly pushed away (0: a control, trained alike and not pushed),
+                   for how long, with which seeds (none: none)
+    """
+
+    strict_length_filter: bool = False
+    boundaries: bool = False
+    embedding_size: Size = 50
+    train_embeddings: bool = True
+    encoders: Some[Name] = ("lstm", "transformer")
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "transformer": 128})
+    learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 1e-3, "transformer": 1e-3})
+    attention_rate: Positive = 1.0
+    batch_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
+    epochs: Size = 5
+    patience: Size = 2
+    seeds: Some[Seed] = (0, 1)
+    pair_seeds: Once[Seed] = ()
+    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-10.0, -1.0, 0.0, 0.5, 0.9)
+    entmax_alphas: Once[Annotated[float, Field(ge=ALPHAS[0], le=ALPHAS[1])]] = (1.5,)
+    texts: Size | None = None
+    hidden_texts: Size | None = None
+    facet_texts: int | None = Field(4, ge=0)
+    adversary_projections: Once[Literal["softmax", "sparsemax"]] = ("softmax", "sparsemax")
+    adversary_lambdas: Once[NotNegative] = (0.0, 0.1)
+    adversary_seeds: Once[Seed] = (0,)
+    adversary_epochs: Size = 4
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        every = self.compared_seeds
+        if len(set(every)) < len(every):
+            raise ValueError(
+                f"pair_seeds come on top of the seeds {list(self.seeds)}, each once; got {list(self.pair_seeds)}."
+            )
+        if not set(self.adversary_seeds) <= set(every):
+            raise ValueError(
+                f"adversary_seeds are among seeds and pair_seeds, {list(every)}; got {list(self.adversary_seeds)}."
+            )
+        for option in ("hidden_sizes", "learning_rates", "batch_sizes"):
+            if missing := [e for e in self.encoders if e not in getattr(self, option)]:
+                raise ValueError(f"{option} says nothing about {', '.join(missing)}.")
+        if self.adversary_lambdas and not any(self.adversary_lambdas):
+            raise ValueError("adversary_lambdas must hold one above 0; 0 alone is a control of nothing.")
+        if 0.0 not in self.lambdas or len(self.lambdas) < 3:
+            raise ValueError(
+                f"lambdas must hold 0 (sparsemax) and two others at least, for a trend; got {list(self.lambdas)}."
+            )
+        for corpus in self.corpora:
+            models(self, corpus)  # refuses what no model can be
+        return self
+
+    @property
+    def compared_seeds(self) -> tuple[int, ...]:
+        """The seeds of softmax and sparsemax, which the study compares with each other."""
+        return (*self.seeds, *self.pair_seeds)
+
+    def data(self, corpus: str) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
+
+    def training(self, encoder: str) -> TrainConfig:
+        """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""
+        rate = self.learning_rates[encoder]
+        return TrainConfig(
+            epochs=self.epochs,
+            patience=self.patience,
+            monitor="loss",
+            amsgrad=True,
+            batch_size=self.batch_sizes[encoder],
+            learning_rate=rate,
+            learning_rates={} if self.attention_rate == 1 else {"attention": rate * self.attention_rate},
+            train_embeddings=self.train_embeddings,
+        )
+
+
+def projections(params: Params) -> list[dict[str, Any]]:
+    """Every projection, softest first on each path; `lam` and `alpha` say where on which path it lies."""
+    found = [{"projection": "softmax", "lam": None, "alpha": 1.0}]
+    found += [{"projection": "entmax", "lam": None, "alpha": a} for a in sorted(params.entmax_alphas)]
+    for lam in sorted(params.lambdas):
+        found.append(
+            {"projection": "sparsegen", "lam": lam, "alpha": None}
+            if lam
+            else {"projection": "sparsemax", "lam": 0.0, "alpha": 2.0}
+        )
+    return found
+
+
+def models(params: Params, corpus: str) -> list[tuple[Fit, dict[str, Any]]]:
+    """Every model of a corpus, with the columns that name its place."""
+    found = []
+    for encoder in params.encoders:
+        for place in projections(params):
+            model = _model(params, encoder, **place)
+            where = {k: place[k] for k in ("lam", "alpha")}
+            for seed in params.compared_seeds if place["projection"] in PAIR else params.seeds:
+                train = params.training(encoder)
+                found.append((Fit(data=params.data(corpus), model=model, train=train, seed=seed), where))
+    return found
+
+
+def _model(params: Params, encoder: str, *, projection: str, lam: float | None, alpha: float | None) -> ModelConfig:
+    options = {"sparsegen": {"sparsegen_lambda": lam}, "entmax": {"entmax_alpha": alpha}}.get(projection, {})
+    return ModelConfig(
+        encoder=encoder,
+        attention=ATTENTION[encoder],
+        projection=projection,
+        vectors=params.vectors,
+        embedding_size=params.embedding_size,
+        hidden_size=params.hidden_sizes[encoder],
+        layers=2 if encoder == "transformer" else 1,
+        boundaries=params.boundaries,
+        **options,
+    )

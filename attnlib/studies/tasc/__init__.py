@@ -1,0 +1,1 @@
+"""Task-scaled attention (Chrysostomou & Aletras 2021)."""

@@ -1,0 +1,166 @@
+"""Figures of the TaSc study: frames in, charts out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+
+from attnlib.studies.tasc.cells import CELL, summarise
+from attnlib.studies.tasc.grid import FRACTION, RANKINGS, TOP1
+from attnlib.studies.tasc.tables import NAMES, balanced
+from attnlib.viz import plots
+from attnlib.viz.limits import from_zero
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnlib.data.types import Example
+    from attnlib.training.fitted import Fitted
+
+UNITS = {FRACTION: "fraction of tokens removed", TOP1: "decisions flipped (%)"}
+LINE = 30
+"""Tokens of a text that are drawn with their names below."""
+TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top token alone"}
+
+
+def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
+    """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), a panel per ranking, a marker per variant.
+
+    A mean is over the cells of corpus, encoder and attention, which count alike however many texts they have.
+    """
+    part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
+    rows = ["encoder"] + (["dataset"] if len(set(part["dataset"])) > 1 else [])
+    figure, axes = plots.chart(
+        len(rows), 3, size=(9.6, 0.6 + 2.9 * len(rows)), sharey="row", sharex=False, squeeze=False
+    )
+    for line, by in zip(axes, rows, strict=True):
+        # a row by corpus averages over encoders, so it needs those that every corpus and variant has
+        summary = summarise(part if by == "encoder" else balanced(part), [by, "variant", "importance"])
+        for axis, ranking in zip(line, RANKINGS, strict=True):
+            _markers(axis, summary[summary["importance"] == ranking], by)
+            y = UNITS[metric] if axis is line[0] else ""
+            plots.label(axis, f"{TITLES[metric]}: {NAMES[ranking]}" if axis is line[0] else NAMES[ranking], "", y)
+    from_zero(axes.flat)
+    with mpl.rc_context(plots.STYLE):
+        handles, names = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    return figure
+
+
+def _markers(axis, summary: pd.DataFrame, by: str) -> None:
+    groups, variants = list(dict.fromkeys(summary[by])), list(dict.fromkeys(summary["variant"]))
+    with mpl.rc_context(plots.STYLE):
+        for k, variant in enumerate(variants):
+            part = summary[summary["variant"] == variant]
+            at = np.array([groups.index(g) for g in part[by]]) + (k - (len(variants) - 1) / 2) * 0.17
+            reach = np.abs(part[["low", "high"]].to_numpy(float).T - part["value"].to_numpy(float))
+            axis.errorbar(
+                at, part["value"], yerr=reach, fmt=plots.MARKERS[k], ms=5, capsize=2, color=plots.CYCLE[k],
+                label=NAMES.get(variant, variant),
+            )  # fmt: skip
+        counts = summary.groupby(by)["n"].max()
+        axis.set_xticks(range(len(groups)), [f"{NAMES.get(g, g)}\nn = {counts[g]:,}" for g in groups], fontsize=8)
+        axis.set_xlim(-0.6, len(groups) - 0.4)
+
+
+def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:
+    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel per cell.
+
+    cells  data set, encoder and attention of each panel; those that were not measured are left out
+    """
+    part = flips[(flips["metric"] == FRACTION) & flips["importance"].isin(RANKINGS)]
+    groups = dict(iter(part[part["variant"].isin(["none", "lin"])].groupby(CELL, sort=False)))
+    shown = [cell for cell in cells if cell in groups]
+    figure, axes = plots.chart(1, len(shown), size=(1.2 + 2.3 * len(shown), 3.4), sharey=True, squeeze=False)
+    with mpl.rc_context(plots.STYLE):
+        for axis, key in zip(axes[0], shown, strict=True):
+            cell = groups[key]
+            for k, variant in enumerate(("none", "lin")):
+                values = [
+                    cell.loc[(cell["variant"] == variant) & (cell["importance"] == r), "value"] for r in RANKINGS
+                ]
+                drawn = axis.boxplot(
+                    values, positions=np.arange(3) + (k - 0.5) * 0.36, widths=0.3, patch_artist=True,
+                    manage_ticks=False, label=NAMES[variant], medianprops={"color": "black"},
+                    flierprops={"marker": ".", "markersize": 2, "alpha": 0.3},
+                )  # fmt: skip
+                for box in drawn["boxes"]:
+                    box.set(facecolor=plots.CYCLE[k], alpha=0.65)
+            axis.set_xticks(range(3), [NAMES[r] for r in RANKINGS])
+            title = f"{key[0]}\n{NAMES.get(key[1], key[1])}, {NAMES[key[2]]}"
+            plots.label(axis, title, "", UNITS[FRACTION] if axis is axes[0][0] else "", len(cell) // 6)
+        handles, names = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=2)
+    return figure
+
+
+def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
+    """Table 5 as a picture: one line per cell, one marker per method, the paper's values hollow."""
+    part = table[table["dataset"] == dataset]
+    part = part.assign(
+        cell=part["encoder"] + ", " + part["attention"],
+        method=part["importance"].where(part["variant"] == "No-TaSc", "α∇α, Lin-TaSc"),
+    )
+    return plots.intervals(
+        part,
+        "cell",
+        hue="method",
+        reference="paper",
+        title=f"{dataset}: WO, x∇x and IG without TaSc, α∇α with Lin-TaSc",
+        x=UNITS[FRACTION],
+    )
+
+
+def reading(pair: Sequence[Fitted], example: Example) -> pd.DataFrame:
+    """What a model without scaling and one with make of a text, one row per token.
+
+    attention (without, with), scale s, product α s, and what each token adds to the margin of the class that the
+    scaled model predicts: the logit of that class minus the mean of the others.
+    """
+    traces = [fitted.trace([example]) for fitted in pair]
+    predicted = int(traces[1].prediction[0])
+    rows = {"token": pair[1].tokens(example)}
+    for name, trace in zip(("without", "with"), traces, strict=True):
+        mask = trace.mask[0]
+        alpha, weights = (part[0][mask].double().cpu().numpy() for part in (trace.alpha, trace.weights))
+        logits = trace.token_logits[0][mask].detach().double().cpu().numpy()
+        margins = logits[:, predicted] - np.delete(logits, predicted, 1).mean(1)
+        scale = np.ones(len(alpha)) if trace.scale is None else trace.scale[0][mask].double().cpu().numpy()
+        rows |= {f"attention, {name}": alpha, f"scale, {name}": scale}
+        rows |= {f"product, {name}": weights, f"adds, {name}": weights * margins}
+    return pd.DataFrame(rows)
+
+
+def picture(table: pd.DataFrame, predicted: str) -> plots.Chart:
+    """Attention, scale, product and effect, word by word: without TaSc on the left bar, with it on the right.
+
+    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    """
+    drawn = "" if len(table) <= LINE else f" (first {LINE} of {len(table):,} tokens)"
+    table = table.head(LINE)
+    panels = (
+        (f"attention α{drawn}", "attention", ("without", "with")),
+        ("scale s", "scale", ("with",)),
+        ("product α s", "product", ("without", "with")),
+        (f"adds to “{predicted}”", "adds", ("without", "with")),
+    )
+    figure, axes = plots.chart(4, 1, size=(max(6.5, 1.5 + 0.5 * len(table)), 6.4), sharex=True)
+    colours = {"without": plots.CYCLE[0], "with": plots.CYCLE[1]}
+    names = {"without": "No-TaSc", "with": "Lin-TaSc"}
+    with mpl.rc_context(plots.STYLE):
+        for axis, (title, column, sides) in zip(axes, panels, strict=True):
+            width = 0.8 / len(sides) if len(sides) > 1 else 0.4
+            for k, side in enumerate(sides):
+                at = np.arange(len(table)) + (k - (len(sides) - 1) / 2) * width
+                axis.bar(at, table[f"{column}, {side}"], width, color=colours[side], label=names[side])
+            axis.axhline(0, color="#666666", linewidth=0.8)
+            axis.grid(axis="x", visible=False)
+            axis.set_title(title, loc="left")
+        axes[-1].set_xticks(
+            range(len(table)), [str(t).replace("$", r"\$") for t in table["token"]], rotation=50, ha="right"
+        )
+        axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure

@@ -1,0 +1,117 @@
+"""Parameters of the study of task-scaled attention (Chrysostomou & Aletras 2021)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from attnlib import quirks as quirk_names
+from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling
+from attnlib.studies.params import ByDataset, Once, Positive, Seed, Size, Some, StudyParams
+
+Kind = Literal["additive", "dot"]
+
+
+class Params(StudyParams):
+    """The parameters of the notebook.
+
+    authors   train and read as the released code does: no early stopping, weight decay 1e-4 on everything, no
+              clipping, start and end tokens, a full stop that attention never sees, and its epochs for ADR
+    vector_files  corpus -> file of word vectors, where corpora differ
+    texts     test texts that the erasure tests look at (F1 always sees them all); None: all
+    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
+              BERT. `bert_learning_rate` is that of the encoder; what is on top of it learns ten times as fast
+    shown_cells  corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder with
+              the first corpus and attention) and of the models whose u Figure 4 reads (`words`; `first_cell`)
+    pooling_cell  encoder and attention of the pooling ablation, on the first corpus; None: mlp with additive
+              attention where both are in the grid, else the first of each
+    """
+
+    vector_files: ByDataset[str] = Field(default_factory=dict)
+    embedding_size: Size = 50
+    hidden_size: int = Field(128, ge=2)
+    encoders: Some[Encoder] = ("lstm", "mlp")
+    attentions: Some[Kind] = ("additive", "dot")
+    variants: Some[Scaling] = ("none", "lin", "feat", "conv")
+    seeds: Some[Seed] = (0, 1)
+    epochs: Size = 5
+    learning_rate: Positive = 1e-3
+    authors: bool = False
+    texts: Size | None = None
+    operator: Literal["pad", "delete", "mask", "unk"] = "pad"
+    ig_steps: int = Field(50, ge=2)
+    quirks: Once[str] = ()
+    pretrained: str = "minilm"
+    bert_variants: Once[Scaling] = ()
+    bert_attentions: Some[Kind] = ("additive",)
+    bert_seeds: Some[Seed] = (0,)
+    bert_frozen: bool = False
+    bert_learning_rate: Positive = 1e-5
+    bert_epochs: Size = 3
+    bert_limit: Size | None = None
+    bert_texts: Size | None = None
+    bert_baselines: bool = True
+    shown_cells: dict[Literal["boxes", "words"], tuple[tuple[str, Encoder, Kind], ...]] = Field(
+        default_factory=dict
+    )
+    pooling_cell: tuple[Encoder, Kind] | None = None
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        if "bert" in self.encoders:
+            raise ValueError("encoder 'bert' has parameters of its own: leave it out here and set bert_variants.")
+        for option, variants in (("variants", self.variants), ("bert_variants", self.bert_variants)):
+            if variants and not {"none", "lin"} <= set(variants):
+                raise ValueError(f"{option} must hold 'none' and 'lin': every claim compares them; got {variants}.")
+        for option in ("seeds", "attentions"):
+            alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
+            if self.bert_variants and alone:
+                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
+        self._check_cells()
+        self._check_keys("vector_files", known=self.corpora)
+        if self.quirks:
+            from attnlib.erasure.flips import FLIP_QUIRKS
+
+            quirk_names.checked(self.quirks, FLIP_QUIRKS)
+        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
+        for corpus in self.corpora:
+            for encoder in self.encoders:  # refuses what no model can be
+                ModelConfig(encoder=encoder, vectors=self.vector_files.get(corpus, self.vectors), **sizes)
+        return self
+
+    def _check_cells(self) -> None:
+        known = {(c, e, a) for c in self.corpora for e in self.encoders for a in self.attentions}
+        bert = {(c, "bert", a) for c in self.corpora for a in self.bert_attentions if self.bert_variants}
+        named = {
+            "shown_cells: boxes": (self.shown_cells.get("boxes", ()), known | bert),
+            "shown_cells: words": (self.shown_cells.get("words", ()), known),  # BERT's u is one of word pieces
+            "pooling_cell": ([(self.corpora[0], *self.pooled)], known),
+        }
+        for option, (wanted, allowed) in named.items():
+            for cell in wanted:
+                if cell not in allowed:
+                    grid = f"corpora {', '.join(self.corpora)}; encoders {', '.join(self.encoders)}; attentions "
+                    grid += ", ".join(self.attentions)
+                    raise ValueError(
+                        f"{option} names the cell {', '.join(cell)}, which is not in the grid: {grid}."
+                    )
+            if len(set(wanted)) < len(wanted):
+                raise ValueError(f"{option} must name each cell once; got {list(wanted)}.")
+
+    @property
+    def pooled(self) -> tuple[str, str]:
+        """Encoder and attention of the pooling ablation."""
+        if self.pooling_cell is not None:
+            return self.pooling_cell
+        encoder = "mlp" if "mlp" in self.encoders else self.encoders[0]
+        return encoder, "additive" if "additive" in self.attentions else self.attentions[0]
+
+    def data(self, corpus: str, limit: int | None = None) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        longest = 2200 if self.authors and corpus == "anemia" else None
+        config = self.dataset(corpus).config(limit=self.limit, max_length=longest)
+        if self.authors and corpus == "sst":
+            steps = {"digits": "qqq", **config.options.get("preprocessing", {})}
+            config = config.replace(options={**config.options, "preprocessing": steps})
+        return config.replace(limit=limit) if limit else config

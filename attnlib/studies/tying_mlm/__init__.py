@@ -1,0 +1,1 @@
+"""Word-level objectives (Tutek & Šnajder 2020)."""

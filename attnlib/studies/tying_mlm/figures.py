@@ -1,0 +1,218 @@
+"""Figures of the study of word-level objectives: frames in, charts out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+
+from attnlib.studies.tying_mlm.grid import VARIANTS
+from attnlib.studies.tying_mlm.tables import DROPS, METRICS, NAMES
+from attnlib.utils.errors import DataError
+from attnlib.viz import plots
+from attnlib.viz.heatmap import Reading, read
+from attnlib.viz.plots import CYCLE, MARKERS, STYLE, Chart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
+
+    from attnlib.data.types import Example
+    from attnlib.training.fitted import Fitted
+
+COLOUR = {name: CYCLE[k] for k, name in enumerate(VARIANTS)}
+MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
+"""One colour and one marker per variant, in every figure."""
+LINE = 30
+"""Tokens of a sentence that are drawn with their names below."""
+
+
+def drops(table: pd.DataFrame) -> Chart:
+    """Change of F1 under uniform and permuted attention, by attention and variant, with the paper's values."""
+    part = table[table["metric"].isin(DROPS)]
+    line = part["attention"] + ", " + part["metric"].map({m: m.removeprefix("delta_f1_") for m in DROPS})
+    part = _lines(part.assign(line=line))
+    return plots.intervals(
+        part, "line", hue="variant", reference="paper", title="F1 lost when attention is replaced", x="points of F1"
+    )
+
+
+def information(table: pd.DataFrame) -> Chart:
+    """Mutual information by variant and sample of words."""
+    part = _lines(table.assign(sample=table["metric"].map(NAMES), line=table["variant"]))
+    return plots.intervals(
+        part, "line", hue="sample", n="occurrences", title="What hidden states know of their words",
+        x="mutual information (nats)",
+    )  # fmt: skip
+
+
+def probabilities(table: pd.DataFrame) -> Chart:
+    """Mean per-token probability by variant and attention, with the paper's."""
+    return plots.intervals(
+        _lines(table.assign(line=table["variant"])), "line", hue="attention", reference="paper",
+        title="Probability of the prediction, token by token",
+        x="mean over tokens and correctly classified texts",
+    )  # fmt: skip
+
+
+def frontier(table: pd.DataFrame) -> Chart:
+    """Figure 1: mean JSD against mean TVD, one curve per base, one point per adversary, one panel per corpus.
+
+    λ is written where there is room, in the colour of its curve: at the ends first, then at other points.
+    """
+    datasets = list(dict.fromkeys(table["dataset"]))
+    columns = min(2, len(datasets))
+    rows = -(-len(datasets) // columns)
+    figure, axes = plots.chart(rows, columns, size=(max(5.6, 4.4 * columns), 3.8 * rows), squeeze=False)
+    with mpl.rc_context(STYLE):
+        for axis in axes.flat[len(datasets) :]:
+            axis.remove()
+        for axis, dataset in zip(axes.flat, datasets, strict=False):
+            part = table[table["dataset"] == dataset]
+            for variant, curve in part.groupby("variant", sort=False):
+                curve = curve.sort_values("jsd")
+                reach = [np.abs(curve[[f"{k}_low", f"{k}_high"]].to_numpy().T - curve[k].to_numpy())
+                         for k in ("jsd", "tvd")]  # fmt: skip
+                axis.errorbar(
+                    curve["jsd"], curve["tvd"], xerr=reach[0], yerr=reach[1], fmt=f"-{MARKER[variant]}",
+                    color=COLOUR[variant], capsize=2, label=f"adversaries of {variant}",
+                )  # fmt: skip
+            plots.label(
+                axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['n'].max()):,} texts"
+            )
+            axis.legend()
+            _label_weights(axis, part)
+    return figure
+
+
+def by_strength(table: pd.DataFrame) -> Chart:
+    """Ablation of δ and η: F1, and its changes, against the weight of the loss."""
+    datasets, variants = (list(dict.fromkeys(table[name])) for name in ("dataset", "variant"))
+    rows, columns = len(datasets), len(variants)
+    figure, axes = plots.chart(rows, columns, size=(3.7 * columns, 3.4 * rows), squeeze=False, sharey="row")
+    with mpl.rc_context(STYLE):
+        for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
+            part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
+            for k, (metric, name) in enumerate(METRICS.items()):
+                _line(axis, part[part["metric"] == metric], "strength", CYCLE[k], MARKERS[k], name)
+            axis.set_xscale("log")
+            ticks = sorted(part["strength"].unique())
+            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axis.minorticks_off()
+            symbol = "δ" if variant == "tying" else "η"
+            n = int(part.loc[part["metric"] == "f1_trained", "n"].max())
+            plots.label(axis, f"{variant}, {dataset}", f"{symbol}, weight of its loss", "percent, points", n)
+        axes[0][-1].legend()
+    return figure
+
+
+def by_layers(table: pd.DataFrame) -> Chart:
+    """Change of F1 under both replacements against the number of layers, one line per variant."""
+    datasets = list(dict.fromkeys(table["dataset"]))
+    figure, axes = plots.chart(len(datasets), 2, size=(7.4, 3.2 * len(datasets)), squeeze=False, sharey="row")
+    deep = table.groupby("variant")["layers"].transform("nunique") > 1
+    with mpl.rc_context(STYLE):
+        for row, dataset in zip(axes, datasets, strict=True):
+            for axis, metric in zip(row, DROPS, strict=True):
+                part = table[deep & (table["dataset"] == dataset) & (table["metric"] == metric)]
+                for variant, line in part.groupby("variant", sort=False):
+                    _line(axis, line, "layers", COLOUR[variant], MARKER[variant], variant)
+                axis.xaxis.get_major_locator().set_params(integer=True)
+                swap = metric.removeprefix("delta_f1_")
+                plots.label(axis, f"{dataset}, {swap}", "layers", "points of F1", int(part["n"].max()))
+            row[-1].legend()
+    return figure
+
+
+def entropies(frame: pd.DataFrame) -> Chart:
+    """Normalised entropy of dot attention: one outline an initialisation; boxes where there are several corpora."""
+    kept = frame.dropna(subset=["value"])
+    if len(set(kept["dataset"])) > 1:
+        return plots.box_by(
+            kept, "dataset", "value", "init", title="How even dot attention is", x_label="corpus",
+            y_label="entropy of the weights / ln T (1 is uniform)",
+        )  # fmt: skip
+    lowest = np.floor(5 * kept["value"].min()) / 5  # in fifths, so that four steps to 1 have round labels
+    return plots.histogram(
+        kept, "value", "init", limits=(float(min(lowest, 0.8)), 1.0), bins=40,
+        title="How even dot attention is", x="entropy of the weights / ln T (1 is uniform)",
+    )  # fmt: skip
+
+
+def sentences(models: Mapping[str, Fitted], example: Example) -> tuple[Chart, dict[str, Reading]]:
+    """Figures 2 to 7: p_t of the class that base predicts, token by token, and (dotted) each model's answer.
+
+    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    """
+    if "base" not in models:
+        raise DataError(f"The class to look at is the one that base predicts; got models {sorted(models)}.")
+    first = read(models["base"], example, ("probability",))[0]
+    target = first.classes[first.predicted]
+    readings = {name: read(m, example, ("alpha", "probability"), target=target)[0] for name, m in models.items()}
+    tokens = first.tokens[:LINE]
+    figure, axis = plots.chart(size=(min(14.0, max(6.5, 1.8 + 0.42 * len(tokens))), 3.6))
+    with mpl.rc_context(STYLE):
+        for name, reading in readings.items():
+            answer = reading.probabilities[reading.target]
+            axis.plot(
+                range(len(tokens)), reading.rows["probability"][:LINE], marker=MARKER[name], color=COLOUR[name],
+                label=f"{name}, answer {answer:.2f}",
+            )  # fmt: skip
+            axis.axhline(answer, color=COLOUR[name], linestyle=":", linewidth=1.2)
+        axis.axhline(0.5, color="#666666", linewidth=0.8)
+        axis.set_xticks(range(len(tokens)), [t.replace("$", r"\$") for t in tokens], rotation=60, ha="right")
+        axis.set_ylim(-0.02, 1.02)
+        true, whole = first.classes[example.label], len(first.tokens)
+        counted = f"{whole} tokens" if whole <= LINE else f"{whole:,} tokens, the first {LINE} of them drawn"
+        plots.label(axis, f"predicted {target}, true class {true}", "", f"p({target})", counted)
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure, readings
+
+
+def readable(examples: Sequence[Example], n: int, *, shortest: int = 8, longest: int = 24) -> list[Example]:
+    """`n` dev texts of a length that fits a line, by chance and not by what models make of them."""
+    from attnlib.data.sampling import sampled
+
+    return sampled([e for e in examples if shortest <= len(e) <= longest] or list(examples), n) if n else []
+
+
+def _lines(table: pd.DataFrame) -> pd.DataFrame:
+    """The column `line` led by the data set where there are several, one block a data set."""
+    if len(set(table["dataset"])) < 2:
+        return table
+    table = table.assign(line=table["dataset"] + ", " + table["line"])
+    return table.sort_values("dataset", key=lambda column: column.map(_places(column)), kind="stable")
+
+
+def _places(column: pd.Series) -> dict[str, int]:
+    return {name: k for k, name in enumerate(dict.fromkeys(column))}
+
+
+def _label_weights(axis: Axes, points: pd.DataFrame) -> None:
+    """λ beside its point: first the ends of every curve, then whatever does not touch a label that stands."""
+    figure = axis.get_figure()
+    figure.draw_without_rendering()  # the layout decides how far apart points are
+    order = points.groupby("variant")["λ"].transform(lambda lam: (lam != lam.min()) & (lam != lam.max()))
+    taken: list[Bbox] = []
+    for row in points.loc[order.sort_values(kind="stable").index].to_dict("records"):
+        text = axis.annotate(
+            f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8,
+            color=COLOUR[row["variant"]],
+        )  # fmt: skip
+        box = text.get_window_extent().padded(2)
+        if any(box.overlaps(other) for other in taken):
+            text.remove()
+        else:
+            taken.append(box)
+
+
+def _line(axis, part: pd.DataFrame, x: str, colour: str, marker: str, name: str) -> None:
+    part = part.sort_values(x)
+    reach = np.abs(part[["low", "high"]].to_numpy(float).T - part["value"].to_numpy(float))
+    axis.errorbar(part[x], part["value"], yerr=reach, fmt=f"-{marker}", color=colour, capsize=3, label=name)

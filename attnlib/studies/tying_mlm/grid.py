@@ -1,0 +1,174 @@
+"""Word-level objectives (Tutek & Šnajder 2020): parameters, grid, results.
+
+    params = Params(corpora=["rotten_tomatoes"], vectors="glove")
+    found = results(params)         # tidy frames, from the store where it has them
+    found.swaps, found.texts, found.information, found.distances
+
+The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
+compare the two, and the variants shall differ in nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.specs import Corpora, Fit, Run, measure
+from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
+from attnlib.studies.tying_mlm.params import MI_BATCH, VARIANTS, Params  # noqa: F401  part of the study
+
+PAPER = "Tutek & Šnajder 2020"
+REGULARISED = ("tying", "mlm")
+"""The two variants that add to the loss; the paper's own proposals."""
+MI_PAPER = (1000, 1000, 100, 1_000_000)
+"""Words, clusters, batch and occurrences of the paper's section 3.4."""
+IMITATE = f"{imitate.__module__}:{imitate.__name__}"
+
+
+def fit(
+    params: Params,
+    corpus: str,
+    variant: str,
+    attention: str,
+    seed: int,
+    *,
+    layers: int = 1,
+    strength: float | None = None,
+    init: str = "normal",
+) -> Fit:
+    """One model of the grid, labelled with what tells it apart."""
+    usual = params.strength(corpus, variant)
+    strength = usual if strength is None else strength
+    label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
+    label["init"] = init if attention == "dot" else "–"
+    model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
+    return Fit(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
+
+
+def models(params: Params) -> list[Fit]:
+    """Every classifier of the study, each once: Table 1, ablations, depth, initialisation."""
+    few = params.seeds[: params.few]
+    found = []
+    for corpus in params.corpora:
+        found += [
+            fit(params, corpus, variant, attention, seed)
+            for variant in params.variants
+            for attention in params.attentions
+            for seed in params.seeds
+        ]
+        for variant, weights in (("tying", params.deltas), ("mlm", params.etas)):
+            if variant in params.variants:
+                found += [fit(params, corpus, variant, "additive", s, strength=w) for w in weights for s in few]
+        for variant in params.layer_variants:
+            seeds = params.seeds if variant == "base" else few
+            found += [
+                fit(params, corpus, variant, "additive", seed, layers=depth)
+                for depth in params.layers
+                for seed in seeds
+            ]
+        if "dot" in params.attentions:
+            found += [
+                fit(params, corpus, "base", "dot", seed, init=init)
+                for init in params.initialisations
+                for seed in params.seeds
+            ]
+    return list(dict.fromkeys(found))
+
+
+def adversary(params: Params, corpus: str, variant: str, lam: float) -> Fit:
+    """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term."""
+    base = fit(params, corpus, variant, "additive", params.seeds[0])
+    plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
+    return Fit(
+        data=base.data,
+        model=plain,
+        train=params.adversary_training,
+        seed=params.seeds[0] + 10,
+        warm_start=base,
+        trainer=IMITATE,
+        params={"lam": lam, "texts": params.adversary_texts},
+    )
+
+
+def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+    """Every run of the study."""
+    params = params if isinstance(params, Params) else Params(**params)
+    runs = [measure(behaviour, model, permutations=params.permutations) for model in models(params)]
+    # named only where it differs: a result keeps its name, and what was computed stays known
+    batch = {} if params.mi_batch == MI_BATCH else {"batch_size": params.mi_batch}
+    for corpus in params.corpora:
+        for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
+            runs += [
+                measure(
+                    knowledge,
+                    fit(params, corpus, variant, "additive", seed),
+                    words=params.mi_words,
+                    k=params.mi_clusters,
+                    most=params.mi_occurrences,
+                    inputs=params.mi_inputs,
+                    estimator=params.mi_estimator,
+                    **batch,
+                )
+                for seed in params.seeds
+            ]
+    for corpus in params.attacked:
+        for variant in params.adversary_bases:
+            base = fit(params, corpus, variant, "additive", params.seeds[0])
+            runs += [
+                measure(distances, base, adversary(params, corpus, variant, lam), label={"lam": lam})
+                for lam in params.lambdas
+            ]
+    return runs
+
+
+@dataclass
+class Results:
+    """Tidy frames, each led by dataset, encoder, attention, projection, variant, seed, layers,
+    strength (weight of the variant's loss), chosen (whether that is the weight of Table 1) and init.
+
+    swaps        one row per model, test text, swap and draw: truth, prediction, change
+    texts        one row per model and test text: confidence, token_probability, entropy, …
+    kept         one row per model: the epoch kept
+    information  one row per model and sample of words
+    distances    one row per adversary and test text: lam, tvd, jsd
+    grid         what was computed, what came from the store, what failed
+    """
+
+    swaps: pd.DataFrame
+    texts: pd.DataFrame
+    kept: pd.DataFrame
+    information: pd.DataFrame
+    distances: pd.DataFrame
+    grid: GridResult
+
+
+def load(params: Params) -> Corpora:
+    """The corpora of the study. One without two classes is refused, before anything is trained."""
+    loaded = Corpora()
+    for name in params.all_corpora:
+        params.suits(loaded[params.data(name)])
+    return loaded
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: what `load` gave, where it is there already."""
+    found = run_grid(
+        grid(params), executor=executor, corpora=corpora or load(params), title="word-level objectives"
+    )
+    return Results(
+        swaps=found.frame("swaps"),
+        texts=found.frame("texts"),
+        kept=found.frame("kept"),
+        information=found.frame("knowledge"),
+        distances=found.frame("distances") if params.lambdas and params.adversary_bases else pd.DataFrame(),
+        grid=found,
+    )
+
+
+def main(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of Table 1's models: one layer, the chosen weights, the normal query."""
+    return frame[frame["chosen"] & (frame["layers"] == 1) & (frame["init"] != "kaiming")]

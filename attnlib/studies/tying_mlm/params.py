@@ -1,0 +1,174 @@
+"""Parameters of the study of word-level objectives (Tutek & Šnajder 2020), and the models that they name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.measures.information import Estimator
+from attnlib.studies.datasets import Dataset
+from attnlib.studies.params import (
+    ByDataset,
+    Datasets,
+    NotNegative,
+    Once,
+    Positive,
+    Seed,
+    Size,
+    Some,
+    StudyParams,
+)
+from attnlib.utils.errors import DataError, unknown
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+
+VARIANTS = ("base", "concat", "residual", "tying", "mlm")
+Variant = Literal["base", "concat", "residual", "tying", "mlm"]
+Kind = Literal["additive", "dot"]
+MI_BATCH = 4096
+"""Occurrences per step of k-means: what `knowledge` takes when it is told nothing."""
+
+
+class Params(StudyParams):
+    """The parameters of the notebook.
+
+    vector_files          corpus -> file of word vectors, where corpora differ
+    delta, eta            weights of tying and MLM in every table but the ablation; `eta_of`: corpus -> its own eta,
+                          since the MLM loss is summed over a text and grows with its length
+    deltas, etas          weights of the ablation, with additive attention and the first `few` seeds
+    layers                depths other than one, with additive attention: of the base model with every seed, of the
+                          other `layer_variants` with the first `few`
+    initialisations       of the query of dot attention (App. C), base model
+    lambdas               adversaries of `adversary_bases`, additive attention, first seed, each trained on
+                          `adversary_texts` training texts (None: all); on `adversary_corpora` (none: `corpora`),
+                          which may name corpora that no other table has, as the paper's Figure 1 does
+    mi_*                  words, clusters, batch of k-means and occurrences at most behind the mutual information,
+                          additive attention
+    shown                 sentences whose per-token probabilities are drawn
+    """
+
+    vector_files: ByDataset[str] = Field(default_factory=dict)
+    embedding_size: int = Field(50, ge=2)
+    variants: Some[Variant] = VARIANTS
+    attentions: Some[Kind] = ("additive", "dot")
+    seeds: Some[Seed] = (0, 1)
+    few: Size = 1
+    epochs: Size = 8
+    patience: Size | None = 2
+    batch_size: Size = 32
+    learning_rate: Positive = 1e-3
+    permutations: Size = 10
+    delta: Positive = 1.0
+    deltas: Once[Positive] = (1.0, 10.0, 20.0, 30.0)
+    squared: bool = True
+    eta: Positive = 0.3
+    eta_of: ByDataset[Positive] = Field(default_factory=dict)
+    etas: Once[Positive] = (0.1, 0.3, 1.0, 3.0, 5.0)
+    layers: Once[Annotated[int, Field(ge=2, le=12)]] = (2, 3)
+    layer_variants: Once[Variant] = ("base", "concat", "tying", "mlm")
+    initialisations: Once[Literal["normal", "kaiming"]] = ("normal", "kaiming")
+    lambdas: Once[NotNegative] = (0.0, 0.01, 0.1, 1.0)
+    adversary_corpora: Datasets = ()
+    adversary_bases: Once[Variant] = ("base", "tying", "mlm")
+    adversary_texts: Size | None = None
+    adversary_epochs: Size = 8
+    mi_words: int = Field(1000, ge=2)
+    mi_clusters: int = Field(1000, ge=2)
+    mi_batch: Size = MI_BATCH
+    mi_occurrences: int | None = Field(1_000_000, ge=2)
+    mi_inputs: Literal["words", "clusters"] = "words"
+    mi_estimator: Estimator = "plugin"
+    shown: int = Field(3, ge=0)
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        if "base" not in self.variants:
+            raise ValueError(f"variants must hold 'base': every claim compares with it; got {list(self.variants)}.")
+        if "additive" not in self.attentions:
+            raise ValueError("attentions must hold 'additive': ablations, depth and adversaries use it.")
+        for option in ("layer_variants", "adversary_bases"):
+            for name in getattr(self, option):
+                if name not in self.variants:
+                    raise ValueError(unknown(f"variant in {option}", name, self.variants))
+        self._check_keys("vector_files", "eta_of", known=self.all_corpora)
+        for corpus in self.all_corpora:
+            self.model(corpus, "mlm", "additive")
+        return self
+
+    @property
+    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
+        """Those of the tables, and those that only adversaries meet."""
+        return {"corpora": self.corpora, "adversary_corpora": self.adversary_corpora}
+
+    @property
+    def attacked(self) -> tuple[str, ...]:
+        """The corpora of the adversaries."""
+        return self.adversary_corpora or self.corpora
+
+    @property
+    def all_corpora(self) -> tuple[str, ...]:
+        """The corpora of the tables, then those that only adversaries meet."""
+        return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
+
+    def suits(self, corpus: Corpus) -> None:
+        """Refuse a corpus without two classes."""
+        if len(corpus.classes) != 2:
+            named = ", ".join(corpus.classes[:6]) + (", …" if len(corpus.classes) > 6 else "")
+            raise DataError(
+                f"{corpus.name!r} has {len(corpus.classes)} classes ({named}). This study measures F1 of the "
+                "positive one of two. Choose a corpus with two classes, or keep the texts of two classes of yours."
+            )
+
+    def strength(self, corpus: str, variant: str) -> float:
+        """Weight of the variant's loss outside the ablation; zero where it adds none."""
+        return {"tying": self.delta, "mlm": self.eta_of.get(corpus, self.eta)}.get(variant, 0.0)
+
+    def model(
+        self,
+        corpus: str,
+        variant: str,
+        attention: str,
+        *,
+        layers: int = 1,
+        strength: float | None = None,
+        init: str = "normal",
+    ) -> ModelConfig:
+        """A BiLSTM as wide as its embeddings; options that do not concern the variant stay at their defaults."""
+        strength = self.strength(corpus, variant) if strength is None else strength
+        own: dict[str, Any] = {"regulariser": "none" if variant == "base" else variant}
+        if variant == "tying":
+            own |= {"tying_delta": strength, "tying_squared": self.squared}
+        if variant == "mlm":
+            own |= {"mlm_eta": strength}
+        if attention == "dot":
+            own |= {"dot_init": init}
+        return ModelConfig(
+            attention=attention,
+            vectors=self.vector_files.get(corpus, self.vectors),
+            embedding_size=self.embedding_size,
+            hidden_size=self.embedding_size,
+            layers=layers,
+            **own,
+        )
+
+    @property
+    def training(self) -> TrainConfig:
+        """Table 4 of the paper; the epoch with the lowest dev loss is kept."""
+        return TrainConfig(
+            epochs=self.epochs,
+            patience=self.patience,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            monitor="loss",
+            amsgrad=True,
+            train_embeddings=False,
+        )
+
+    @property
+    def adversary_training(self) -> TrainConfig:
+        """The epoch with the lowest training loss is kept, as Wiegreffe & Pinter do."""
+        patience = min(10, self.adversary_epochs)
+        return self.training.replace(monitor="train_loss", epochs=self.adversary_epochs, patience=patience)

@@ -1,0 +1,1 @@
+"""Training a model on a corpus, and what comes of it."""

@@ -1,0 +1,310 @@
+"""fit: a corpus and a point of the model space in, a trained model out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnlib.config import PARTS, ModelConfig, TrainConfig
+from attnlib.data.types import Corpus
+from attnlib.training import metrics
+from attnlib.training.fitted import Fitted
+from attnlib.training.optimise import Optimisers
+from attnlib.training.warmstart import warm
+from attnlib.utils.device import preserved_rng, resolve, seed_everything
+from attnlib.utils.errors import ConfigError, DataError, TrainingError
+from attnlib.utils.progress import bar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attnlib.data.batching import Batch, Vectoriser
+    from attnlib.models.trace import Trace
+
+Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
+"""A trace and its batch to named losses (means over the batch) whose sum is minimised."""
+
+MIXED = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
+CHECK_EVERY = 50
+"""Steps between looks at the losses: each look makes a GPU wait."""
+STEP_TOKENS = 32_768
+"""Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
+with `class_weights` each slice is normalised by its own weights."""
+
+
+def fit(
+    corpus: Corpus,
+    model_config: ModelConfig | None = None,
+    train_config: TrainConfig | None = None,
+    seed: int = 0,
+    *,
+    warm_start: Fitted | None = None,
+    warm_parts: Iterable[str] = PARTS,
+    objective: Objective | None = None,
+) -> Fitted:
+    """Train a model on `corpus.train`, keep the epoch that does best on `corpus.dev`.
+
+    The seed decides everything: initial values, batches, dropout, masking, Gumbel noise. Two fits with the same
+    seed agree bit for bit on one CPU; the caller's random state is left alone. The test texts are never read.
+
+    warm_start  start from the parameters of another model where names and shapes agree (word tables row by row,
+                by word); what could not be copied stands in `fitted.notes`
+    warm_parts  the parts to copy; Wen et al.'s Fix Rep is `warm_parts=("embedding", "encoder")` together with
+                `TrainConfig(freeze=("embedding", "encoder"))`
+    objective   what to minimise in place of the cross-entropy with the labels (an adversary's loss, say);
+                `batch.rows` are positions in `corpus.train`. Regularisers of the model are added to it
+    """
+    model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
+    device = resolve(train_config.device)
+    check(corpus, train_config, device, seed)
+    with preserved_rng():
+        seed_everything(seed)
+        query = corpus.task == "query"
+        vectoriser = make_vectoriser(corpus, model_config)
+        vectors = word_vectors(vectoriser, model_config, seed)
+        model = initial_model(model_config, vectoriser, len(corpus.classes), vectors=vectors, query=query)
+        model.to(device, torch.float64 if train_config.precision == "float64" else torch.float32)
+        fitted = Fitted(
+            model, vectoriser, model_config, train_config, corpus.classes, _frame([]), seed, query=query
+        )
+        if warm_start is not None:
+            fitted.notes += warm(fitted, warm_start, warm_parts)
+        if train_config.epochs:
+            fitted.history = _Run(
+                fitted, corpus, objective or cross_entropy(corpus, train_config, device)
+            ).all_epochs()
+    fitted.model.zero_grad(set_to_none=True)
+    fitted.model.requires_grad_(True)  # freezing is for training; a loaded model has nothing frozen either
+    fitted.model.eval()
+    return fitted
+
+
+def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int = 0) -> None:
+    """Refuse what cannot work before any work is done."""
+    if not isinstance(corpus, Corpus):
+        raise DataError(f"fit needs a Corpus; got {corpus!r}. Load one: fit(load_corpus('rotten_tomatoes'), ...).")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+    if not corpus.train:
+        raise DataError(f"Corpus {corpus.name!r} has no training texts.")
+    if config.precision in MIXED and device.type != "cuda":
+        raise ConfigError(
+            f"precision {config.precision!r} is mixed precision on a CUDA device; this run is on {device.type!r}. "
+            "Use precision='float32'."
+        )
+    if not config.epochs or config.monitor == "train_loss":
+        return
+    if not corpus.dev:
+        raise DataError(
+            f"Corpus {corpus.name!r} has no dev texts, and training picks its epoch by the dev {config.monitor}. "
+            "Give it a dev split (a split column that says 'dev' for some rows, or dataclasses.replace(corpus, "
+            "train=..., dev=...)), or choose monitor='train_loss'."
+        )
+    if config.monitor == "auc":
+        if len(corpus.classes) != 2:
+            raise ConfigError(
+                f"monitor 'auc' needs two classes; corpus {corpus.name!r} has {len(corpus.classes)}. "
+                "Use monitor='f1' or 'accuracy'."
+            )
+        if len({example.label for example in corpus.dev}) < 2:
+            raise DataError(
+                f"monitor 'auc' needs both classes among the dev texts; corpus {corpus.name!r} has one alone. "
+                "Use monitor='loss', or another dev split."
+            )
+
+
+def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
+    """Words of the corpus's vocabulary, or word pieces of a pretrained encoder."""
+    if config.encoder == "bert":
+        from attnlib.data.wordpieces import WordPieceVectoriser
+
+        return WordPieceVectoriser(config.pretrained, corpus.preprocessing)
+    from attnlib.data.batching import WordVectoriser
+
+    return WordVectoriser(
+        corpus.vocabulary,
+        corpus.preprocessing,
+        sentences=config.hierarchical,
+        special=config.boundaries,
+        unattended=config.unattended,
+    )
+
+
+def word_vectors(vectoriser: Vectoriser, config: ModelConfig, seed: int) -> np.ndarray | None:
+    """(n_ids, D) initial embeddings, or None for random ones."""
+    if config.encoder == "bert" or config.vectors == "none":
+        return None
+    from attnlib.data.vectors import vectors
+
+    return vectors(config.vectors, vectoriser.vocabulary, config.embedding_size, seed)
+
+
+def initial_model(
+    config: ModelConfig, vectoriser: Vectoriser, n_classes: int, *, vectors: np.ndarray | None, query: bool
+) -> torch.nn.Module:
+    """The untrained model for a vectoriser; masked-word training on words adds one id, the mask."""
+    from attnlib.models import build_model
+
+    mask_id = vectoriser.mask_id if config.regulariser == "mlm" else None
+    n_ids = max(vectoriser.n_ids, 0 if mask_id is None else mask_id + 1)
+    return build_model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)
+
+
+def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> Objective:
+    r"""The default objective: -log p(label), weighted by N / (C n_c) for `class_weights`."""
+    weights = None
+    if config.class_weights:
+        counts = np.bincount([e.label for e in corpus.train], minlength=len(corpus.classes))
+        weights = torch.tensor(
+            len(corpus.train) / (len(counts) * counts.clip(1)), dtype=torch.float64, device=device
+        )
+
+    def objective(trace: Trace, batch: Batch) -> dict[str, Tensor]:
+        logits = trace.logits if trace.logits.dtype == torch.float64 else trace.logits.float()
+        weight = None if weights is None else weights.to(logits.dtype)
+        return {"cross_entropy": F.cross_entropy(logits, batch.labels, weight)}
+
+    return objective
+
+
+def slices(batch: Batch) -> int:
+    """In how many parts a batch goes through the model, so that none has more than STEP_TOKENS positions."""
+    return max(1, min(len(batch), -(-batch.ids.numel() // STEP_TOKENS)))
+
+
+class _Run:
+    """The epochs of one fit: state that the steps share."""
+
+    def __init__(self, fitted: Fitted, corpus: Corpus, objective: Objective) -> None:
+        self.fitted, self.model, self.config = fitted, fitted.model, fitted.train_config
+        self.objective = objective
+        self.optimisers = Optimisers(self.model, self.config)
+        self.device = fitted.device
+        self.mixed = MIXED.get(self.config.precision)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
+        vectoriser = fitted.vectoriser
+        self.train = vectoriser.encode(corpus.train)
+        dev = vectoriser.encode(corpus.dev)
+        self.dev = [b.to(self.device) for b in vectoriser.batches(dev, 256)] if dev else []
+        self.seeds = np.random.default_rng(fitted.seed).integers(2**31, size=self.config.epochs).tolist()
+
+    def all_epochs(self) -> pd.DataFrame:
+        """Train, stop early, restore the best epoch."""
+        rows: list[dict[str, Any]] = []
+        best, kept, since = None, {}, 0
+        with bar("fit", total=self.config.epochs, unit="epoch") as line, self.optimisers.sparse_gradients():
+            for epoch in range(1, self.config.epochs + 1):
+                start = time.perf_counter()
+                row = {"epoch": epoch, **self.epoch(epoch), **self.dev_scores()}
+                row["learning_rate"] = self.optimisers.rate
+                score = self.score(row)
+                better = best is None or score > best
+                if better:
+                    best, kept, since = score, self.snapshot(), 0
+                    for earlier in rows:
+                        earlier["best"] = False
+                else:
+                    since += 1
+                    if self.config.schedule == "plateau":
+                        self.optimisers.scale_rates(0.5)
+                rows.append(row | {"best": better, "seconds": time.perf_counter() - start})
+                line.update()
+                line.set_postfix({k: f"{row[k]:.3f}" for k in ("loss", "dev_accuracy")})
+                if self.config.patience is not None and since >= self.config.patience:
+                    break
+        self.model.load_state_dict(kept, strict=False)
+        return _frame(rows)
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """One pass over the training texts; mean losses a text, the sum and each term."""
+        self.model.train()
+        names: list[str] = []
+        losses, sizes, checked = [], [], 0
+        batches = self.fitted.vectoriser.batches(
+            self.train, self.config.batch_size, shuffle_seed=self.seeds[number - 1]
+        )
+        for batch in batches:
+            terms = self.step(batch.to(self.device))
+            names = list(terms)
+            losses.append(torch.stack([term.detach().double() for term in terms.values()]))
+            sizes.append(len(batch))
+            if len(losses) - checked >= CHECK_EVERY:
+                self.check_finite(losses, checked, names, number)
+                checked = len(losses)
+        self.check_finite(losses, checked, names, number)
+        weights = torch.tensor(sizes, dtype=torch.float64, device=self.device)
+        means = (torch.stack(losses) * weights[:, None]).sum(0) / weights.sum()
+        return {"loss": means.sum().item(), **dict(zip(names, means.tolist(), strict=True))}
+
+    def step(self, batch: Batch) -> dict[str, Tensor]:
+        """One update; returns the terms of the loss. A batch of long texts goes in slices, to bound the memory."""
+        terms: dict[str, Tensor] = {}
+        self.optimisers.zero_grad()
+        for rows in torch.arange(len(batch), device=self.device).tensor_split(slices(batch)):
+            share = len(rows) / len(batch)
+            part = batch if share == 1 else batch.select(rows)
+            with torch.autocast(self.device.type, self.mixed) if self.mixed else nullcontext():
+                trace = self.model(part)
+                found = self.objective(trace, part) | self.model.regularisation(trace, part)
+            found = {name: term * share for name, term in found.items()} if share < 1 else found
+            self.scaler.scale(sum(found.values())).backward()
+            terms = {name: terms.get(name, 0) + term.detach() for name, term in found.items()}
+        for optimiser in self.optimisers.all:
+            self.scaler.unscale_(optimiser)
+        self.optimisers.clip()
+        self.optimisers.step(self.scaler.step)
+        self.scaler.update()
+        return terms
+
+    def check_finite(self, losses: list[Tensor], start: int, names: list[str], epoch: int) -> None:
+        values = torch.stack(losses[start:]) if losses[start:] else torch.zeros(0, 1)
+        bad = (~values.isfinite()).nonzero()
+        if len(bad):
+            step, term = bad[0].tolist()
+            raise TrainingError(
+                f"The training loss is no longer finite: {names[term]} is {values[step, term].item()} in epoch "
+                f"{epoch}, step {start + step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}), "
+                f"a smaller clip_norm (now {self.config.clip_norm}) or precision='float32'."
+            )
+
+    @torch.no_grad()
+    def dev_scores(self) -> dict[str, float]:
+        if not self.dev:
+            return dict.fromkeys(DEV_COLUMNS, float("nan"))
+        self.model.eval()
+        logits = torch.cat([self.model(batch).logits for batch in self.dev])
+        labels = torch.cat([batch.labels for batch in self.dev])
+        scores = metrics.scores(labels.cpu().numpy(), logits.double().cpu().numpy())
+        return {name: scores[name.removeprefix("dev_")] for name in DEV_COLUMNS}
+
+    def score(self, row: dict[str, float]) -> tuple[float, float]:
+        """Larger is better; the dev loss decides between equals."""
+        if self.config.monitor == "train_loss":
+            return -row["loss"], 0.0
+        if self.config.monitor == "loss":
+            return -row["dev_loss"], 0.0
+        name = "dev_f1_macro" if self.config.monitor == "f1" else f"dev_{self.config.monitor}"
+        return row[name], -row["dev_loss"]
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """Copies of what training changes."""
+        frozen = {name for name, p in self.model.named_parameters() if not p.requires_grad}
+        return {k: v.detach().clone() for k, v in self.model.state_dict().items() if k not in frozen}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    if rows:
+        return pd.DataFrame(rows)
+    names = ("epoch", "loss", "cross_entropy", *DEV_COLUMNS, "learning_rate", "best", "seconds")
+    kinds = {"epoch": "int64", "best": "bool"}
+    return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "float64")) for name in names})

@@ -1,0 +1,248 @@
+"""Fitted: a trained model with all it needs to read text, predict, be traced, saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.types import Example
+from attnlib.training import metrics
+from attnlib.utils.device import resolve
+from attnlib.utils.errors import DataError, TrainingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from attnlib.data.batching import Batch, Vectoriser
+    from attnlib.models.trace import Trace
+
+Text = str | tuple[str, str] | Example
+"""A raw text, a raw text with its query, or an Example."""
+
+
+class Prediction(NamedTuple):
+    """labels: class names; probabilities: (n, C), columns in the order of `Fitted.classes`."""
+
+    labels: list[str]
+    probabilities: np.ndarray
+
+
+class Fitted:
+    """A model in eval mode, its vectoriser, its configs and the history of its training.
+
+    history  one row an epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
+             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
+    notes    what training did that a reader should know, such as what a warm start could not copy
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        vectoriser: Vectoriser,
+        model_config: ModelConfig,
+        train_config: TrainConfig,
+        classes: Sequence[str],
+        history: pd.DataFrame,
+        seed: int,
+        *,
+        query: bool = False,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.model = model.eval()
+        self.vectoriser = vectoriser
+        self.model_config = model_config
+        self.train_config = train_config
+        self.classes = tuple(classes)
+        self.history = history
+        self.seed = seed
+        self.query = query
+        self.notes = tuple(notes)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def to(self, device: str | torch.device) -> Fitted:
+        """Move the model; returns itself."""
+        self.model.to(resolve(device))
+        return self
+
+    def predict(self, texts: Text | Iterable[Text], *, batch_size: int = 256) -> Prediction:
+        """Labels and probabilities of raw texts, of (text, query) pairs or of Examples."""
+        logits = self.logits(self.examples(texts), batch_size=batch_size)
+        shifted = np.exp(logits - logits.max(1, keepdims=True))
+        return Prediction([self.classes[k] for k in logits.argmax(1)], shifted / shifted.sum(1, keepdims=True))
+
+    def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
+        """accuracy, f1_macro, f1_positive, auc, loss (mean cross-entropy) and n. See `metrics.scores`."""
+        examples = self.examples(examples)
+        bad = [e.id or str(i) for i, e in enumerate(examples) if not 0 <= e.label < len(self.classes)]
+        if bad:
+            raise DataError(
+                f"Labels must index the {len(self.classes)} classes {self.classes}; they do not in {_some(bad)}."
+            )
+        labels = np.array([e.label for e in examples])
+        return metrics.scores(labels, self.logits(examples, batch_size=batch_size))
+
+    def logits(self, examples: Iterable[Example], *, batch_size: int = 256) -> np.ndarray:
+        """(n, C) logits in the order given."""
+        examples = self.examples(examples)
+        out = None
+        for batch, trace in self.traces(examples, batch_size=batch_size):
+            values = trace.logits.double().cpu().numpy()
+            out = np.empty((len(examples), values.shape[1])) if out is None else out
+            out[batch.rows.cpu().numpy()] = values
+        return out
+
+    def trace(self, examples: Iterable[Text], *, grad: bool = False) -> Trace:
+        """One padded Trace in the order given. `grad` keeps the graph from the word embeddings on, for gradients.
+
+        All texts at once: for many use `traces`, whose memory is bounded.
+        """
+        encoded = self.vectoriser.encode(self.examples(examples))
+        batch = self.vectoriser.batch(encoded).to(self.device)
+        return self._traced(batch, grad)
+
+    def traces(
+        self, examples: Iterable[Text], batch_size: int = 256, *, grad: bool = False
+    ) -> Iterator[tuple[Batch, Trace]]:
+        """Batches of texts of like length with their traces; `batch.rows` says where each text stood."""
+        for batch in self.vectoriser.batches(self.examples(examples), batch_size):
+            batch = batch.to(self.device)
+            yield batch, self._traced(batch, grad)
+
+    def _traced(self, batch: Batch, grad: bool) -> Trace:
+        with self.evaluating(grad=grad):
+            # a leaf of its own: embeddings that were frozen in training would not ask for gradients
+            embedded = self.model.embed(batch).detach().requires_grad_() if grad else None
+            trace = self.model(batch, embedded)
+        if not trace.logits.isfinite().all():
+            raise TrainingError(self._not_finite())
+        return trace
+
+    def _not_finite(self) -> str:
+        bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
+        why = (
+            f"NaN or infinity stands in {_some(bad)}"
+            if bad
+            else "its weights are finite, but too large to compute with"
+        )
+        return (
+            f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a smaller "
+            "learning rate, or load an undamaged copy."
+        )
+
+    @contextmanager
+    def evaluating(self, *, grad: bool = False) -> Iterator[None]:
+        """Eval mode, with a graph or without. cuDNN cannot differentiate an RNN in eval mode, so it is off then."""
+        self.model.eval()
+        plain = torch.backends.cudnn.flags(enabled=False) if grad and self.device.type == "cuda" else nullcontext()
+        with torch.set_grad_enabled(grad), plain:
+            yield
+
+    def tokens(self, text: Text) -> list[str]:
+        """The units the model attends to: words, or word pieces for bert."""
+        return self.vectoriser.tokens(self.examples(text)[0])
+
+    def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
+        """Raw texts as Examples, made with the corpus's own preprocessing; Examples pass through."""
+        if isinstance(texts, str | Example) or (self.query and _is_pair(texts)):
+            texts = [texts]
+        examples = [self._example(text) for text in texts]
+        if not examples:
+            raise DataError("No text was given; at least one is needed.")
+        empty = [i for i, e in enumerate(examples) if not e.tokens]
+        if empty:
+            raise DataError(
+                f"{len(empty)} of {len(examples)} texts hold no token after preprocessing, at position "
+                f"{_some(map(str, empty))}. Leave them out, or give them words."
+            )
+        if self.query and any(not e.query for e in examples):
+            raise DataError(
+                "This model answers a query about a text: give (text, query) pairs, or Examples with a query."
+            )
+        asked = [e.id or str(i) for i, e in enumerate(examples) if e.query]
+        if asked and not self.query:
+            raise DataError(
+                f"This model was trained on texts without a query and cannot read one; {len(asked)} of "
+                f"{len(examples)} texts have one ({_some(asked, 3)}). Leave the query out, or train on a corpus "
+                "with queries."
+            )
+        return examples
+
+    def _example(self, text: Text) -> Example:
+        if isinstance(text, Example):
+            return text
+        if isinstance(text, str):
+            return Example(self.vectoriser.preprocessing.tokens(text), -1)
+        if self.query and _is_pair(text):
+            read = self.vectoriser.preprocessing.tokens
+            return Example(read(text[0]), -1, query=read(text[1]))
+        allowed = "an Example or a (text, query) pair of strings" if self.query else "a string or an Example"
+        raise DataError(f"A text for this model is {allowed}; got {text!r}.")
+
+    def parameters_count(self) -> dict[str, int]:
+        """Numbers a part holds, trained or not; shared ones are counted where they come first."""
+        seen: set[int] = set()
+        counts = {}
+        for part, module in (*self.model.parts().items(), ("rest", self.model)):
+            params = [p for p in module.parameters() if id(p) not in seen]
+            seen.update(id(p) for p in params)
+            if params or part != "rest":
+                counts[part] = sum(p.numel() for p in params)
+        return counts
+
+    def save(self, folder: str | Path) -> Path:
+        """Write weights (safetensors) and all else (JSON) to a folder, all or nothing."""
+        from attnlib.training import saving
+
+        return saving.save(self, folder)
+
+    def __eq__(self, other: object) -> bool:
+        """Same configs, classes, seed, vocabulary, history and, bit for bit, parameters."""
+        if not isinstance(other, Fitted):
+            return NotImplemented
+        mine, theirs = self.model.state_dict(), other.model.state_dict()
+        return (
+            self._identity() == other._identity()
+            and self.history.drop(columns="seconds").equals(other.history.drop(columns="seconds"))
+            and mine.keys() == theirs.keys()
+            and all(torch.equal(mine[k].cpu(), theirs[k].cpu()) for k in mine)
+            and self.vectoriser.to_json() == other.vectoriser.to_json()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple:
+        return self.model_config, self.train_config, self.classes, self.seed
+
+    def __repr__(self) -> str:
+        c = self.model_config
+        kept = self.history["epoch"][self.history["best"]]
+        epoch = f"epoch {int(kept.iloc[0])} of {len(self.history)}" if len(kept) else "untrained"
+        parts = f"{c.encoder}, {c.attention}, {c.projection}, scaling {c.scaling}, regulariser {c.regulariser}"
+        return f"Fitted({parts}; {epoch}, seed {self.seed}, classes: {', '.join(self.classes)})"
+
+
+def load(folder: str | Path, device: str = "auto") -> Fitted:
+    """The Fitted that `Fitted.save` wrote."""
+    from attnlib.training import saving
+
+    return saving.load(folder, device)
+
+
+def _is_pair(text: object) -> bool:
+    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+
+
+def _some(names: Iterable[str], most: int = 10) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,43 @@
+"""Device, precision and seeds: parameters everywhere, decided in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from attnlib.utils.errors import ConfigError
+
+
+def resolve(device: str | torch.device = "auto") -> torch.device:
+    """`auto` picks cuda, then mps, then cpu; anything else is taken at its word, if the machine has it."""
+    if isinstance(device, torch.device):
+        return device
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        if torch.backends.mps.is_available():
+            return torch.device("mps")
+        return torch.device("cpu")
+    try:
+        chosen = torch.device(device)
+    except RuntimeError:
+        raise ConfigError(f"Unknown device {device!r}. Allowed: 'auto', 'cpu', 'cuda', 'cuda:0', 'mps'.") from None
+    if chosen.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"Device {device!r} was asked for, but this machine offers no CUDA. Use device='auto'.")
+    if chosen.type == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError(f"Device {device!r} was asked for, but this machine offers no MPS. Use device='auto'.")
+    return chosen
+
+
+def seed_everything(seed: int) -> None:
+    """Seed torch, the one source of chance in models and training; NumPy code takes a generator of its own."""
+    torch.manual_seed(seed)
+
+
+@contextmanager
+def preserved_rng() -> Iterator[None]:
+    """Leave the caller's random state as it was found."""
+    with torch.random.fork_rng():
+        yield

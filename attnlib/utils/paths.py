@@ -1,0 +1,77 @@
+"""Where things lie. Nothing depends on the working directory but where a copied notebook writes by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from attnlib.utils.errors import DataError, first_line, nearest
+
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE.parent
+"""The checkout: notebooks, params and reports lie next to the package."""
+SERIES = PACKAGE / "series"
+"""Notebooks and params of an installed package; a checkout has none here."""
+
+
+def cache() -> Path:
+    """Downloads: `ATTNLIB_CACHE`, else the platform's user cache folder."""
+    return _folder("ATTNLIB_CACHE", platformdirs.user_cache_path("attnlib"))
+
+
+def store() -> Path:
+    """Finished runs: `ATTNLIB_STORE`, else `runs` in the cache folder."""
+    return _folder("ATTNLIB_STORE", cache() / "runs")
+
+
+def notebooks() -> Path:
+    """The numbered notebooks: `ATTNLIB_NOTEBOOKS`, else those of the checkout, or of the installed package."""
+    return _folder("ATTNLIB_NOTEBOOKS", (SERIES if SERIES.is_dir() else ROOT) / "notebooks")
+
+
+def params() -> Path:
+    """The parameter files: next to the notebooks."""
+    return notebooks().parent / "params"
+
+
+def workplace() -> Path:
+    """The folder whose `reports` a notebook run by hand writes to: that of the notebooks, unless they are the
+    installed package's own. A copy of those writes next to itself, where its kernel starts."""
+    home = notebooks().parent
+    if home != SERIES:
+        return home
+    here = Path.cwd()
+    return here.parent if here.name == "notebooks" else here
+
+
+def user_path(name: str | Path) -> Path:
+    """The path a user wrote, with `~` resolved; what can be no path on this machine is an error."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
+        why = getattr(error, "strerror", None) or first_line(error)
+        shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
+        raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
+    return path
+
+
+def neighbour(path: Path) -> str:
+    """What to add, after a space, where there is no such file: the name that was probably meant."""
+    if not path.parent.is_dir():
+        return f" Nor is there a folder {str(path.parent)!r}."
+    guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
+    return f" Did you mean {guess!r}?" if guess else ""
+
+
+def development_data() -> Path | None:
+    """Raw corpora for the `realdata` tests: `ATTNLIB_DATA`, else `../shared/data` beside the checkout."""
+    folder = _folder("ATTNLIB_DATA", ROOT.parent / "shared" / "data")
+    return folder if folder.is_dir() else None
+
+
+def _folder(variable: str, default: Path) -> Path:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().resolve() if value else default

@@ -1,0 +1,1 @@
+"""Pictures: charts, heat maps, coloured texts, the explorer."""

@@ -1,0 +1,224 @@
+"""The command line: what it refuses, at once; what it prints; how it ends."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import attnlib
+from attnlib.cli.listing import LISTS, PARTS
+from attnlib.cli.main import Group, main
+
+HEAVY = ("torch", "pandas", "numpy", "papermill", "nbconvert", "nbformat", "transformers", "pydantic")
+
+
+def attn(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["-p", "corpsu", "planted"], ["'corpsu'", "Did you mean 'corpus'?", "Available: corpus, encoder"]),
+        (["-p", "seed", "hello"], ["'seed' must be int", "got 'hello'", "Default: 0"]),
+        (["-p", "encoder", "lstn"], ["one of 'lstm', 'mlp'", "Did you mean 'lstm'?"]),
+        (["--profile", "cup"], ["Did you mean 'cpu'?", "params/90_demo/cup.yaml"]),
+        (["--executor", "locla"], ["Did you mean 'local'?", "dask:ADDRESS"]),
+        (["--executor", "dask"], ["dask:tcp://localhost:8786"]),
+        (["--executor", "serial", "--jobs", "2"], ["one thing at a time", "--jobs 2"]),
+        (["91_shrot"], ["Unknown notebook '91_shrot'", "Did you mean '91_short'?"]),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_code_2(series: Path, args: list[str], said: list[str]) -> None:
+    result = attn("run", "90_demo", *args, "--out", str(series / "reports"))
+    assert result.exit_code == 2
+    for words in said:
+        assert words in result.output
+    assert not (series / "reports").exists()
+
+
+def test_a_refusal_does_not_wait_for_anything_heavy(series: Path) -> None:
+    code = (
+        "import json, sys\nfrom attnlib.cli.main import main\n"
+        "try:\n    main(['run', '90_demo', '-p', 'corpsu', 'planted'])\n"
+        f"finally:\n    print(json.dumps([m for m in {HEAVY!r} if m in sys.modules]))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert "Did you mean 'corpus'?" in ended.stderr
+    assert json.loads(ended.stdout.splitlines()[-1]) == []
+
+
+def test_out_must_be_a_folder(series: Path) -> None:
+    (series / "file").write_text("")
+    result = attn("run", "90_demo", "--out", str(series / "file"))
+    assert result.exit_code == 2
+    assert "cannot be written: Not a directory" in result.output
+    result = attn("run", "91_short", "--out", str(series / "file" / "below"))
+    assert result.exit_code == 2
+    assert "cannot be written: Not a directory" in result.output
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
+    series: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    def closed(folder: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+    monkeypatch.setattr("attnlib.utils.files.check_writable", closed)
+    monkeypatch.setattr("attnlib.reports.execute.run", lambda *_, **__: pytest.fail("a notebook was started"))
+    result = attn("run", "91_short", "--out", str(series / "reports"), *more)
+    assert result.exit_code == 2
+    assert f"{series / 'reports'} cannot be written: Permission denied" in result.output
+    assert not (series / "reports").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that nobody may write to, not even root")
+def test_an_out_in_a_closed_folder_is_refused(series: Path) -> None:
+    result = attn("run", "91_short", "--out", "/proc/reports", "--dry-run")
+    assert result.exit_code == 2
+    assert "/proc/reports cannot be written" in result.output
+
+
+@pytest.mark.parametrize(
+    "args", [["runs", "list"], ["runs", "list", "--failed"], ["runs", "show", "ab"], ["runs", "gc"]]
+)
+def test_a_store_that_is_a_file_is_no_traceback(tmp_path: Path, monkeypatch, args: list[str]) -> None:
+    (tmp_path / "store").write_text("")
+    monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
+    result = attn(*args)
+    assert result.exit_code == 2
+    assert "is no folder" in result.output
+
+
+def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/some/place")
+
+    monkeypatch.setattr("attnlib.reports.notebooks.plan", closed)
+    result = attn("run", "91_short")
+    assert result.exit_code == 2
+    assert "Error: Permission denied (/some/place)." in result.output
+
+
+def test_a_warning_names_no_line_of_code() -> None:
+    def warned() -> None:
+        click.echo(warnings.formatwarning("a folder is odd", UserWarning, "/home/me/attnlib/render.py", 3))
+
+    before = warnings.formatwarning
+    result = CliRunner().invoke(Group(commands={"odd": click.Command("odd", callback=warned)}), ["odd"])
+    assert result.output.strip() == "Warning: a folder is odd"
+    assert warnings.formatwarning is before
+
+
+def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
+    result = attn(
+        "run", "90_demo", "--profile", "cpu", "-p", "limit", "3", "--dry-run", "--out", str(series / "reports")
+    )
+    assert result.exit_code == 0
+    assert "rate = 0.01   (default 0.001)" in result.output
+    assert "limit = 3   (default None)" in result.output
+    assert "encoder = 'lstm'\n" in result.output
+    assert "trainings" not in result.output, "there is no study of this notebook"
+    assert not (series / "reports").exists()
+
+
+def test_a_dry_run_lists_the_grid_of_the_study(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.machinery
+    import types
+
+    from attnlib.config import DataConfig
+    from attnlib.store.specs import Fit
+
+    study = types.ModuleType("attnlib.studies.demo")
+    study.__spec__ = importlib.machinery.ModuleSpec("attnlib.studies.demo", None)
+    data = DataConfig(corpus="planted", limit=20)
+    study.grid = lambda params: [Fit(data=data, seed=seed) for seed in params["seeds"]]
+    monkeypatch.setitem(sys.modules, "attnlib.studies.demo", study)
+    monkeypatch.setenv("ATTNLIB_STORE", str(series / "store"))
+    result = attn("run", "90_demo", "--profile", "cpu", "--dry-run", "--jobs", "2")
+    assert result.output.count("planted    lstm") == 3
+    assert "3 runs, 0 in the store, 3 to compute: about " in result.output
+    assert "with 2 at once (3 by a short training)" in result.output
+
+
+def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> None:
+    path = series / "notebooks" / "91_short.ipynb"
+    path.with_name("92_fine.ipynb").write_text(path.read_text())
+    path.write_text(path.read_text().replace("print('seed', seed)", "1 / 0"))
+    result = attn("run", "91_short", "92_fine", "--out", str(series / "reports"), "--executor", "serial")
+    assert result.exit_code == 1
+    assert "✗ 91_short (smoke) failed in cell 2 of 2" in result.output
+    assert "| 1 / 0" in result.output
+    assert "ZeroDivisionError: division by zero" in result.output
+    assert "✓ 92_fine (smoke)" in result.output
+    report = (series / "reports" / "91_short" / "smoke.failed" / "report.html").read_text()
+    assert "This run failed in cell 2 of 2" in report
+    kept = json.loads((series / "reports" / "91_short" / "smoke.failed" / "run.ipynb").read_text())
+    assert kept["cells"][1]["outputs"][0]["ename"] == "ZeroDivisionError"
+    index = (series / "reports" / "index.html").read_text()
+    assert "91_short/smoke.failed/report.html" in index
+    assert "92_fine/smoke/report.html" in index
+    assert "failed in cell 2 of 2" in index
+
+
+def test_every_command_has_help_with_examples() -> None:
+    assert "attnlib run 00_quickstart" in attn("--help").output
+    for name, command in main.commands.items():
+        assert isinstance(command, click.Command)
+        output = attn(name, "--help").output
+        assert f"attnlib {name} " in output.partition("Examples:")[2], name
+
+
+def test_version() -> None:
+    assert attn("--version").output == f"attnlib, version {attnlib.__version__}\n"
+
+
+def test_an_unknown_command_or_list_names_the_nearest() -> None:
+    for args, meant in ((["rnu"], "run"), (["list", "corpra"], "corpora")):
+        result = attn(*args)
+        assert result.exit_code == 2
+        assert f"Did you mean '{meant}'?" in result.output
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("corpora", ["planted", "source:", "cite:"]),
+        ("encoders", ["lstm", "bert"]),
+        ("attentions", ["additive", "dot"]),
+        ("projections", ["softmax", "entmax"]),
+        ("scalings", ["none", "lin", "conv"]),
+        ("regularisers", ["tying", "mlm"]),
+        ("importances", ["alpha", "omission"]),
+        ("notebooks", ["A demo of everything", "[smoke, cpu]", "seed: int = 0  # of training"]),
+        ("profiles", ["smoke", "cpu", "paper", "notebooks: 90_demo\n"]),
+    ],
+)
+def test_list(series: Path, kind: str, words: list[str]) -> None:
+    result = attn("list", kind)
+    assert result.exit_code == 0, result.output
+    for word in words:
+        assert word in result.output
+
+
+def test_the_parts_listed_are_those_of_the_configs() -> None:
+    from attnlib import config
+
+    for kind, parts in PARTS.items():
+        assert tuple(parts) == getattr(config, kind.upper())
+
+
+def test_every_list_is_tested() -> None:
+    mark = next(m for m in test_list.pytestmark if m.name == "parametrize")
+    assert {case[0] for case in mark.args[1]} == set(LISTS)

@@ -1,0 +1,118 @@
+"""attnlib runs list, show, gc."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click.testing
+import pytest
+
+from attnlib.cli.main import main
+from attnlib.cli.runs import parse_age, spell_size
+from attnlib.store.codehash import code_of
+from attnlib.store.entries import Store
+from attnlib.store.grid import run_grid
+from attnlib.store.specs import measure
+
+OLD = "0f" * 32
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Two squares, one failure, and an old entry made by other code."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path))
+    runs = [measure("grid_tasks:fails_on_three", x=x, label={"seed": x}) for x in (1, 2, 3)]
+    store = Store()
+    run_grid(runs, store=store)
+    finished = (datetime.now(UTC) - timedelta(days=40)).isoformat()
+    code = {**code_of("grid_tasks:square"), "grid_tasks:square": "older"}
+    spec = {"task": "grid_tasks:square", "kind": "measure", "columns": {}, "run": {"x": 9}, "code": code}
+    environment = {"finished": finished, "seconds": 90.0}
+    store.put(OLD, {"spec.json": json.dumps(spec).encode(), "environment.json": json.dumps(environment).encode()})
+    return store
+
+
+def attn(*arguments: str, code: int = 0) -> str:
+    result = click.testing.CliRunner().invoke(main, ["runs", *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_list(store: Store) -> None:
+    lines = attn("list").splitlines()
+    assert len(lines) == 4
+    assert {line.split("  ")[1].strip() for line in lines[:2]} == {
+        "grid_tasks:fails_on_three 1",
+        "grid_tasks:fails_on_three 2",
+    }
+    assert lines[2].startswith(OLD[:12])  # the newest first
+    assert "1 min 30 s" in lines[2]
+    assert "960 h 0 min ago" in lines[2]
+    assert lines[3].startswith("3 runs, ")
+    assert attn("list", "--task", "square").splitlines()[-1].startswith("1 runs")
+    assert "ValueError: three is not allowed <here>\n1 failed runs" in attn("list", "--failed")
+
+
+def test_show(store: Store) -> None:
+    key = next(key for key in store if key != OLD)
+    shown = attn("show", key[:10])
+    assert shown.startswith(key)
+    assert "frame fails_on_three: 3 rows, 2 columns" in shown
+    assert '"x": ' in shown
+    assert "made by other code" not in shown
+    assert "made by other code than this (grid_tasks:square)" in attn("show", OLD)
+    failed = next(iter(store.failures()))
+    assert attn("show", failed[:10]).count("Traceback (most recent call last)") == 2
+    assert "No run" in attn("show", "zz", code=2)
+
+
+def test_show_notices_damage(store: Store) -> None:
+    key = next(key for key in store if key != OLD)
+    path = store.folder(key) / "environment.json"
+    path.write_bytes(path.read_bytes().replace(b"1", b"2"))
+    with pytest.warns(UserWarning, match="does not match its checksum"):
+        assert "damaged" in attn("show", key, code=2)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"task": "a:b", "run": {}, "attempts": []}', "\0"])
+def test_a_damaged_record_of_a_failure_is_no_traceback(store: Store, text: str) -> None:
+    (store.root / "failures" / f"{'ab' * 32}.json").write_text(text)
+    assert "1 failed runs" in attn("list", "--failed")
+    attn("show", "abab", code=2)
+
+
+def test_gc_removes_what_is_asked_for_and_nothing_else(store: Store) -> None:
+    store.find(next(k for k in store if k != OLD)).damaged("a test")
+    assert len(list(store)) == 2
+    assert "would be removed: 0f0f0f0f0f0f" in attn("gc", "--older-than", "30d", "--dry-run")
+    assert len(list(store)) == 2
+    assert "0 runs and 1 damaged entries removed" in attn("gc")
+    assert list((store.root / "corrupt").iterdir()) == []
+    assert "0 runs" in attn("gc", "--older-than", "6w")
+    assert OLD in list(store)
+    assert "1 runs and 0 damaged entries removed" in attn("gc", "--stale")
+    assert len(list(store)) == 1
+    assert OLD not in list(store)
+    assert "1 runs" in attn("gc", "--older-than", "0s")
+    assert list(store) == []
+    assert "such as 30d; got 'soon'" in attn("gc", "--older-than", "soon", code=2)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:Run .* is damaged. a test:UserWarning")
+
+
+def test_gc_leaves_locks_in_use(store: Store) -> None:
+    held = store.lock("ab" * 32)
+    (store.root / "locks" / f"{'cd' * 32}.lock").touch()  # of a process that was killed
+    attn("gc")
+    assert [path.stem for path in (store.root / "locks").iterdir()] == ["ab" * 32]
+    store.unlock(held)
+
+
+def test_ages_and_sizes() -> None:
+    assert parse_age("1.5d") == timedelta(hours=36)
+    assert parse_age(" 8w ") == timedelta(weeks=8)
+    assert [spell_size(n) for n in (999, 1500, 2.5e6, 3e12)] == ["999 B", "1.5 kB", "2.5 MB", "3000.0 GB"]

@@ -1,0 +1,189 @@
+"""Hub sets through the library `datasets`, on folders that it wrote itself: no network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from attnlib.data import load_corpus
+from attnlib.data.readers.hub import KNOWN, hub, resolve
+from attnlib.utils.errors import ConfigError, DataError
+
+datasets = pytest.importorskip("datasets", reason="the extra attnlib[hub] is not installed")
+
+SENTENCES = [f"{word} film number {n}" for n in range(10) for word in ("good", "bad")]
+LABELS = [1, 0] * 10
+
+
+def part(columns: dict, names: list[str] | None = None, label: str = "label"):
+    made = datasets.Dataset.from_dict(columns)
+    return made if names is None else made.cast_column(label, datasets.ClassLabel(names=names))
+
+
+def saved(folder: Path, **splits) -> str:
+    datasets.DatasetDict(splits).save_to_disk(str(folder))
+    return f"hub:{folder}"
+
+
+def reviews(n: int, start: int = 0) -> dict:
+    return {"text": [f"{t} in part {start}" for t in SENTENCES[:n]], "label": LABELS[:n]}
+
+
+def test_class_names_and_split_names_are_taken_over(tmp_path: Path) -> None:
+    names = ["neg", "pos"]
+    name = saved(
+        tmp_path / "s",
+        train=part(reviews(20), names),
+        validation=part(reviews(4, 1), names),
+        test=part(reviews(6, 2), names),
+        unsupervised=part(reviews(2, 3), names),
+    )
+    corpus = load_corpus(name)
+    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (20, 4, 6)
+    assert corpus.classes == ("neg", "pos")
+    assert corpus.train[0].tokens[:2] == ("good", "film")
+    assert corpus.train[0].label == 1
+    assert "splits left out: unsupervised" in corpus.notes
+
+
+def test_withheld_test_labels_make_validation_the_test_set(tmp_path: Path) -> None:
+    names = ["neg", "pos"]
+    hidden = reviews(6, 2) | {"label": [-1] * 6}
+    name = saved(
+        tmp_path / "s",
+        train=part(reviews(20), names),
+        validation=part(reviews(4, 1), names),
+        test=part(hidden, names),
+    )
+    corpus = load_corpus(name)
+    assert len(corpus.test) == 4
+    assert all("1" in e.tokens for e in corpus.test)
+    assert len(corpus.train) + len(corpus.dev) == 20
+    assert any("validation is used as test" in note for note in corpus.notes)
+
+
+def test_rows_without_a_label_are_dropped_and_counted(tmp_path: Path) -> None:
+    columns = reviews(20) | {"label": [-1, *LABELS[1:]]}
+    raw = hub(str(saved(tmp_path / "s", train=part(columns, ["neg", "pos"])).removeprefix("hub:")))
+    assert len(raw.rows) == 19
+    assert "1 rows without a label dropped" in raw.notes
+
+
+def test_a_single_nameless_part_is_split_by_us(tmp_path: Path) -> None:
+    part({"review": SENTENCES, "sentiment": ["p", "n"] * 10}).save_to_disk(str(tmp_path / "one"))
+    corpus = load_corpus(f"hub:{tmp_path / 'one'}")
+    assert (len(corpus.train), len(corpus.dev), len(corpus.test)) == (16, 2, 2)
+    assert corpus.classes == ("n", "p")
+
+
+def test_columns_can_be_named_and_joined(tmp_path: Path) -> None:
+    columns = {"head": ["Oh"] * 20, "body": SENTENCES, "kind": LABELS, "noise": SENTENCES}
+    name = saved(tmp_path / "s", train=part(columns))
+    corpus = load_corpus(name, text=["head", "body"], label="kind", query=None)
+    assert corpus.train[0].tokens[0] == "oh"
+    with pytest.raises(DataError, match=r"Unknown column 'bdy'\. Did you mean 'body'\?"):
+        load_corpus(name, text=["head", "bdy"], label="kind")
+
+
+def test_pairs_carry_the_hypothesis_as_query(tmp_path: Path) -> None:
+    columns = {"premise": SENTENCES, "hypothesis": ["a film"] * 20, "label": LABELS}
+    corpus = load_corpus(saved(tmp_path / "s", train=part(columns, ["entailment", "neutral"])))
+    assert corpus.task == "query"
+    assert corpus.train[0].query == ("a", "film")
+
+
+def test_babi_stories_become_questions_with_rationales(tmp_path: Path) -> None:
+    story = [
+        {"id": "1", "type": 0, "text": "Mary went to the garden.", "supporting_ids": [], "answer": ""},
+        {"id": "2", "type": 0, "text": "John went to the office.", "supporting_ids": [], "answer": ""},
+        {"id": "3", "type": 1, "text": "Where is Mary?", "supporting_ids": ["1"], "answer": "garden"},
+        {"id": "4", "type": 1, "text": "Where is John?", "supporting_ids": ["2"], "answer": "office"},
+    ]
+    raw = hub(saved(tmp_path / "s", train=part({"story": [story] * 3}))[4:])
+    assert len(raw.rows) == 6
+    row = raw.rows[0]
+    assert row.label == "garden"
+    assert row.query == ("Where", "is", "Mary", "?")
+    assert [t for t, m in zip(row.tokens, row.rationale, strict=True) if m] == "Mary went to the garden".split()
+    assert len({r.id for r in raw.rows}) == 6
+
+
+def test_rows_are_drawn_before_reading(tmp_path: Path) -> None:
+    name = saved(tmp_path / "s", train=part(reviews(20)), test=part(reviews(4, 1)))
+    raw = hub(name[4:], rows=5)
+    assert sum(row.split == "train" for row in raw.rows) == 5
+    assert sum(row.split == "test" for row in raw.rows) == 4
+    assert raw.rows == hub(name[4:], rows=5).rows
+    assert any("train: 5 of 20 rows drawn" in note for note in raw.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "config"),
+    [
+        ("sst2", "stanfordnlp/sst2", None),
+        ("stanfordnlp/sst2", "stanfordnlp/sst2", None),
+        ("glue/sst2", "nyu-mll/glue", "sst2"),
+        ("babi_qa/en-10k-qa2", "facebook/babi_qa", "en-10k-qa2"),
+        ("facebook/babi_qa/en-10k-qa3", "facebook/babi_qa", "en-10k-qa3"),
+        ("someone/set", "someone/set", None),
+        ("someone/set/part", "someone/set", "part"),
+        ("SetFit/20_newsgroups", "SetFit/20_newsgroups", None),
+    ],
+)
+def test_names_with_and_without_owner_and_config(name: str, path: str, config: str | None) -> None:
+    found = resolve(name)
+    assert (found.path, found.config) == (path, config)
+
+
+def test_the_full_name_finds_the_known_columns() -> None:
+    assert resolve("stanfordnlp/sst2").text == KNOWN["sst2"].text == "sentence"
+
+
+def test_two_configs_contradict() -> None:
+    with pytest.raises(ConfigError, match="Give one"):
+        resolve("someone/set/a", config="b")
+
+
+def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(ConfigError, match=r"pip install 'attnlib\[hub\]'"):
+        load_corpus("hub:sst2")
+
+
+def test_a_name_is_needed() -> None:
+    with pytest.raises(DataError, match="Write hub:NAME"):
+        load_corpus("hub")
+
+
+def test_not_a_saved_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="save_to_disk"):
+        load_corpus(f"hub:{tmp_path}")
+
+
+def test_no_train_split(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no train split; it has test"):
+        load_corpus(saved(tmp_path / "s", test=part(reviews(4))))
+
+
+def test_code_of_a_data_set_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def refuse(*args, **options):
+        asked.update(options)
+        raise RuntimeError("Dataset scripts are no longer supported, but found set.py")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    with pytest.raises(DataError, match="refs/convert/parquet"):
+        load_corpus("hub:someone/set")
+    assert not asked.get("trust_remote_code")
+
+
+def test_an_unreachable_hub_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args, **options):
+        raise ConnectionError("Couldn't reach the Hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    with pytest.raises(DataError, match=r"hub:imdb could not be loaded \(Couldn't reach the Hub\)"):
+        load_corpus("hub:imdb")

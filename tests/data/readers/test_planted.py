@@ -1,0 +1,145 @@
+from collections import Counter
+
+import pytest
+
+from attnlib.data import Preprocessing, load_corpus
+from attnlib.data.readers import planted_words as lexicon
+from attnlib.data.readers.planted import planted as rows_of
+from attnlib.utils.errors import ConfigError
+
+SIGN = {w: c for c, words in enumerate(lexicon.SENTIMENT.values()) for w in words.split()}
+
+
+def decided(tokens):
+    """The label by the rule alone: a sentiment word, turned over by `not` before it."""
+    votes = {SIGN[w] ^ (i > 0 and tokens[i - 1] == "not") for i, w in enumerate(tokens) if w in SIGN}
+    (label,) = votes
+    return label
+
+
+def test_decisive_words_alone_decide():
+    corpus = load_corpus("planted", vocabulary=300)
+    for _, example in corpus.items():
+        assert decided(example.tokens) == example.label
+        marked = [w for w, m in zip(example.tokens, example.rationale, strict=True) if m]
+        assert set(marked) == {w for w in example.tokens if w in SIGN or w == "not"}
+
+
+def test_shares_and_sizes():
+    corpus = load_corpus("planted", n_train=2000, n_dev=10, n_test=20, negation=0.4, distractors=0.0)
+    assert [len(corpus.train), len(corpus.dev), len(corpus.test)] == [2000, 10, 20]
+    negated = sum("not" in e.tokens for e in corpus.train) / 2000
+    assert negated == pytest.approx(0.4, abs=0.04)
+    assert Counter(e.label for e in corpus.train)[0] == pytest.approx(1000, abs=60)
+    assert not any("not" in e.tokens for e in load_corpus("planted", negation=0.0).train)
+
+
+def test_lengths_and_vocabulary_are_as_asked():
+    corpus = load_corpus("planted", shortest=10, longest=15, vocabulary=400, n_train=3000)
+    assert {len(e) for e in corpus.train} == set(range(10, 16))
+    words = {w for e in corpus.train for w in e.tokens}
+    assert 300 < len(words) <= 400
+
+
+def test_distractors_lean_to_a_class_but_do_not_decide():
+    def lean(share):
+        corpus = load_corpus("planted", n_train=4000, distractors=share, negation=0.0)
+        seen = {0: Counter(), 1: Counter()}
+        for e in corpus.train:
+            seen[e.label].update(set(e.tokens) - set(SIGN) - {"."})
+        ratios = [
+            max(seen[0][w], seen[1][w]) / min(seen[0][w], seen[1][w])
+            for w in seen[0]
+            if seen[1][w] and seen[0][w] > 100
+        ]
+        return max(ratios)
+
+    assert 1.5 < lean(1.0) < 3
+    assert lean(0.0) < 1.5
+
+
+@pytest.mark.parametrize("classes", [3, 9])
+def test_more_classes_are_topics(classes):
+    corpus = load_corpus("planted", classes=classes, vocabulary=400)
+    assert len(corpus.classes) == classes
+    words = [Counter() for _ in corpus.classes]
+    for e in corpus.train:
+        words[e.label].update(w for w, m in zip(e.tokens, e.rationale, strict=True) if m)
+    assert all(not (a.keys() & b.keys()) for i, a in enumerate(words) for b in words[:i])
+    assert all(words)
+
+
+def test_sentences_end_with_stops(planted):
+    for e in planted.train:
+        assert e.tokens[-1] == "."
+        assert all(e.tokens[s - 1] == "." for s in e.sentences[1:])
+        assert e.tokens.count(".") == len(e.sentences)
+
+
+def test_seeds(planted):
+    again = load_corpus("planted", n_train=240, n_dev=60, n_test=60, vocabulary=60, longest=20)
+    other = load_corpus("planted", n_train=240, n_dev=60, n_test=60, vocabulary=60, longest=20, seed=1)
+    assert again.fingerprint == planted.fingerprint != other.fingerprint
+
+
+def test_stories_are_answered_by_the_marked_sentence(planted_qa):
+    assert planted_qa.task == "query"
+    for _, e in planted_qa.items():
+        person = e.query[2]
+        sentences = [e.tokens[a:b] for a, b in zip(e.sentences, [*e.sentences[1:], len(e)], strict=True)]
+        last = [s for s in sentences if s[0] == person and s[-2] in lexicon.PLACES][-1]
+        assert last[-2] == planted_qa.classes[e.label]
+        assert tuple(w for w, m in zip(e.tokens, e.rationale, strict=True) if m) == last
+
+
+def test_words_survive_the_tokeniser():
+    corpus = load_corpus("planted", vocabulary=1500, classes=7)
+    words = tuple(corpus.vocabulary.words[4:])
+    assert Preprocessing().tokens(" ".join(words)) == words
+
+
+def test_made_up_words_are_distinct_and_enough():
+    words = list(lexicon.made_up())
+    assert len(words) == len(set(words)) > lexicon.MOST
+    real = set(lexicon.FILLER) | {
+        w for t in (lexicon.SENTIMENT, lexicon.TOPICS) for v in t.values() for w in v.split()
+    }
+    assert not real & set(words)
+    every = [
+        *lexicon.FILLER,
+        *(w for t in (lexicon.SENTIMENT, lexicon.TOPICS) for v in t.values() for w in v.split()),
+    ]
+    assert len(every) == len(set(every))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocabulary": 10}, "between 22"),
+        ({"vocabulary": 10**6}, "15,000"),
+        ({"classes": 1}, "2 at least"),
+        ({"negation": 1.5}, "between 0 and 1"),
+        ({"n_test": 0}, "n_test"),
+        ({"shortest": 30, "longest": 20}, "shortest <= longest"),
+        ({"task": "nli"}, "'classification' or 'qa'"),
+        ({"task": "qa", "vocabulary": 100}, "no meaning"),
+        ({"task": "qa", "classes": 40}, "2 to 12 places"),
+    ],
+)
+def test_impossible_options_are_refused(options, message):
+    with pytest.raises(ConfigError, match=message):
+        rows_of(**options)
+
+
+@pytest.mark.slow
+def test_recurrent_models_learn_it_and_bags_of_words_all_but_negation():
+    import attnlib as al
+
+    def accuracy(encoder, negation):
+        corpus = load_corpus("planted", negation=negation)
+        model = al.ModelConfig(encoder=encoder, hidden_size=64)
+        fitted = al.fit(corpus, model, al.TrainConfig(epochs=6, learning_rate=5e-3), seed=0)
+        return fitted.evaluate(corpus.test)["accuracy"]
+
+    assert accuracy("lstm", 0.2) > 0.95
+    assert accuracy("mlp", 0.0) > 0.95

@@ -1,0 +1,323 @@
+"""Erasure: values worked out by hand, direction and range, and a defined answer to every bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from attnlib.engine import attention, flips, orders
+from attnlib.erasure import flips as erasure
+from attnlib.importance.scores import importance
+from attnlib.measures import faithfulness
+from attnlib.utils.errors import ConfigError, DataError, UnknownName
+from tests.conformance import zoo
+from tests.conformance.toy import Toy, trace
+
+NAN = float("nan")
+HAND = {"alpha": [[0.5, 0.3, 0.2]], "values": [[[2.0, 0.0], [0.0, 1.0], [0.0, 2.0]]]}
+
+
+def toy(bias=(0.0, 0.0), **changes) -> Toy:
+    return Toy(trace(**{**HAND, **changes}, bias=bias))
+
+
+def test_all_prefixes_by_hand():
+    # 0.5 * (2, 0) + 0.3 * (0, 1) + 0.2 * (0, 2) = (1, 0.7); then what is left, renormalised
+    found = attention.prefix_logits(trace(**HAND), torch.tensor([[2, 1, 0]]))[0]
+    expected = [[1.0, 0.7], [1 / 0.8, 0.3 / 0.8], [2.0, 0.0], [0.0, 0.0]]
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_all_single_removals_by_hand():
+    found = attention.single_logits(trace(**HAND))[0]
+    expected = [[0.0, 0.7 / 0.5], [1 / 0.7, 0.4 / 0.7], [1 / 0.8, 0.3 / 0.8]]
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_scale_multiplies_but_is_not_renormalised():
+    scaled = trace(**HAND, scale=[[1.0, 2.0, -1.0]])
+    found = attention.single_logits(scaled)[0, 0]
+    torch.testing.assert_close(found, torch.tensor([0.0, (0.6 - 0.4) / 0.5], dtype=torch.float64))
+
+
+def test_a_weight_of_almost_one_leaves_what_the_others_say():
+    # By subtraction from the whole, nothing of the others would survive in float64.
+    tiny = 1e-18
+    found = attention.single_logits(trace([[1.0, tiny]], [[[5.0, 0.0], [0.0, 3.0]]]))[0, 0]
+    torch.testing.assert_close(found, torch.tensor([0.0, 3.0], dtype=torch.float64))
+
+
+def test_sparse_weights_are_projected_again():
+    # sparsemax of (1, 0.9, 0) is (0.55, 0.45, 0); without the first, the threshold moves to (0, 0.95, 0.05)
+    values = [[[1.0, 0.0], [0.0, 1.0], [4.0, 0.0]]]
+    sparse = trace([[0.55, 0.45, 0.0]], values, scores=[[1.0, 0.9, 0.0]], projection="sparsemax")
+    renormalised = attention.single_logits(sparse)[0, 0]
+    projected = attention.single_logits(sparse, reproject=True)[0, 0]
+    torch.testing.assert_close(renormalised, torch.tensor([0.0, 1.0], dtype=torch.float64))
+    torch.testing.assert_close(projected, torch.tensor([0.2, 0.95], dtype=torch.float64))
+    outside = attention.single_logits(sparse, reproject=True)[0, 2]
+    torch.testing.assert_close(outside, sparse.logits[0])
+
+
+@pytest.mark.parametrize("gap", [70.0, 200.0, 5000.0])
+def test_far_lower_scores_decide_once_the_best_are_gone(gap):
+    # In float32 the second weight is exp(-gap), soon zero; the model without its first word still says "yes".
+    scores = torch.tensor([[0.0, -gap, -2 * gap]], dtype=torch.float32)
+    given = {"values": [[[2.0, 0.0], [0.0, 1.0], [0.0, 3.0]]], "scores": scores, "bias": (0.5, 0.0)}
+    far = trace(scores.softmax(-1), **given, scale=[[1.0, 2.0, 1.0]])
+    expected = torch.tensor([[2.5, 0.0], [0.5, 2.0], [0.5, 3.0], [0.5, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(attention.prefix_logits(far, torch.tensor([[0, 1, 2]]))[0], expected)
+    torch.testing.assert_close(attention.single_logits(far)[0], expected[[1, 0, 0]])
+    row = erasure.fraction_to_flip(Toy(far), Toy(far).texts(), [np.array([3.0, 2.0, 1.0])], level="attention").iloc[
+        0
+    ]
+    assert (row["removed"], row["after"], row["status"]) == (1, "yes", "flipped")
+    bounds = faithfulness.aopc_bounds(Toy(far), Toy(far).texts(), level="attention", beam=9).iloc[0]
+    p = expected.softmax(-1)[:, 0]
+    assert bounds["high"] == pytest.approx(float((p[0] - p[1:]).mean()))
+
+
+SPARSE = {
+    "alpha": [[0.55, 0.45, 0.0]],
+    "values": [[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]],
+    "scores": [[1.0, 0.9, 0.0]],
+    "projection": "sparsemax",
+    "bias": (0.0, 0.5),
+}
+
+
+def test_a_flip_once_the_support_is_gone_is_marked():
+    """All three words say "no": without reprojection the bias decides once the two of the support are gone."""
+    model, ranking = Toy(trace(**SPARSE)), [np.array([3.0, 2.0, 1.0])]
+    row = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention").iloc[0]
+    assert (row["removed"], row["only_when_empty"], row["status"]) == (2, True, "only_when_empty")
+    assert row["fraction"] == pytest.approx(2 / 3)
+    again = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention", reproject=True).iloc[0]
+    assert (again["removed"], again["status"]) == (3, "only_when_empty")
+
+
+def test_a_single_removal_that_leaves_no_weight_is_no_comparison():
+    one_hot = Toy(trace(**SPARSE | {"alpha": [[1.0, 0.0, 0.0]], "scores": [[3.0, 0.0, 0.0]]}))
+    ranking = [np.array([3.0, 2.0, 1.0])]
+    row = erasure.single_removals(one_hot, one_hot.texts(), ranking).iloc[0]
+    assert (row["flip_top"], row["status"]) == (True, "no weight left")
+    again = erasure.single_removals(one_hot, one_hot.texts(), ranking, reproject=True).iloc[0]
+    assert (again["flip_top"], again["status"]) == (False, "compared")
+
+
+def test_what_means_nothing_at_a_level_is_refused():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 1)
+    for measure in (erasure.fraction_to_flip, erasure.top_token_flips, erasure.erasure_curves):
+        with pytest.raises(ConfigError, match="Leave operator out"):
+            measure(fitted, texts, "alpha", level="attention", operator="pad")
+        for reproject in (True, False):
+            with pytest.raises(ConfigError, match="Leave reproject out"):
+                measure(fitted, texts, "alpha", level="input", reproject=reproject)
+    with pytest.raises(ConfigError, match="Leave operator out"):
+        faithfulness.aopc_bounds(fitted, texts, level="attention", operator="delete")
+
+
+def test_first_flip_by_hand():
+    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])], level="attention")
+    row = frame.iloc[0]
+    assert (row["prediction"], row["flipped"], row["removed"], row["after"]) == ("no", True, 1, "yes")
+    assert row["fraction"] == pytest.approx(1 / 3)
+    assert row["mass_removed"] == pytest.approx(0.5)
+    assert not row["only_when_empty"]
+    assert row["status"] == "flipped"
+
+
+def test_a_decision_that_never_flips_has_no_fraction():
+    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([1.0, 2.0, 3.0])], level="attention")
+    row = frame.iloc[0]
+    assert not row["flipped"]
+    assert row["removed"] is pd.NA
+    assert np.isnan(row["fraction"])
+    assert np.isnan(row["mass_removed"])
+    assert row["after"] is None
+    assert row["status"] == "never"
+
+
+def test_a_flip_that_comes_only_when_nothing_is_left_is_marked():
+    model = toy(bias=(0.0, 0.1))
+    frame = erasure.fraction_to_flip(model, model.texts(), [np.array([1.0, 2.0, 3.0])], level="attention")
+    row = frame.iloc[0]
+    assert (row["flipped"], row["removed"], row["fraction"], row["only_when_empty"]) == (True, 3, 1.0, True)
+    assert row["mass_removed"] == pytest.approx(1.0)
+    assert row["status"] == "only_when_empty"
+
+
+def test_a_decision_that_flips_back_counts_from_its_first_flip():
+    # k = 0, 1, 2, 3: no, yes, no, yes. Bisection would look at k = 2 first and answer 3.
+    logits = torch.tensor([[[1.0, 0], [0, 1], [1, 0], [0, 1]]])
+    found = flips.from_table(logits, torch.tensor([0]), torch.tensor([3]))
+    assert (found.removed.item(), found.after.item()) == (1, 1)
+    beyond = flips.from_table(logits[:, [0, 2, 2, 1]], torch.tensor([0]), torch.tensor([2]))
+    assert beyond.removed.item() == 0
+
+
+def test_a_text_of_one_token():
+    model = Toy(trace([[1.0, NAN]], [[[2.0, 0.0], [0.0, 0.0]]], bias=(0.0, 0.5)))
+    for way in (erasure.fraction_to_flip, erasure.top_token_flips):
+        row = way(model, model.texts(), [np.array([1.0])], level="attention").iloc[0]
+        assert (row["length"], row["removed"], row["only_when_empty"]) == (1, 1, True)
+    single = erasure.single_removals(model, model.texts(), [np.array([1.0])]).iloc[0]
+    assert single["status"] == "one unit"
+    assert single["other"] is pd.NA
+    assert single["flip_other"] is pd.NA
+    assert np.isnan(single["delta_js"])
+    assert single["flip_top"]
+
+
+@pytest.mark.parametrize(
+    ("ranking", "said"),
+    [
+        ([], "empty for 1 texts"),
+        ([np.array([])], "an empty ranking for 3 tokens"),
+        ([np.array([1.0, 2.0])], "2 scores for 3 tokens"),
+        ([np.array([1.0, NAN, 2.0])], "NaN at token 1"),
+        ([np.ones(3), np.ones(3)], "2 arrays for 1 texts"),
+        ([np.ones((3, 2))], "shape"),
+    ],
+)
+def test_a_ranking_that_does_not_fit_is_refused(ranking, said):
+    with pytest.raises(DataError, match=said):
+        erasure.fraction_to_flip(toy(), toy().texts(), ranking, level="attention")
+
+
+def test_or_marked_and_left_out_of_means():
+    model = Toy(trace([[0.5, 0.3, 0.2]] * 2, HAND["values"] * 2))
+    frame = erasure.fraction_to_flip(
+        model, model.texts(), [np.array([3.0, 2.0, 1.0]), np.full(3, NAN)], level="attention", on_bad="mark"
+    )
+    assert frame["status"].tolist() == ["flipped", "NaN at token 0"]
+    assert frame["flipped"][1] is pd.NA
+    assert np.isnan(frame["fraction"][1])
+    found = erasure.summarise(frame)
+    assert (found["texts"], found["bad"], found["n"]) == (1, 1, 1)
+    assert found["mean"] == pytest.approx(1 / 3)
+
+
+def test_infinite_scores_rank():
+    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([np.inf, 0, -np.inf])], level="attention")
+    assert frame["removed"][0] == 1
+
+
+def test_summary_states_what_never_counts_as():
+    model = Toy(trace([[0.5, 0.3, 0.2]] * 2, HAND["values"] * 2))
+    ranking = [np.array([3.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])]
+    frame = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention")
+    one, out = (erasure.summarise(frame, never=never) for never in ("one", "exclude"))
+    assert (one["mean"], one["n"], one["never"]) == (pytest.approx(2 / 3), 2, 0.5)
+    assert (out["mean"], out["n"], out["never_counts_as"]) == (pytest.approx(1 / 3), 1, "exclude")
+
+
+def test_curves_by_hand():
+    frame = erasure.erasure_curves(toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])], level="attention")
+    assert frame["removed"].tolist() == [0, 1, 2, 3]
+    logits = np.array([[1, 0.7], [0, 1.4], [0, 2.0], [0, 0]])
+    expected = np.exp(logits[:, 0]) / np.exp(logits).sum(1)
+    np.testing.assert_allclose(frame["probability"], expected)
+    np.testing.assert_allclose(frame["mass_removed"], [0, 0.5, 0.8, 1.0])
+    assert frame["flipped"].tolist() == [False, True, True, False]
+    least = erasure.erasure_curves(
+        toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])], level="attention", first="least"
+    )
+    np.testing.assert_allclose(least["mass_removed"], [0, 0.2, 0.5, 1.0])
+
+
+def test_single_removals_by_hand():
+    frame = erasure.single_removals(toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])])
+    row = frame.iloc[0]
+    assert row["top"] == 0
+    assert row["other"] in (1, 2)
+    assert row["alpha_top"] == 0.5
+    assert (row["flip_top"], row["flip_other"]) == (True, False)
+    p = np.exp([1.0, 0.7]) / np.exp([1.0, 0.7]).sum()
+    q = np.exp([0.0, 1.4]) / np.exp([0.0, 1.4]).sum()
+    m = (p + q) / 2
+    js = ((p * np.log(p / m)).sum() + (q * np.log(q / m)).sum()) / 2
+    assert row["js_top"] == pytest.approx(js)
+    assert row["delta_js"] == pytest.approx(js - row["js_other"])
+
+
+def test_r_is_never_the_top_and_reaches_every_other_position():
+    model = Toy(trace([[0.4, 0.3, 0.2, 0.1]] * 60, [HAND["values"][0] + [[0.0, 0.0]]] * 60))
+    ranking = [np.array([1.0, 9.0, 2.0, 3.0])] * 60
+    right = erasure.single_removals(model, model.texts(), ranking)["other"]
+    wrong = erasure.single_removals(model, model.texts(), ranking, quirks={"serrano_r"})["other"]
+    assert set(right) == {0, 2, 3}
+    assert set(wrong) == {1, 2, 3}
+
+
+def many(n=300, length=8, seed=0) -> Toy:
+    rng = torch.Generator().manual_seed(seed)
+    alpha = torch.randn(n, length, generator=rng, dtype=torch.float64).softmax(-1)
+    values = torch.randn(n, length, 2, generator=rng, dtype=torch.float64) * 2
+    return Toy(trace(alpha, values))
+
+
+def test_a_perfect_ranking_beats_chance_beats_its_reverse():
+    model = many()
+    predicted = model.found.prediction.numpy()
+    v = model.found.hidden.numpy()
+    margin = v[np.arange(len(v)), :, predicted] - v[np.arange(len(v)), :, 1 - predicted]
+    scores = list(margin * model.found.alpha.numpy())
+    chance = list(np.random.default_rng(0).random(margin.shape))
+    means = []
+    for ranking in (scores, chance, [-s for s in scores]):
+        frame = erasure.fraction_to_flip(model, model.texts(), ranking, level="attention")
+        fraction = frame["fraction"].dropna()
+        assert ((fraction > 0) & (fraction <= 1)).all()
+        means.append(erasure.summarise(frame)["mean"])
+    assert means[0] < means[1] - 0.05
+    assert means[1] < means[2] - 0.05
+
+
+def test_unknown_words_are_errors():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 2)
+    with pytest.raises(ConfigError, match="Did you mean 'attention'"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", level="atention")
+    with pytest.raises(UnknownName, match="Did you mean 'delete'"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", operator="deleet")
+    with pytest.raises(UnknownName, match="Did you mean 'alpha'"):
+        erasure.fraction_to_flip(fitted, texts, "alhpa")
+    with pytest.raises(ConfigError, match="mask token"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", operator="mask")
+    with pytest.raises(ConfigError, match="quirk"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", quirks={"tasc_gi"})
+    with pytest.raises(ConfigError, match="single string"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", quirks="tasc_ig")
+    with pytest.raises(ConfigError, match="no method runs"):
+        erasure.fraction_to_flip(fitted, texts, [np.ones(len(t)) for t in texts], steps=3)
+
+
+def test_equal_scores_keep_the_order_of_the_text():
+    scores = torch.tensor([[1.0, 2.0, 2.0, 0.0]])
+    units = torch.tensor([[True, True, True, False]])
+    assert orders.descending(scores, units).tolist() == [[1, 2, 0, 3]]
+
+
+def test_frames_keep_the_order_of_the_texts():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 10)
+    frame = erasure.fraction_to_flip(fitted, texts, "alpha_grad", batch_size=3)
+    assert frame["id"].tolist() == [t.id for t in texts]
+    assert frame["length"].tolist() == [len(t) for t in texts]
+    columns = "id length prediction flipped removed fraction only_when_empty mass_removed after status"
+    assert frame.columns.tolist() == columns.split()
+    again = erasure.fraction_to_flip(fitted, texts, importance(fitted, texts, "alpha_grad"), batch_size=7)
+    pd.testing.assert_frame_equal(frame, again)
+
+
+def test_units_of_a_hierarchical_model():
+    fitted = zoo.fitted("han-gru")
+    texts = zoo.texts(fitted, 3)
+    sentences = erasure.fraction_to_flip(fitted, texts, "alpha", level="attention")
+    words = erasure.fraction_to_flip(fitted, texts, "alpha", level="input")
+    assert sentences["length"].tolist() == [3, 3, 3]
+    assert words["length"].tolist() == [len(t) for t in texts]
+    with pytest.raises(ConfigError, match="sentences"):
+        erasure.fraction_to_flip(fitted, texts, "input_x_grad", level="attention")

@@ -1,0 +1,101 @@
+"""Markdown and maths without anything from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from attnlib.reports.markdown import Heading, markdown, maths
+
+
+def tags(html: str) -> list[str]:
+    return [node.tag for node in ElementTree.fromstring(html).iter()]
+
+
+def test_maths_becomes_mathml_without_a_namespace() -> None:
+    assert maths(r"\alpha_i") == '<math display="inline"><mrow><msub><mi>α</mi><mi>i</mi></msub></mrow></math>'
+
+
+@pytest.mark.parametrize("latex", [r"\sum_{i=1}^T x_i", r"\left( \sum_{i=1}^T x_i \right)"])
+def test_limits_stand_under_and_over_a_sum_of_its_own_line(latex: str) -> None:
+    assert "munderover" in tags(maths(latex, block=True))
+
+
+@pytest.mark.parametrize("latex", [r"\argmin_{p \in \Delta} x", r"\arg\min_{p \in \Delta} x"])
+def test_limits_stand_under_argmin(latex: str) -> None:
+    assert "munder" in tags(maths(latex, block=True))
+
+
+def test_a_thin_space_follows_a_function_but_no_bracket() -> None:
+    assert "mspace" in tags(maths(r"\ln 2"))
+    assert "mspace" not in tags(maths(r"\ln(2)"))
+
+
+@pytest.mark.parametrize(
+    "latex", [r"\begin{aligned} a &= b \\ c &= d \end{aligned}", r"\begin{cases} 1 & x \end{cases}"]
+)
+def test_environments(latex: str) -> None:
+    assert "mtable" in tags(maths(latex, block=True))
+
+
+@pytest.mark.parametrize(
+    "latex", [r"\frac{a", r"\nosuchthing{x}", r"a & b", r"\text{<img src=x onerror=alert(1)>}"]
+)
+def test_what_is_not_understood_is_shown_as_its_source(latex: str) -> None:
+    from html import escape
+
+    assert maths(latex) == f"<code>{escape(latex)}</code>"
+
+
+def test_maths_is_found_in_markdown() -> None:
+    html = markdown("a $x$ and\n\n$$y = \\sum_i x_i$$\n\n`$z$`", trusted=True)
+    assert html.count("<math ") == 2
+    assert '<math display="block">' in html
+    assert "<code>$z$</code>" in html
+
+
+def test_headings_are_collected_with_unique_anchors() -> None:
+    found: list[Heading] = []
+    first = markdown("# T\n\n## On $\\alpha$ & more", found, trusted=True)
+    markdown("## On $\\alpha$ & more\n\n### `code`\n\n## ?", found, trusted=True)
+    assert [(h.level, h.anchor) for h in found] == [
+        (1, "t"),
+        (2, "on-α-more"),
+        (2, "on-α-more-2"),
+        (3, "code"),
+        (2, "section"),
+    ]
+    assert 'id="on-α-more"' in first
+    assert 'href="#on-α-more"' in first
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("[the paper](https://doi.org/10.1/x)", 'the paper <span class="url">(doi.org/10.1/x)</span>'),
+        ("<https://www.example.org/a>", '<span class="url">example.org/a</span>'),
+        ("https://example.org/a", '<span class="url">example.org/a</span>'),
+        ("[next](01_tasc.ipynb)", '<span class="place">next</span>'),
+        ("[x](javascript:alert(1))", '<span class="place">x</span>'),
+        ("[up](#top)", '<a href="#top">up</a>'),
+        ("![a plot](https://example.org/a.png)", '<span class="place">a plot</span>'),
+    ],
+)
+def test_links_lead_nowhere_outside(source: str, shown: str) -> None:
+    assert markdown(source, trusted=True) == f"<p>{shown}</p>\n"
+
+
+def test_a_local_image_is_embedded(tmp_path: Path) -> None:
+    (tmp_path / "dot.png").write_bytes(b"\x89PNG")
+    assert 'src="data:image/png;base64,iVBORw=="' in markdown("![dot](dot.png)", folder=tmp_path, trusted=True)
+
+
+def test_raw_html_passes_only_where_the_text_is_ours() -> None:
+    assert "<b>x</b>" in markdown("<b>x</b>", trusted=True)
+    assert "&lt;b&gt;x&lt;/b&gt;" in markdown("<b>x</b>", trusted=False)
+
+
+def test_mermaid_is_shown_as_text() -> None:
+    assert markdown("```mermaid\na --> b\n```", trusted=True) == "<pre><code>a --&gt; b\n</code></pre>\n"

@@ -1,0 +1,322 @@
+"""What a notebook leaves behind: saved, shown, escaped."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
+
+from attnlib.reports import output as report
+from attnlib.reports import tabular
+from attnlib.utils.errors import ConfigError
+
+CLAIM = {
+    "id": "a",
+    "paper": "P & Q",
+    "claim": "<i>more</i> is more",
+    "where": "Table 2",
+    "setting": "planted",
+    "effect": np.float64(0.25),
+    "low": 0.1,
+    "high": 0.4,
+    "n": np.int64(12000),
+    "verdict": "reproduced",
+}
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[BeautifulSoup]:
+    """What was displayed."""
+    pages: list[BeautifulSoup] = []
+    monkeypatch.setattr(report, "_show", lambda html, text: pages.append(BeautifulSoup(html, "html.parser")))
+    return pages
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> report.Output:
+    return report.Output(tmp_path, batch=True)
+
+
+def rows(page: BeautifulSoup) -> list[list[str]]:
+    return [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in page.find_all("tr")]
+
+
+def test_a_table_is_saved_and_shown_escaped(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "text": ["<script>alert(1)</script>", None],
+            "mean_value": [0.123456, float("nan")],
+            "tiny": [1e-9, 0.0],
+            "n": [12345, 2],
+            "flipped": [True, False],
+            "models": pd.array([3, None], dtype="Int64"),
+        }
+    )
+    output.table(frame, "flips", caption="A & <b>")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "tables" / "flips.parquet"), frame)
+    (page,) = shown
+    assert page.find("script") is None
+    assert page.figcaption.get_text() == "A & <b>"
+    assert rows(page) == [
+        ["text", "mean value", "tiny", "n", "flipped", "models"],
+        ["<script>alert(1)</script>", "0.123", "1.0e-09", "12,345", "yes", "3"],
+        ["–", "–", "0.000", "2", "no", "–"],
+    ]
+
+
+def test_a_tiny_difference_from_the_paper_is_none(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.table(pd.DataFrame({"difference": [6e-5, -6e-5, -0.1234], "p": [6e-5, 0.5, 1.0]}), "near", digits=2)
+    assert [row[0] for row in rows(shown[0])[1:]] == ["0.00", "0.00", "-0.12"]
+    assert [row[1] for row in rows(shown[0])[1:]] == ["< 0.001", "0.50", "1.00"]
+
+
+def test_columns_that_say_nothing_are_named_below(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "dataset": ["a", "a", "a"],
+            "encoder": ["x", "x", "x"],
+            "n": [80, 80, 80],
+            "ours": [0.5, 0.5, 0.5],
+            "paper": [np.nan] * 3,
+            "seed": [0, 1, 2],
+        }
+    )
+    output.table(frame, "short")
+    assert rows(shown[0])[0] == ["dataset", "ours", "seed"], "the first column and results stay"
+    note = shown[0].find(class_="note").get_text()
+    assert "encoder x; n 80" in note
+    assert "paper" in note
+    assert list(pd.read_parquet(tmp_path / "tables" / "short.parquet")) == list(frame)
+    assert b"paper" in base64.b64decode(shown[0].find("a")["href"].partition("base64,")[2])
+    output.table(frame, "kept", keep=["encoder", "paper"])
+    assert rows(shown[1])[0] == ["encoder", "ours", "paper", "seed"]
+    output.table(frame.head(2), "two_rows")
+    assert rows(shown[2])[0] == ["dataset", "encoder", "n", "ours", "seed"], "two rows may agree by chance"
+    output.table(frame.assign(encoder=["x", "y", "z"]), "told_apart")
+    assert rows(shown[3])[0] == ["encoder", "ours", "seed"], "another column tells the rows apart"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("|V|", [13686.0, np.nan, 12.0], ["13,686", "–", "12"]),
+        ("share", [1.0, 0.0, 1.0], ["1.000", "0.000", "1.000"]),
+        ("mean words", [22.406, 3.5, 104.25], ["22.4", "3.5", "104.2"]),
+        ("texts", [1234.5, 2.25, 0.5], ["1,234", "2", "0"]),
+        ("ours", [0.12345, -9.5, np.inf], ["0.123", "-9.500", "∞"]),
+        ("p", [2 / 1001, 0.0304, 1.0], ["≤ 0.002", "0.030", "1.00"]),
+        ("p_holm", [18 * 2 / 2001, 18 * 2 / 2001, 0.34], ["≤ 0.018", "≤ 0.018", "0.34"]),
+        ("p (Holm)", [0.0005, 0.01234, np.nan], ["< 0.001", "0.012", "–"]),
+    ],
+)
+def test_numbers_have_the_digits_that_count(
+    output: report.Output, shown: list[BeautifulSoup], name: str, values: list[float], told: list[str]
+) -> None:
+    output.table(pd.DataFrame({"row": ["a", "b", "c"], name: values}), "digits")
+    assert [row[1] for row in rows(shown[0])[1:]] == told
+
+
+def test_bounds_have_the_digits_of_their_estimate(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.table(
+        pd.DataFrame({"of": ["a", "b"], "value": [8.34, 0.0], "low": [0.0, 0.0], "high": [25.16, 9.2]}), "t"
+    )
+    assert [row[1:] for row in rows(shown[0])[1:]] == [["8.3", "0.0", "25.2"], ["0.0", "0.0", "9.2"]]
+
+
+def test_the_ledger_needs_no_style_sheet(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    output.claims([CLAIM])
+    for cell in shown[0].find_all(["th", "td"]):
+        assert "border-bottom" in cell["style"]
+        assert "--jp-border-color2" in cell["style"], "the colours of JupyterLab"
+    labels = [cell["data-label"] for cell in shown[0].tbody.find_all("td")]
+    assert labels == [cell.get_text() for cell in shown[0].thead.find_all("th")], "a phone names stacked cells"
+
+
+def test_an_interval_stays_on_one_line_of_its_cell(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    ours = ["0.41 [0.38, 0.44] paper 0.43 (-0.02)", "–", "of two words [sic"]
+    output.table(pd.DataFrame({"name": list("abc"), "ours": ours}), "intervals")
+    cells = [row.find_all("td")[1].get_text() for row in shown[-1].find_all("tr")[1:]]
+    assert cells[0].split(" ") == ["0.41\xa0[0.38,\xa00.44]", "paper\xa00.43\xa0(-0.02)"]
+    assert cells[1:] == ours[1:]
+    assert pd.read_parquet(output.folder / "tables" / "intervals.parquet")["ours"].tolist() == ours
+
+
+def test_the_download_holds_the_whole_table(output: report.Output, shown: list[BeautifulSoup]) -> None:
+    frame = pd.DataFrame({"x": range(120)})
+    output.table(frame, "long", rows=50)
+    (page,) = shown
+    assert len(rows(page)) == 51
+    assert "50 of 120 rows" in page.get_text()
+    link = page.find("a")
+    assert link["download"] == "long.csv"
+    data = base64.b64decode(link["href"].partition("base64,")[2])
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(data)), frame)
+
+
+def test_a_large_table_is_named_instead_of_carried(
+    output: report.Output, shown: list[BeautifulSoup], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tabular, "EMBEDDED", 10)
+    output.table(pd.DataFrame({"x": range(20)}), "large")
+    assert shown[0].find("a") is None
+    assert "tables/large.parquet" in shown[0].get_text()
+
+
+def test_an_index_with_a_name_and_columns_of_two_levels_are_kept(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({("f1", "mean"): [0.5], ("f1", "n"): [3]}, index=pd.Index(["lstm"], name="encoder"))
+    output.table(frame, "two")
+    assert rows(shown[0]) == [["encoder", "f1 · mean", "f1 · n"], ["lstm", "0.500", "3"]]
+    assert list(pd.read_parquet(tmp_path / "tables" / "two.parquet").columns) == ["f1 · mean", "f1 · n"]
+
+
+def test_a_column_of_mixed_types_is_refused(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="one type"):
+        output.table(pd.DataFrame({"x": [1, {"a": 2}]}), "mixed")
+    assert list((tmp_path / "tables").iterdir()) == []
+
+
+def draw() -> Figure:
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1])
+    return figure
+
+
+def test_a_figure_is_saved_and_shown_with_words(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    output.figure(draw(), "rise", caption="It <rises>", alt='A line "up"')
+    output.figure(draw(), "again")
+    assert (tmp_path / "figures" / "rise.svg").read_text().startswith("<?xml")
+    first, second = shown
+    assert first.svg["aria-label"] == 'A line "up"'
+    assert first.svg["role"] == "img"
+    assert first.figcaption.get_text() == "It <rises>"
+    ids = [[tag["id"] for tag in page.find_all(id=True)] for page in shown]
+    assert ids[0]
+    assert not set(ids[0]) & set(ids[1]), "two figures of a page share no id"
+    used = {tag["href"] for tag in first.find_all("use")}
+    assert used
+    assert used <= {f"#{i}" for i in ids[0]}
+    assert "http" not in str(second)
+
+
+def test_the_same_figure_gives_the_same_file(shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        report.Output(tmp_path / folder).figure(draw(), "rise")
+    files = [(tmp_path / folder / "figures" / "rise.svg").read_bytes() for folder in ("a", "b")]
+    assert files[0] == files[1]
+
+
+def test_claims_are_written_as_plain_json_and_shown(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    nothing = {
+        "id": "b",
+        "effect": float("nan"),
+        "low": float("nan"),
+        "high": float("nan"),
+        "verdict": "undetermined",
+    }
+    output.claims([CLAIM, {**CLAIM, **nothing}])
+    first, second = json.loads((tmp_path / "claims.json").read_text())
+    assert first == {**CLAIM, "effect": 0.25, "n": 12000}
+    assert second["effect"] is None
+    (page,) = shown
+    assert page.find("i") is None
+    assert rows(page)[1] == [
+        "✓ reproduced",
+        "<i>more</i> is more Measured on: planted",
+        "P & Q, Table 2",
+        "0.250",
+        "0.100 to 0.400",
+        "12,000",
+    ]
+    assert rows(page)[2][0] == "? undetermined"
+    assert rows(page)[2][3:5] == ["–", "–"]
+
+
+def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    from attnlib.studies.ledger import Claim
+
+    output.claims([Claim("a", "P", "c", "T1", "how <b>", "s", 0.1, 0.0, 0.2, 3, "reproduced", n_of="pairs")])
+    assert json.loads((tmp_path / "claims.json").read_text())[0]["test"] == "how <b>"
+    assert rows(shown[0])[1][1] == "c Decided by: how <b> Measured on: s", "a reader sees the rule"
+    assert rows(shown[0])[1][-1] == "3 pairs", "and what n counts"
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ([{k: v for k, v in CLAIM.items() if k != "low"}], "lacks low"),
+        ([{**CLAIM, "verdict": "reproducd"}], "Did you mean 'reproduced'?"),
+        ([CLAIM, CLAIM], "share an id: a"),
+    ],
+)
+def test_a_wrong_claim_is_refused(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path, claims: list[dict[str, Any]], said: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        output.claims(claims)
+    assert said in str(error.value)
+    assert not (tmp_path / "claims.json").exists()
+
+
+def test_the_header_grows(output: report.Output, tmp_path: Path) -> None:
+    @dataclass
+    class Thing:
+        def __str__(self) -> str:
+            return "a thing"
+
+    output.header(corpus="imdb", seeds=range(2))
+    output.header(device=Thing(), loss=np.float32(0.5))
+    found = json.loads((tmp_path / "header.json").read_text())
+    assert found == {"corpus": "imdb", "seeds": [0, 1], "device": "a thing", "loss": 0.5}
+
+
+def test_a_name_is_used_once_in_a_batch_and_again_by_hand(shown: list[BeautifulSoup], tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1]})
+    for batch in (True, False):
+        output = report.Output(tmp_path, batch=batch)
+        output.table(frame, "one")
+        if batch:
+            with pytest.raises(ConfigError, match=r"tables/one\.parquet was written already"):
+                output.table(frame, "one")
+        else:
+            output.table(frame, "one")
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "", "a b", ".hidden"])
+def test_a_name_is_no_path(output: report.Output, name: str) -> None:
+    with pytest.raises(ConfigError, match="letters, digits"):
+        output.table(pd.DataFrame({"x": [1]}), name)
+
+
+def test_where_a_run_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNLIB_OUT", str(tmp_path / "run"))
+    assert report.output("00_x").folder == tmp_path / "run"
+    monkeypatch.delenv("ATTNLIB_OUT")
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
+    assert report.output("00_x").folder == tmp_path / "reports" / "00_x" / "interactive"
+    assert report.output().folder.name.startswith("attnlib-")
+    monkeypatch.setenv("JPY_SESSION_NAME", "/somewhere/01_y.ipynb")
+    assert report.output().folder == tmp_path / "reports" / "01_y" / "interactive"

@@ -1,0 +1,338 @@
+"""The report as a page: complete, escaped, alone; and how it looks in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from attnlib.reports import render, tabular
+from attnlib.viz import plots
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+
+
+def external(text: str) -> list[str]:
+    """Every address that a page would load or point to outside itself."""
+    page = BeautifulSoup(text, "html.parser")
+    found = [
+        f"{tag.name} {name}={value}"
+        for tag in page.find_all(True)
+        for name, value in tag.attrs.items()
+        if name != "content" and ADDRESS.match(value if isinstance(value, str) else " ".join(value))
+    ]
+    styles = [style.get_text() for style in page.find_all("style")]
+    styles += [str(tag["style"]) for tag in page.find_all(style=True)]
+    for style in styles:
+        found += re.findall(r"@import[^;]*|url\(\s*['\"]?(?!#|data:)[^)]*\)", style)
+    found += [str(tag) for tag in page.find_all(["iframe", "object", "embed", "base"])]
+    found += [str(tag) for tag in page.find_all("link") if not tag.get("href", "").startswith("data:")]
+    found += [str(tag) for tag in page.find_all("script") if tag.get("src")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def text(finished: Path) -> str:
+    return (finished / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> BeautifulSoup:
+    return BeautifulSoup(text, "html.parser")
+
+
+def test_the_finder_of_external_addresses_finds_them() -> None:
+    loads = [
+        '<img src="https://a.b/c.png">',
+        "<link rel=stylesheet href='//a.b/c.css'>",
+        '<script src="x.js"></script>',
+        "<style>@import 'a.css';</style>",
+        '<p style="background:url(http://a.b/c)">',
+        '<svg><use xlink:href="https://a.b/c#d"></use></svg>',
+        '<a href="https://a.b">a</a>',
+        "<iframe></iframe>",
+    ]
+    for one in loads:
+        assert external(one), one
+    assert external('<a href="#x">https://a.b</a><img src="data:image/png;base64,//8=">') == []
+
+
+def test_nothing_comes_from_outside(text: str, finished: Path) -> None:
+    assert external(text) == []
+    assert external(render.index(finished.parent.parent)) == []
+    assert "spy" in text, "the image's words stay, its address goes"
+
+
+def test_texts_are_shown_as_texts(page: BeautifulSoup) -> None:
+    main = page.find("main")
+    assert main.find("script") is None
+    for shown in ("<script>alert(1)</script>", "<script>alert(2)</script> other", "<i>warned</i>"):
+        assert shown in main.get_text()
+    assert "<script>alert(4)</script>" in main.get_text(), "markdown of an output is not trusted"
+    assert "What <b>people</b> wrote" in [caption.get_text() for caption in main.find_all("figcaption")]
+    assert "<u>claim</u> 0" in main.get_text()
+
+
+def test_only_the_script_of_the_page_may_run(page: BeautifulSoup) -> None:
+    import base64
+    import hashlib
+
+    policy = page.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    (script,) = page.find_all("script")
+    digest = base64.b64encode(hashlib.sha256(script.get_text().encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'")
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_the_header_says_what_was_run(page: BeautifulSoup, finished: Path) -> None:
+    facts = {div.dt.get_text(): div.dd.get_text() for div in page.select(".facts > div")}
+    assert facts["Corpus"] == "other"
+    assert facts["Sizes"] == "train 1,234"
+    assert facts["Seeds"] == "0, 1, 2"
+    assert facts["Device"] == "cpu"
+    assert facts["Profile"] == "cpu"
+    assert facts["Versions"].startswith("attnlib ")
+    assert "torch " in facts["Versions"]
+    assert {"Duration", "Date"} <= set(facts)
+    changed = [row.th.get_text() for row in page.select(".parameters tr.changed")]
+    assert changed == ["corpus", "rate", "seeds"]
+    assert page.title.get_text() == "A demo of everything · cpu"
+    assert page.select_one(".verdicts").get_text(" ", strip=True).split() == (
+        "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined".split()
+    )
+
+
+def test_contents_lead_to_sections(page: BeautifulSoup) -> None:
+    links = [link["href"] for link in page.select(".toc a")]
+    assert links == ["#tables", "#figures", "#figures-2"]
+    assert all(page.find(id=link[1:]) for link in links)
+
+
+def test_ids_are_unique(page: BeautifulSoup) -> None:
+    ids = [tag["id"] for tag in page.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+
+
+def test_maths_is_mathml(page: BeautifulSoup) -> None:
+    assert len(page.find_all("math")) == 2
+    assert page.select_one("math[display=block] munderover") is not None
+
+
+def test_code_is_there_but_hidden_and_some_cells_are_left_out(page: BeautifulSoup) -> None:
+    code = [cell.get_text() for cell in page.select(".input")]
+    assert any("derived = " in source for source in code)
+    assert not any("Parameters" in source and "other" in source for source in code), "injected by papermill"
+    assert "left out" not in page.get_text()
+    assert page.find(id="show-code") is not None
+    style = page.find("style").get_text()
+    assert ".input { display: none; }" in style
+    assert "body:has(#show-code:checked) .input { display: block; }" in style
+
+
+def test_widgets_without_a_static_twin_do_not_appear(page: BeautifulSoup) -> None:
+    shown = [node.get_text() for node in page.select("main .output, main pre.text")]
+    assert any("kept" in text for text in shown)
+    assert not any("Slider(dead)" in text for text in shown)
+
+
+def test_a_failed_run_says_so(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "90_demo" / "cpu"
+    shutil.copytree(finished, folder)
+    run = json.loads((folder / "run.json").read_text())
+    run |= {"status": "failed", "cell": 3, "total": 9, "error": "ValueError: <b>no</b>"}
+    (folder / "run.json").write_text(json.dumps(run))
+    alert = BeautifulSoup(render.report(folder), "html.parser").find(role="alert")
+    assert "This run failed in cell 3 of 9." in alert.get_text(" ", strip=True)
+    assert "ValueError: <b>no</b>" in alert.get_text()
+
+
+def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) -> None:
+    for name in ("cpu", "paper.part-0123abcd-12", "cpu.old-0123abcd-12"):
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+    listed = BeautifulSoup(render.index(tmp_path), "html.parser").select(".runs > li")
+    (card,) = listed
+    assert card.a["href"] == "90_demo/cpu/report.html"
+    assert card.a.get_text() == "A demo of everything"
+    said = " ".join(card.get_text(" ", strip=True).split())
+    assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
+    assert re.search(r"90_demo · cpu corpus other .* UTC · took .* · [\d.]+ kB", said)
+
+
+@pytest.mark.parametrize(
+    ("tag", "kept"),
+    [
+        ('<img src="https://a.b/c" alt="x">', '<img alt="x">'),
+        ("<img src='//a.b/c' alt=x>", "<img alt=x>"),
+        ("<img src=http://a.b/c alt=x>", "<img alt=x>"),
+        ('<a href="#here">https://a.b</a>', '<a href="#here">https://a.b</a>'),
+        ('<svg xmlns="http://www.w3.org/2000/svg" width="3">', '<svg width="3">'),
+        ('<img src="data:image/png;base64,//8=">', '<img src="data:image/png;base64,//8=">'),
+        ('text src="https://a.b" text', 'text src="https://a.b" text'),
+    ],
+)
+def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
+    assert render.offline(tag) == kept
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599.6, "1 h 0 min"), (7800, "2 h 10 min")],
+)
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert render.duration(seconds) == text
+
+
+def test_warnings_do_not_name_folders_of_the_machine() -> None:
+    said = "bbc: 3 of 212 test texts are training texts\n"
+    library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
+    ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
+    assert render.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
+    assert render.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
+        "kept in runs, see https://a.org/b/c\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ("<Axes: >", False),
+        ("<Axes: title={'left': 'a'}, xlabel='x'>", False),
+        ("[<matplotlib.lines.Line2D at 0x7f0a>]", False),
+        ("<attnlib.training.fitted.Fitted object at 0x7f0a>", False),
+        ("Text(0.5, 1.0, 'a')", False),
+        ("0.75", True),
+        ("a < b at noon", True),
+    ],
+)
+def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
+    from nbformat.v4 import new_output
+
+    assert render.says_something(new_output("execute_result", {"text/plain": shown})) is kept
+    assert render.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+
+
+def test_a_chart_follows_the_colours_of_its_page() -> None:
+    figure = plots.token_bars(["a", "b"], {"attention": [0.1, 0.9]}, title="t", line=0.5)
+    page = render.inline_svg(figure.svg(), "x")
+    fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
+    assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
+    assert "fill:currentColor" in page, "letters"
+    assert "--jp-layout-color0" in page, "in JupyterLab too"
+    assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
+def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
+    assert page[:4] in (render.TEMPLATES / "report.css").read_text()
+    for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
+        low, high = sorted((luminance(page), luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
+    for name, text in {
+        "broken": '{"notebook": ',
+        "list": "[]",
+        "empty": "{}",
+        "odd": '{"title": 1, "seconds": "x"}',
+    }.items():
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+        (tmp_path / "90_demo" / name / "run.json").write_text(text)
+    with pytest.warns(UserWarning, match="left out of the index"):
+        page = render.index(tmp_path)
+    assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1
+
+
+def browse(page: str, folder: Path, width: int, *flags: str) -> str:
+    file = folder / f"page-{width}.html"
+    file.write_text(page, encoding="utf-8")
+    quiet = "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    quiet += " disable-component-update disable-sync hide-scrollbars disable-dev-shm-usage"
+    command = [CHROMIUM, *(f"--{flag}" for flag in quiet.split()), f"--user-data-dir={folder / 'profile'}"]
+    command += [f"--window-size={width},844", *flags, file.as_uri()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return ended.stdout
+
+
+MEASURE = """<script>
+addEventListener("load", function () {
+  var root = document.documentElement, loaded = performance.getEntriesByType("resource").map(function (entry) {
+    return entry.name; }).filter(function (name) { return name.slice(0, 5) !== "data:"; });
+  var shown = function (query) { return getComputedStyle(document.querySelector(query)).display !== "none"; };
+  var seen = { width: root.clientWidth, needed: root.scrollWidth, loaded: loaded, code: shown(".input"),
+    contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor,
+    chart: getComputedStyle(document.querySelector("figure svg path")).fill,
+    letters: getComputedStyle(document.querySelector("figure svg")).fill,
+    ledger: Math.max.apply(null, Array.from(document.querySelectorAll(".claims td")).map(function (cell) {
+      return cell.getBoundingClientRect().right; })) };
+  document.getElementById("show-code").click();
+  seen.clicked = shown(".input");
+  document.getElementById("theme").click();
+  seen.theme = root.dataset.theme;
+  parent.document.body.textContent = JSON.stringify(seen);
+});
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None:
+    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')  # it would forbid our measuring too
+    flags = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    inner = html.escape(policy.sub("", text).replace("</body>", MEASURE))
+    frame = f'<!DOCTYPE html><iframe width="{width}" height="844" style="border:0" srcdoc="{inner}"></iframe>'
+    measured = browse(frame, tmp_path, 1400, "--dump-dom", *flags)  # a window itself is never narrower than 500
+    seen = json.loads(html.unescape(re.search(r"<body[^>]*>(.*)</body>", measured, re.DOTALL)[1]))
+    assert seen["width"] == width
+    assert seen["needed"] <= width, "nothing sticks out sideways"
+    assert seen["loaded"] == []
+    assert (seen["code"], seen["clicked"]) == (False, True)
+    assert seen["contents"] == (width > 1000), "a column on a desk, folded away on a phone"
+    assert seen["paper"] == ("rgb(20, 24, 30)" if dark else "rgb(255, 255, 255)")
+    assert seen["theme"] == ("light" if dark else "dark"), "the button turns it round"
+    assert seen["chart"] == seen["paper"], "a chart has the page's own ground"
+    assert seen["letters"] == ("rgb(228, 232, 238)" if dark else "rgb(28, 36, 48)")
+    assert 0 < seen["ledger"] <= width, "effect, interval and n are seen without scrolling"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
+def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({f"a longer name {k}": [1234.5678 + k, 98765.4321 * k] for k in range(13)})
+    page = re.sub(r"(<main[^>]*>)", lambda found: found[1] + tabular.table_html(frame, "wide"), text)
+    browse(page, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    read = ["pdftotext", "-layout", "-l", "1", str(tmp_path / "page.pdf"), "-"]
+    words = subprocess.run(read, capture_output=True, text=True, check=True).stdout.split()
+    assert {f"{98765.4321 * k:,.0f}" for k in range(1, 13)} <= set(words)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+def test_a_screenshot_and_a_print_are_not_blank(text: str, tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    browse(text, tmp_path, 1280, f"--screenshot={tmp_path / 'page.png'}")
+    picture = imread(tmp_path / "page.png")[..., :3].mean(-1)
+    assert picture.shape == (844, 1280)
+    ink = picture < 0.5
+    assert 0.002 < ink.mean() < 0.4
+    assert ink[:, :330].any(), "the contents"
+    assert ink[:, 330:].any(), "the text"
+    browse(text, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    data = (tmp_path / "page.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    assert len(data) > 20_000

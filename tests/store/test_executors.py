@@ -1,0 +1,394 @@
+"""Executors: the same results wherever runs are computed; workers may die, drivers may be killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attnlib.config import DataConfig
+from attnlib.store.entries import Store
+from attnlib.store.executors import (
+    CONTEXT_MEMORY,
+    DaskExecutor,
+    SerialExecutor,
+    cores,
+    make_executor,
+    measured_memory,
+    plan_slots,
+)
+from attnlib.store.grid import run_grid
+from attnlib.store.processes import LocalExecutor, WorkerDied
+from attnlib.store.specs import measure
+from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
+from tests.patience import PATIENCE, alive, wait_until
+
+TESTS = Path(__file__).parents[1]
+GIB = 2**30
+
+
+@pytest.fixture(autouse=True)
+def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(TESTS))
+    monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
+
+
+def executions(path: Path) -> Counter[str]:
+    return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
+
+
+# Worker processes
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[LocalExecutor]:
+    with LocalExecutor([{}, {}]) as pool:
+        yield pool
+
+
+def test_calls_go_to_processes_and_come_back(pool: LocalExecutor) -> None:
+    assert list(pool.map(divmod, [7, 8, 9], [2, 3, 4])) == [(3, 1), (2, 2), (2, 1)]
+    pids = {f.result(PATIENCE) for f in [pool.submit(os.getpid) for _ in range(8)]}
+    assert os.getpid() not in pids
+    assert len(pids) <= 2
+
+
+def test_errors_come_back_as_themselves(pool: LocalExecutor) -> None:
+    with pytest.raises(ZeroDivisionError):
+        pool.submit(divmod, 1, 0).result(PATIENCE)
+    with pytest.raises(TypeError, match="pickle"):
+        pool.submit(threading.Lock).result(PATIENCE)
+
+
+def test_what_a_call_prints_does_not_disturb(pool: LocalExecutor) -> None:
+    assert pool.submit(os.write, 1, b"noise\n").result(PATIENCE) == 6
+    assert pool.submit(print, "noise").result(PATIENCE) is None
+    assert pool.submit(abs, -1).result(PATIENCE) == 1
+
+
+def test_a_dead_worker_fails_its_own_call_alone() -> None:
+    with LocalExecutor([{}, {}]) as pool:
+        doomed = pool.submit(os.kill, 0, signal.SIGKILL)  # its own process group, which is its own session
+        fine = [pool.submit(abs, -k) for k in range(6)]
+        with pytest.raises(WorkerDied, match="killed"):
+            doomed.result(PATIENCE)
+        assert [f.result(PATIENCE) for f in fine] == list(range(6))
+        with pytest.raises(WorkerDied, match="status 3"):
+            pool.submit(os._exit, 3).result(PATIENCE)
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(abs, 1)
+
+
+def test_kill_ends_calls_under_way() -> None:
+    pool = LocalExecutor([{}])
+    pid = pool.submit(os.getpid).result(PATIENCE)
+    busy, waiting = pool.submit(time.sleep, 600), pool.submit(abs, 1)
+    wait_until(busy.running, "the call's start")
+    pool.kill()
+    with pytest.raises(WorkerDied):
+        busy.result(PATIENCE)
+    assert waiting.cancelled()
+    wait_until(lambda: not alive(pid), "the end of the worker")
+
+
+def test_an_executor_may_be_shut_down_twice() -> None:
+    pool = LocalExecutor([{}, {}])
+    assert pool.submit(abs, -1).result(PATIENCE) == 1
+    pool.shutdown(wait=False)
+    pool.shutdown(cancel_futures=True)
+    pool.kill()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_workers_end_with_a_killed_driver() -> None:
+    program = """
+        import os, time
+        from attnlib.store.processes import LocalExecutor
+        pool = LocalExecutor([{}])
+        print(pool.submit(os.getpid).result(), flush=True)
+        pool.submit(time.sleep, 600)
+        time.sleep(600)
+    """
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE) as driver:
+        pid = int(driver.stdout.readline())
+        driver.kill()
+    wait_until(lambda: not alive(pid), "the end of the worker")
+
+
+# Names and devices
+
+
+def test_executors_by_name() -> None:
+    assert isinstance(make_executor("serial"), SerialExecutor)
+    with pytest.raises(UnknownName, match="Did you mean 'local'"):
+        make_executor("locla")
+    with pytest.raises(ConfigError, match="jobs must be 1 or more"):
+        make_executor("local", jobs=0)
+    with pytest.raises(ConfigError, match="Use 'local'"):
+        make_executor("serial", jobs=2)
+    with pytest.raises(ConfigError, match="needs the address"):
+        make_executor("dask")
+    with pytest.raises(ConfigError, match="no scheduler file"):
+        make_executor("dask:nowhere.json")
+    with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
+        DaskExecutor("tcp://127.0.0.1:1", timeout=0.5)
+
+
+def test_local_workers_by_cores_with_one_thread_each(tmp_path: Path) -> None:
+    import grid_tasks
+
+    pool = make_executor("local", devices=("cpu",))
+    assert pool.room == cores() + 1
+    pool.shutdown()
+    frame = run_grid(
+        [measure(grid_tasks.threads)], store=tmp_path, executor="local", jobs=1, devices=("cpu",)
+    ).frame()
+    assert frame.loc[0, ["threads", "ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES"]].tolist() == [1, "cpu", ""]
+    assert frame.loc[0, "pid"] != os.getpid()
+
+
+def plan(devices: list[str], **options) -> list[str]:
+    options = {"n_cores": 8, "free": lambda device: 16 * GIB, "visible": "", **options}
+    return [f"{s['ATTNLIB_DEVICE']}@{s.get('CUDA_VISIBLE_DEVICES', '-')}" for s in plan_slots(devices, **options)]
+
+
+def test_gpus_are_shared_as_far_as_runs_fit() -> None:
+    assert plan(["cpu"]) == ["cpu@"] * 8
+    assert plan(["cpu"], jobs=3) == ["cpu@"] * 3
+    need = 4 * GIB - CONTEXT_MEMORY
+    assert plan(["cuda:0"], memory_per_run=need) == ["cuda@0"] * 4
+    assert plan(["cuda:0"], memory_per_run=64 * GIB) == ["cuda@0"]
+    assert plan(["cuda:0"], memory_per_run=need, n_cores=2) == ["cuda@0"] * 2  # a run keeps a core busy
+    assert plan(["cuda:0"], jobs_per_device=3, memory_per_run=64 * GIB) == ["cuda@0"] * 3
+
+
+def test_gpus_take_turns() -> None:
+    need = 8 * GIB - CONTEXT_MEMORY
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need) == ["cuda@0", "cuda@1", "cuda@0", "cuda@1"]
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need, jobs=2) == ["cuda@0", "cuda@1"]
+    free = {"cuda:0": 8 * GIB, "cuda:1": 24 * GIB}.get
+    assert plan(["cuda:0", "cuda:1"], memory_per_run=need, free=free) == ["cuda@0", "cuda@1", "cuda@1", "cuda@1"]
+    assert plan(["cuda:0", "cuda:1"], jobs_per_device=1, visible="5,GPU-ab") == ["cuda@5", "cuda@GPU-ab"]
+    with pytest.raises(ConfigError, match="no device 'cuda:2'"):
+        plan(["cuda:2"], visible="0,1")
+    with pytest.raises(ConfigError, match="empty"):
+        plan([])
+    with pytest.raises(ConfigError, match="jobs_per_device"):
+        plan(["cuda:0"], jobs_per_device=0)
+
+
+def test_memory_is_estimated_from_what_was_measured() -> None:
+    assert measured_memory([]) == 2 * GIB
+    assert measured_memory([{"peak_gpu_memory": GIB}, {}, {"peak_gpu_memory": 3 * GIB}]) == int(3.3 * GIB)
+
+
+def test_workers_see_the_device_of_their_slot() -> None:
+    slots = plan_slots(["cuda:0", "cuda:1"], jobs_per_device=1, visible="", n_cores=2)
+    for slot in slots:
+        with LocalExecutor([slot]) as pool:
+            shown = [
+                pool.submit(os.getenv, name).result(PATIENCE) for name in ("ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES")
+            ]
+            threads = pool.submit(os.getenv, "OMP_NUM_THREADS").result(PATIENCE)
+        assert shown == [slot["ATTNLIB_DEVICE"], slot["CUDA_VISIBLE_DEVICES"]]
+        assert threads == "1"
+    assert [slot["CUDA_VISIBLE_DEVICES"] for slot in slots] == ["0", "1"]
+
+
+@pytest.mark.gpu
+def test_runs_on_every_gpu_agree_with_the_cpu(tmp_path: Path) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    import grid_tasks
+
+    fits = [grid_tasks.small_fit(seed) for seed in range(4)]
+    runs = [measure(grid_tasks.accuracy, fit) for fit in fits]
+    on_gpu = run_grid(runs, store=tmp_path / "gpu", executor="local", jobs_per_device=2).complete()
+    on_cpu = run_grid(runs, store=tmp_path / "cpu", executor="local", devices=("cpu",)).complete()
+    assert {on_gpu.entry(f).environment["device"].split(":")[0] for f in fits} == {"cuda"}
+    assert all(on_gpu.entry(f).environment["peak_gpu_memory"] > 0 for f in fits)
+    both = on_gpu.frame().merge(on_cpu.frame(), on=["seed", "metric"])
+    assert (both["value_x"] - both["value_y"]).abs().max() < 0.05
+
+
+# The whole: killed at random moments, and on a cluster that loses a worker
+
+
+DRIVER = """
+    import sys
+    sys.path.insert(0, sys.argv[1])
+    from attnlib.store.grid import run_grid
+    from grid_tasks import example_runs
+    run_grid(example_runs(4), store=sys.argv[2], executor="local", jobs=2, devices=("cpu",)).complete()
+    print("complete", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Path) -> None:
+    import grid_tasks
+
+    runs = grid_tasks.example_runs(4)
+    whole = run_grid(runs, store=tmp_path / "whole").complete()
+    (tmp_path / "log").unlink()
+    total = len(runs) + 4  # measures, and models for four of them
+    chance = random.Random(5)
+    script = tmp_path / "driver.py"
+    script.write_text(textwrap.dedent(DRIVER))
+    store = Store(tmp_path / "store")
+    kills = 0
+    for _ in range(40):
+        # A moment is a number of finished runs and a fraction of a second, whatever the machine's speed.
+        goal = len(list(store)) + chance.randint(2, 6)
+        command = [sys.executable, script, TESTS, store.root]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+            while driver.poll() is None and len(list(store)) < goal:
+                time.sleep(0.01)
+            time.sleep(chance.random() * 0.2)
+            driver.kill()
+            out = driver.stdout.read()
+        if driver.returncode != -signal.SIGKILL:
+            break
+        kills += 1
+    assert out.strip() == "complete"
+    assert kills >= 2
+    resumed = run_grid(runs, store=store)
+    assert (resumed.cached, resumed.computed) == (len(runs), 0)
+    for name in ("accuracy", "square"):
+        pd.testing.assert_frame_equal(resumed.frame(name), whole.frame(name), check_exact=True)
+    done = executions(tmp_path / "log")
+    assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
+    again = sum(done.values()) - len(done)
+    in_flight = 3  # two workers and one job waiting
+    assert again <= kills * in_flight
+    assert len(list(store)) == total
+    assert not list((store.root / "tmp").iterdir())
+    assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
+
+
+@dataclass
+class Cluster:
+    """A Dask scheduler and two workers, each a process of its own on loopback."""
+
+    address: str
+    workers: list[subprocess.Popen]
+    log: Path
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("dask")
+    file, log = folder / "scheduler.json", folder / "log"
+    paths = os.pathsep.join([str(TESTS), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "GRID_LOG": str(log)}
+    where = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "dask"]
+    quiet = ["--no-dashboard"]
+    started: list[subprocess.Popen] = []
+    try:
+        scheduler = [
+            *dask,
+            "scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--scheduler-file",
+            str(file),
+            *quiet,
+        ]
+        started.append(subprocess.Popen(scheduler, **where))
+        for k in range(2):
+            worker = [*dask, "worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1"]
+            worker += ["--no-nanny", "--name", f"w{k}", "--local-directory", str(folder / f"w{k}"), *quiet]
+            started.append(subprocess.Popen(worker, **where))
+        wait_until(file.is_file, "the scheduler's start")
+        yield Cluster(str(file), started[1:], log)
+    finally:
+        for process in started:
+            process.kill()
+        for process in started:
+            process.wait()
+
+
+@pytest.mark.slow
+def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Cluster) -> None:
+    import grid_tasks
+
+    from attnlib.data import load_corpus
+
+    mine = load_corpus("planted", limit=30)
+    fit = grid_tasks.small_fit(0).replace(data=DataConfig(corpus="mine"))
+    runs = [measure(grid_tasks.accuracy, fit), measure(grid_tasks.accuracy, fit, split="dev")]
+    options = {"executor": f"dask:{cluster.address}", "corpora": {"mine": mine}}
+    result = run_grid(runs[:1], store=tmp_path / "store", **options).complete()
+    more = run_grid(runs, store=tmp_path / "store", **options).complete()  # the model goes to a worker, as bytes
+    assert (more.cached, more.computed, more.models) == (1, 1, 0)
+    here = run_grid(runs, store=tmp_path / "here", corpora={"mine": mine}).complete()
+    assert result.models == 1
+    pd.testing.assert_frame_equal(more.frame(), here.frame(), check_exact=True)
+
+
+@pytest.mark.slow
+def test_dask_workers_with_other_vectors_are_refused(tmp_path: Path, cluster: Cluster, monkeypatch) -> None:
+    import grid_tasks
+
+    vectors = "the 1 0 0 0 0 0 0 0\nof 0 1 0 0 0 0 0 0\n"
+    (tmp_path / "vectors.txt").write_text(vectors)
+    there = cluster.log.parent / "vectors.txt"  # where the workers stand
+    there.write_text(vectors.replace("1", "5"))
+    monkeypatch.chdir(tmp_path)
+    fit = grid_tasks.small_fit(0)
+    fit = fit.replace(model=fit.model.replace(vectors="vectors.txt"))
+    options = {"store": tmp_path / "store", "executor": f"dask:{cluster.address}"}
+    result = run_grid([fit], **options)
+    assert list(result.failures["error"]) == ["WorkerDiffers"]
+    assert list(result.failures["attempts"]) == [1]
+    there.write_text(vectors)
+    assert run_grid([fit], **options).complete().computed == 1
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path, cluster: Cluster) -> None:
+    import grid_tasks
+
+    runs = grid_tasks.example_runs(4)
+    whole = run_grid(runs, store=tmp_path / "whole").complete()
+    store = Store(tmp_path / "store")
+    cluster.log.unlink(missing_ok=True)
+    executor = make_executor(f"dask:{cluster.address}")
+    executor.client.wait_for_workers(2, timeout=PATIENCE)
+
+    def kill_one_worker() -> None:
+        wait_until(lambda: len(list(store)) >= 3, "the third result")
+        cluster.workers[0].kill()
+
+    killer = threading.Thread(target=kill_one_worker)
+    killer.start()
+    try:
+        result = run_grid(runs, store=store, executor=executor).complete()
+    finally:
+        killer.join()
+        executor.shutdown()
+    assert cluster.workers[0].wait() == -signal.SIGKILL
+    assert cluster.workers[1].poll() is None
+    assert result.computed == len(runs)
+    for name in ("accuracy", "square"):
+        pd.testing.assert_frame_equal(result.frame(name), whole.frame(name), check_exact=True)
+    done = executions(cluster.log)
+    assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
+    assert sum(done.values()) - len(done) <= 2  # what the killed worker was busy with, and had not handed over yet

@@ -1,0 +1,113 @@
+"""The dry run: what is cached, what is not, and an estimate that says what it rests on."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.data import load_corpus
+from attnlib.store.entries import Store
+from attnlib.store.forecast import dry_run, spell
+from attnlib.store.grid import run_grid
+from attnlib.store.specs import Fit, measure
+
+
+@pytest.fixture(autouse=True)
+def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def small_fit(seed: int = 0, epochs: int = 1, corpus: str = "planted", encoder: str = "mlp") -> Fit:
+    data = DataConfig(corpus=corpus, limit=40)
+    model = ModelConfig(encoder=encoder, hidden_size=8, embedding_size=8)
+    return Fit(data=data, model=model, train=TrainConfig(epochs=epochs), seed=seed)
+
+
+def put(store: Store, key: str, columns: dict, environment: dict, kind: str = "fit", task: str = "t:f") -> None:
+    spec = {"columns": columns, "kind": kind, "task": task}
+    store.put(
+        key * 32, {"spec.json": json.dumps(spec).encode(), "environment.json": json.dumps(environment).encode()}
+    )
+
+
+def test_trainings_are_estimated_from_the_median_speed_of_earlier_ones(store: Store) -> None:
+    for key, seconds in (("aa", 1.0), ("bb", 2.0), ("cc", 50.0)):
+        put(store, key, {"encoder": "mlp"}, {"tokens": 1000, "training_seconds": seconds, "seconds": 99})
+    put(store, "dd", {"encoder": "lstm"}, {"tokens": 1, "training_seconds": 1.0, "seconds": 99})
+    put(store, "ee", {"encoder": "mlp"}, {"seconds": 7.0}, kind="measure", task="grid_tasks:accuracy")
+    fit = small_fit(epochs=3)
+    forecast = dry_run([measure("grid_tasks:accuracy", fit)], store=store, jobs=2)
+    tokens = sum(map(len, load_corpus(fit.data).train))
+    assert forecast.frame["kind"].tolist() == ["fit", "accuracy"]
+    assert forecast.frame["seconds"].tolist() == [pytest.approx(3 * tokens / 500), 7.0]
+    assert forecast.frame["basis"].tolist() == ["earlier runs"] * 2
+    assert forecast.seconds == pytest.approx((3 * tokens / 500 + 7) / 2)
+    assert "2 runs, 0 in the store, 2 to compute: about" in forecast.summary
+
+
+def test_what_is_cached_costs_nothing(store: Store) -> None:
+    done = measure("grid_tasks:accuracy", small_fit(0))
+    run_grid([done], store=store).complete()
+    forecast = dry_run([done, measure("grid_tasks:accuracy", small_fit(1))], store=store)
+    frame = forecast.frame
+    assert frame["cached"].tolist() == [True, False, False]  # the model of a cached measure is not needed
+    assert frame["seed"].tolist() == [0, 1, 1]
+    assert frame["basis"].tolist() == ["", "earlier runs", "earlier runs"]
+    assert frame["seconds"].iloc[0] == 0
+    assert (frame["seconds"].iloc[1:] > 0).all()
+    assert "3 runs, 1 in the store, 2 to compute" in str(forecast)
+
+
+def test_an_empty_store_measures_a_short_training(store: Store) -> None:
+    forecast = dry_run([small_fit(seed) for seed in range(3)], store=store)
+    assert set(forecast.frame["basis"]) == {"a short training"}
+    assert (forecast.frame["seconds"] > 0).all()
+    assert list(store) == []  # nothing was run for the store
+    silent = dry_run([small_fit(), measure("grid_tasks:square", x=1)], store=store, calibrate=False)
+    assert silent.frame["seconds"].isna().all()
+    assert "2 without an estimate" in silent.summary
+
+
+def test_a_corpus_that_is_not_at_hand_is_still_listed(store: Store) -> None:
+    put(store, "aa", {"encoder": "mlp"}, {"tokens": 1000, "training_seconds": 1.0, "seconds": 99})
+    runs = [measure("grid_tasks:accuracy", small_fit(seed, corpus="mimic.csv")) for seed in (0, 1)]
+    forecast = dry_run([*runs, small_fit()], store=store)
+    assert forecast.frame["dataset"].tolist() == ["mimic.csv"] * 4 + ["planted"]
+    assert math.isnan(forecast.frame["seconds"].iloc[0])
+    assert str(forecast).count("mimic.csv: ") == 1  # why, once
+    whole = small_fit().replace(data=DataConfig(corpus="mimic.csv"))
+    known = dry_run([*runs, whole], store=store, sizes={"mimic.csv": (500, 10)}).frame
+    assert known.loc[known["kind"] == "fit", "seconds"].tolist() == [0.4, 0.4, 5.0]  # of 40, 40 and 500 texts
+
+
+def test_a_corpus_at_hand_has_its_own_size(store: Store) -> None:
+    put(store, "aa", {"encoder": "mlp"}, {"tokens": 1000, "training_seconds": 1.0, "seconds": 99})
+    corpus = load_corpus("planted", limit=40)
+    run = small_fit().replace(data=DataConfig(corpus="planted"))
+    frame = dry_run([run], store=store, corpora={"planted": corpus}, sizes={"planted": (10**9, 10)}).frame
+    assert frame["seconds"].tolist() == [sum(map(len, corpus.train)) / 1000]
+
+
+def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: Store, tmp_path) -> None:
+    absent = small_fit().model.replace(encoder="bert", pretrained=str(tmp_path / "nowhere"))
+    frame = dry_run([small_fit().replace(model=absent)], store=store).frame
+    assert frame["seconds"].isna().all()
+    assert frame["encoder"].tolist() == ["bert"]
+
+
+def test_an_empty_grid(store: Store) -> None:
+    assert dry_run([], store=store).summary == "0 runs, 0 in the store, 0 to compute."
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (85, "1 min 25 s"), (7300, "2 h 1 min")])
+def test_spell(seconds: float, text: str) -> None:
+    assert spell(seconds) == text

@@ -1,0 +1,262 @@
+"""fit: what it learns, that it repeats, what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import Corpus, Example, load_corpus
+from attnlib.training.fit import _Run, cross_entropy, fit
+from attnlib.utils.errors import ConfigError, DataError, TrainingError
+
+SMALL = ModelConfig(encoder="mlp", embedding_size=16, hidden_size=16)
+QUICK = TrainConfig(epochs=2, learning_rate=5e-3, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return load_corpus("planted", n_train=160, n_dev=60, n_test=60, seed=1)
+
+
+@pytest.fixture(scope="module")
+def stories() -> Corpus:
+    return load_corpus("planted", task="qa", n_train=60, n_dev=30, n_test=30)
+
+
+def parameters(fitted) -> dict[str, torch.Tensor]:
+    return fitted.model.state_dict()
+
+
+def test_it_learns_what_was_planted():
+    corpus = load_corpus("planted", n_train=400, n_dev=100, n_test=100, negation=0.0)
+    fitted = fit(corpus, SMALL, TrainConfig(epochs=12, learning_rate=1e-2, device="cpu"))
+    assert fitted.evaluate(corpus.test)["accuracy"] >= 0.95
+
+
+@pytest.mark.parametrize("update", ["dense", "lazy"])
+@pytest.mark.parametrize("encoder", ["mlp", "lstm"])
+def test_the_same_seed_gives_the_same_model_bit_for_bit(corpus, encoder, update):
+    model = SMALL.replace(encoder=encoder, dropout=0.2, projection="gumbel")
+    config = QUICK.replace(embedding_update=update)
+    assert fit(corpus, model, config, seed=3) == fit(corpus, model, config, seed=3)
+    assert fit(corpus, model, config, seed=3) != fit(corpus, model, config, seed=4)
+
+
+def test_the_callers_chance_is_left_alone(corpus):
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    expected = torch.rand(3), np.random.rand(3)  # noqa: NPY002
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    one = fit(corpus, SMALL, QUICK)
+    assert torch.equal(torch.rand(3), expected[0])
+    assert (np.random.rand(3) == expected[1]).all()  # noqa: NPY002
+    assert fit(corpus, SMALL, QUICK) == one, "what the caller drew in between must not matter"
+
+
+def test_the_test_texts_are_never_read(corpus):
+    assert fit(replace(corpus, test=()), SMALL, QUICK) == fit(corpus, SMALL, QUICK)
+
+
+def test_history_names_every_term(corpus):
+    model = SMALL.replace(regulariser="tying", encoder="lstm")
+    history = fit(corpus, model, QUICK).history
+    assert list(history["epoch"]) == [1, 2]
+    assert history["loss"].to_numpy() == pytest.approx((history["cross_entropy"] + history["tying"]).to_numpy())
+    assert (history["tying"] > 0).all()
+    assert history["best"].sum() == 1
+    assert history["dev_accuracy"].between(0, 1).all()
+    assert {"dev_loss", "dev_auc", "dev_f1_macro", "dev_f1_positive", "learning_rate", "seconds"} <= {*history}
+
+
+def test_the_mask_of_mlm_gets_a_row_of_its_own(corpus):
+    fitted = fit(corpus, SMALL.replace(regulariser="mlm", encoder="lstm"), QUICK)
+    assert fitted.model.embedding.num_embeddings == len(corpus.vocabulary) + 1
+    assert "mlm" in fitted.history
+
+
+def test_the_best_epoch_is_kept(corpus):
+    config = TrainConfig(epochs=6, learning_rate=0.05, monitor="loss", patience=None, device="cpu")
+    fitted = fit(corpus, SMALL, config)
+    best = fitted.history["dev_loss"].idxmin()
+    assert best < len(fitted.history) - 1, "this rate overfits; otherwise the test shows nothing"
+    assert fitted.history["best"].idxmax() == best
+    assert fitted.evaluate(corpus.dev)["loss"] == pytest.approx(fitted.history["dev_loss"][best], abs=1e-6)
+
+
+def test_patience_stops_early(corpus):
+    config = TrainConfig(epochs=30, learning_rate=0.05, monitor="loss", patience=2, device="cpu")
+    history = fit(corpus, SMALL, config).history
+    assert len(history) == history["best"].idxmax() + 1 + 2 < 30
+
+
+def test_plateau_halves_the_rate_after_an_epoch_without_gain(corpus):
+    config = TrainConfig(
+        epochs=7, learning_rate=0.05, monitor="loss", patience=None, schedule="plateau", device="cpu"
+    )
+    history = fit(corpus, SMALL, config).history
+    rate, lowest, expected = 0.05, np.inf, []
+    for loss in history["dev_loss"]:
+        expected.append(rate)
+        rate = rate if loss < lowest else rate / 2
+        lowest = min(lowest, loss)
+    assert list(history["learning_rate"]) == pytest.approx(expected)
+    assert rate < 0.05
+
+
+@pytest.mark.parametrize("monitor", ["loss", "accuracy", "f1", "auc", "train_loss"])
+def test_every_monitor_picks_its_best_epoch(corpus, monitor):
+    config = TrainConfig(epochs=4, learning_rate=0.03, monitor=monitor, patience=None, device="cpu")
+    history = fit(corpus, SMALL, config).history
+    column = {"loss": "dev_loss", "f1": "dev_f1_macro", "train_loss": "loss"}.get(monitor, f"dev_{monitor}")
+    kept = history.loc[history["best"], column].item()
+    assert kept == (history[column].min() if "loss" in monitor else history[column].max())
+
+
+def test_no_epochs_give_the_untrained_model(corpus):
+    one, other = (fit(replace(corpus, dev=()), SMALL, QUICK.replace(epochs=0), seed=s) for s in (0, 1))
+    assert len(one.history) == 0
+    assert one != other
+    assert one.predict(corpus.test).probabilities.shape == (60, 2)
+
+
+def test_frozen_parts_keep_their_values(corpus):
+    start = fit(corpus, SMALL, QUICK.replace(epochs=0)).model.parts()
+    after = fit(corpus, SMALL, QUICK.replace(train_embeddings=False, freeze=("attention",))).model.parts()
+    for part in ("embedding", "encoder", "attention", "decoder"):
+        for a, b in zip(start[part].parameters(), after[part].parameters(), strict=True):
+            assert torch.equal(a, b) == (part in ("embedding", "attention")), part
+
+
+def test_class_weights_help_the_rare_class(corpus):
+    rare = [e for e in corpus.train if e.label == 1][:8]
+    uneven = replace(corpus, train=(*rare, *(e for e in corpus.train if e.label == 0)))
+    config = TrainConfig(epochs=6, learning_rate=5e-3, patience=None, monitor="train_loss", device="cpu")
+    plain, weighted = (fit(uneven, SMALL, config.replace(class_weights=w)) for w in (False, True))
+    share = [np.mean([label == "positive" for label in f.predict(corpus.test).labels]) for f in (plain, weighted)]
+    assert share[1] > share[0]
+
+
+def test_class_weights_are_inverse_frequencies():
+    texts = tuple(Example(("a",), label) for label in (0, 0, 0, 1))
+    corpus = replace(load_corpus("planted", n_train=9, n_dev=9, n_test=9), train=texts)
+    objective = cross_entropy(corpus, TrainConfig(class_weights=True), torch.device("cpu"))
+
+    class OneTrace:
+        logits = torch.tensor([[0.0, 1.0], [0.0, 1.0]])
+
+    class OneBatch:
+        labels = torch.tensor([0, 1])
+
+    nll = -torch.tensor([0.0, 1.0]).log_softmax(0)
+    expected = (nll[0] * 4 / (2 * 3) + nll[1] * 4 / (2 * 1)) / (4 / 6 + 4 / 2)
+    assert objective(OneTrace, OneBatch)["cross_entropy"].item() == pytest.approx(expected.item())
+
+
+def test_an_objective_of_ones_own(corpus):
+    seen = set()
+
+    def uniform(trace, batch):
+        seen.update(batch.rows.tolist())
+        return {"uniform": trace.probabilities.square().sum(1).mean()}
+
+    fitted = fit(
+        corpus,
+        SMALL,
+        TrainConfig(epochs=8, learning_rate=0.02, monitor="train_loss", device="cpu"),
+        objective=uniform,
+    )
+    assert seen == set(range(len(corpus.train)))
+    assert list(fitted.history["loss"]) == list(fitted.history["uniform"])
+    assert np.abs(fitted.predict(corpus.test).probabilities - 0.5).max() < 0.1
+
+
+def test_queries_make_a_query_model(stories):
+    fitted = fit(stories, SMALL.replace(encoder="lstm"), QUICK)
+    assert fitted.query
+    assert fitted.evaluate(stories.test)["n"] == 30
+
+
+def test_hierarchical_models_get_sentences(corpus):
+    fitted = fit(corpus, SMALL.replace(hierarchical=True), QUICK)
+    assert fitted.vectoriser.sentences
+    assert fitted.trace(corpus.test[:3]).words is not None
+
+
+def test_boundaries_are_read_and_not_attended(corpus):
+    fitted = fit(corpus, SMALL.replace(boundaries=True, unattended=(".",)), QUICK.replace(epochs=0))
+    text = next(e for e in corpus.test if "." in e.tokens)
+    trace = fitted.trace([text])
+    assert trace.mask.shape[1] == len(text) + 2
+    assert trace.mask.sum() == len(text) - text.tokens.count(".")
+
+
+def test_double_precision(corpus):
+    fitted = fit(corpus, SMALL, QUICK.replace(precision="float64"))
+    assert {p.dtype for p in fitted.model.parameters()} == {torch.float64}
+    assert fitted.trace(corpus.test[:2]).alpha.dtype == torch.float64
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_mixed_precision_steps(corpus, precision):
+    """The path of a GPU, on a CPU: parameters stay float32, learn and stay finite."""
+    fitted = fit(corpus, SMALL, QUICK.replace(epochs=0))
+    before = {k: v.clone() for k, v in parameters(fitted).items()}
+    fitted.train_config = QUICK.replace(precision=precision)
+    run = _Run(fitted, corpus, cross_entropy(corpus, QUICK, fitted.device))
+    losses = [run.epoch(number)["loss"] for number in (1, 2)]
+    assert losses[1] < losses[0]
+    assert all(v.dtype == torch.float32 and v.isfinite().all() for v in parameters(fitted).values())
+    assert not torch.equal(parameters(fitted)["decoder.weight"], before["decoder.weight"])
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_mixed_precision_is_refused_on_a_cpu(corpus, precision):
+    with pytest.raises(ConfigError, match=r"mixed precision on a CUDA device.*precision='float32'"):
+        fit(corpus, SMALL, QUICK.replace(precision=precision))
+
+
+def test_a_loss_that_is_not_finite_stops_training(corpus):
+    calls = []
+
+    def breaks(trace, batch):
+        calls.append(1)
+        return {"odd": trace.logits.sum() * (float("nan") if len(calls) == 8 else 1.0)}
+
+    with pytest.raises(TrainingError, match=r"odd is nan in epoch 2, step 3\. Try a smaller learning_rate"):
+        fit(corpus, SMALL, QUICK, objective=breaks)
+
+
+def test_no_dev_texts_are_refused_before_training(corpus):
+    with pytest.raises(DataError, match=r"'planted' has no dev texts.*split column.*monitor='train_loss'"):
+        fit(replace(corpus, dev=()), SMALL, QUICK)
+    history = fit(replace(corpus, dev=()), SMALL, QUICK.replace(monitor="train_loss")).history
+    assert history["dev_accuracy"].isna().all()
+
+
+def test_no_training_texts_are_refused(corpus):
+    with pytest.raises(DataError, match="no training texts"):
+        fit(replace(corpus, train=()), SMALL, QUICK)
+
+
+def test_auc_needs_two_classes(corpus, stories):
+    with pytest.raises(ConfigError, match=r"'auc' needs two classes; .* has 4"):
+        fit(stories, SMALL, QUICK.replace(monitor="auc"))
+    one = tuple(e for e in corpus.dev if e.label == 1)
+    with pytest.raises(DataError, match="both classes among the dev texts"):
+        fit(replace(corpus, dev=one), SMALL, QUICK.replace(monitor="auc"))
+
+
+@pytest.mark.parametrize("seed", [-1, "0", 1.5])
+def test_a_seed_is_a_whole_number(corpus, seed):
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        fit(corpus, SMALL, QUICK, seed)
+
+
+def test_a_name_is_not_a_corpus():
+    with pytest.raises(DataError, match="fit needs a Corpus; got 'planted'"):
+        fit("planted", SMALL, QUICK)

@@ -1,0 +1,316 @@
+"""Fitted: predictions that depend on the text alone, traces, saving and loading."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import Corpus, Example, load_corpus
+from attnlib.erasure.flips import fraction_to_flip
+from attnlib.training import saving
+from attnlib.training.fit import fit
+from attnlib.training.fitted import Fitted, load
+from attnlib.utils.errors import ConfigError, DataError, TrainingError
+
+MODELS = {
+    "lstm": ModelConfig(embedding_size=12, hidden_size=12),
+    "tasc": ModelConfig(encoder="cnn", embedding_size=12, hidden_size=12, scaling="conv", projection="sparsemax"),
+    "mlm": ModelConfig(encoder="gru", embedding_size=12, hidden_size=12, regulariser="mlm", attention="dot"),
+    "han": ModelConfig(encoder="mlp", embedding_size=12, hidden_size=12, hierarchical=True),
+}
+QUICK = TrainConfig(epochs=1, learning_rate=1e-2, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return load_corpus("planted", n_train=120, n_dev=40, n_test=50, shortest=8, longest=40)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request, corpus) -> Fitted:
+    return fit(corpus, MODELS[request.param], QUICK)
+
+
+@pytest.fixture(scope="module")
+def lstm(corpus) -> Fitted:
+    return fit(corpus, MODELS["lstm"], QUICK)
+
+
+@pytest.fixture(scope="module")
+def answering() -> Fitted:
+    return fit(load_corpus("planted", task="qa", n_train=40, n_dev=20, n_test=20), MODELS["lstm"], QUICK)
+
+
+def test_predictions_do_not_depend_on_batches_order_or_padding(fitted, corpus):
+    texts = list(corpus.test)
+    whole = fitted.predict(texts).probabilities
+    shuffled = np.random.default_rng(0).permutation(len(texts))
+    for found in (
+        fitted.predict(texts, batch_size=1).probabilities,
+        fitted.predict(texts, batch_size=7).probabilities,
+        fitted.predict([texts[i] for i in shuffled]).probabilities[np.argsort(shuffled)],
+        np.concatenate([fitted.predict(t).probabilities for t in texts]),
+        fitted.trace(texts).probabilities.numpy(),
+    ):
+        np.testing.assert_allclose(found, whole, atol=1e-5)
+    assert np.ptp(whole[:, 0]) > 1e-3, "all texts alike would show nothing"
+
+
+def test_predictions_repeat_bit_for_bit(fitted, corpus):
+    assert (fitted.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+
+
+def test_evaluate_agrees_with_predict(fitted, corpus):
+    labels, p = fitted.predict(corpus.test)
+    truth = [corpus.classes[e.label] for e in corpus.test]
+    found = fitted.evaluate(corpus.test)
+    assert found["accuracy"] == np.mean([a == b for a, b in zip(labels, truth, strict=True)])
+    assert found["loss"] == pytest.approx(-np.log(p[np.arange(50), [e.label for e in corpus.test]]).mean())
+    assert found["n"] == 50
+
+
+def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
+    folder = fitted.save(tmp_path / "deep" / "model")
+    again = load(folder, device="cpu")
+    assert again == fitted
+    assert again.history.equals(fitted.history)
+    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+    assert {p.name for p in folder.iterdir()} == {
+        "fitted.json",
+        "vectoriser.json",
+        "history.json",
+        "weights.safetensors",
+    }
+    assert not [p for p in folder.parent.iterdir() if p != folder], "nothing temporary stays"
+
+
+def test_double_precision_and_no_history_survive(corpus, tmp_path):
+    fitted = fit(corpus, MODELS["lstm"], QUICK.replace(precision="float64", epochs=0))
+    assert load(fitted.save(tmp_path / "m"), device="cpu") == fitted
+
+
+def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
+    lstm.save(tmp_path / "m")
+    torch.manual_seed(0)
+    expected = torch.rand(2)
+    torch.manual_seed(0)
+    load(tmp_path / "m")
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
+    other = fit(corpus, MODELS["lstm"], QUICK, seed=1)
+    lstm.save(tmp_path / "m")
+    other.save(tmp_path / "m")
+    assert load(tmp_path / "m", device="cpu") == other
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
+    with pytest.raises(DataError, match="holds something else"):
+        lstm.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "dear"
+
+
+def test_a_failed_save_leaves_the_old_model(lstm, tmp_path, monkeypatch):
+    lstm.save(tmp_path / "m")
+    monkeypatch.setattr(saving, "_records", lambda history: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        lstm.save(tmp_path / "m")
+    assert load(tmp_path / "m", device="cpu") == lstm
+    assert os.listdir(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize("name", [saving.WEIGHTS, saving.VECTORISER, saving.HISTORY])
+def test_damage_is_named(lstm, tmp_path, name):
+    path = lstm.save(tmp_path / "m") / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=f"{name} is not what was saved"):
+        load(tmp_path / "m")
+    path.unlink()
+    with pytest.raises(DataError, match=f"{name} is missing"):
+        load(tmp_path / "m")
+
+
+def test_a_damaged_index_is_named(lstm, tmp_path):
+    index = lstm.save(tmp_path / "m") / saving.INDEX
+    values = json.loads(index.read_text())
+    index.write_text(json.dumps(values | {"version": 99}))
+    with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 1"):
+        load(tmp_path / "m")
+    index.write_text(json.dumps({k: v for k, v in values.items() if k != "classes"}))
+    with pytest.raises(DataError, match="classes is missing"):
+        load(tmp_path / "m")
+    index.write_text("{")
+    with pytest.raises(DataError, match="not readable JSON"):
+        load(tmp_path / "m")
+    index.unlink()
+    with pytest.raises(DataError, match="holds no saved model"):
+        load(tmp_path / "m")
+
+
+def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):
+    index = lstm.save(tmp_path / "m") / saving.INDEX
+    values = json.loads(index.read_text())
+    values["sha256"]["../secret"] = "0"
+    index.write_text(json.dumps(values))
+    with pytest.raises(DataError, match=r"got '\.\./secret'"):
+        load(tmp_path / "m")
+
+
+def test_raw_texts_are_read_as_the_corpus_was(lstm):
+    text = "The STREET was wonderful"
+    one = lstm.predict(text)
+    assert one.labels[0] in lstm.classes
+    assert one.probabilities.shape == (1, 2)
+    assert one.probabilities.sum() == pytest.approx(1.0)
+    same = lstm.predict([text, Example(("the", "street", "was", "wonderful"), 0)]).probabilities
+    np.testing.assert_allclose(same[0], same[1], atol=1e-6)
+
+
+def test_unknown_words_are_read_as_unknown(lstm):
+    p = lstm.predict(["xyzzy plugh", "quux frobnicate"]).probabilities
+    np.testing.assert_allclose(p[0], p[1], atol=1e-6)
+
+
+def test_texts_without_a_token_are_named(lstm):
+    with pytest.raises(DataError, match=r"2 of 3 texts hold no token after preprocessing, at position 1, 2"):
+        lstm.predict(["fine", "  ", ""])
+    with pytest.raises(DataError, match="No text was given"):
+        lstm.predict([])
+    with pytest.raises(DataError, match="a string or an Example; got 3"):
+        lstm.predict([3])
+
+
+def test_two_strings_are_two_texts_and_a_pair_only_for_a_query_model(lstm, answering):
+    assert len(lstm.predict(("one text", "another text")).labels) == 2
+    assert len(answering.predict(("Mary went to the kitchen.", "Where is Mary?")).labels) == 1
+    assert len(answering.predict([("Mary went to the kitchen.", "Where is Mary?")] * 3).labels) == 3
+    with pytest.raises(DataError, match="answers a query about a text"):
+        answering.predict("Mary went to the kitchen.")
+    with pytest.raises(DataError, match="a string or an Example; got"):
+        lstm.predict([("a text", "a query")])
+
+
+def test_a_query_is_not_left_unread(lstm, answering):
+    asked = Example(("a", "text"), 0, query=("a", "question"), id="q1")
+    for texts in ([asked], [asked, "a text"]):
+        with pytest.raises(DataError, match="q1"):
+            lstm.predict(texts)
+    assert len(answering.predict([asked]).labels) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_model_that_answers_nan_decides_nothing(lstm, corpus, value):
+    broken = deepcopy(lstm)
+    with torch.no_grad():
+        broken.model.decoder.bias[0] = value
+    ways = (broken.predict, broken.evaluate, broken.trace, lambda t: fraction_to_flip(broken, t, "alpha"))
+    for way in ways:
+        with pytest.raises(TrainingError, match=r"decoder\.bias"):
+            way(corpus.test[:3])
+
+
+def test_labels_outside_the_classes_are_refused(lstm, corpus):
+    with pytest.raises(DataError, match=r"Labels must index the 2 classes .* in odd"):
+        lstm.evaluate([replace(corpus.test[0], label=2, id="odd")])
+
+
+def test_trace_keeps_the_order(lstm, corpus):
+    texts = corpus.test[:9]
+    trace = lstm.trace(texts)
+    assert trace.lengths.tolist() == [len(e) for e in texts]
+    assert not trace.logits.requires_grad
+    for row, text in enumerate(texts):
+        alone = lstm.trace([text])
+        torch.testing.assert_close(trace.alpha[row, : len(text)], alone.alpha[0], atol=1e-6, rtol=1e-4)
+
+
+def test_traces_tell_where_each_text_stood(lstm, corpus):
+    seen = {}
+    for batch, trace in lstm.traces(corpus.test, batch_size=8):
+        assert len(batch) <= 8
+        seen |= dict(zip(batch.rows.tolist(), trace.lengths.tolist(), strict=True))
+    assert [seen[i] for i in range(len(seen))] == [len(e) for e in corpus.test]
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_gradients_on_request(corpus, trained):
+    fitted = fit(corpus, MODELS["lstm"], QUICK.replace(train_embeddings=trained))
+    fitted.model.train()  # as somebody might leave it
+    trace = fitted.trace(corpus.test[:2], grad=True)
+    assert not fitted.model.training
+    (gradient,) = torch.autograd.grad(trace.logits[:, 1].sum(), trace.embedded)
+    assert gradient.abs().sum() > 0
+    (_, trace), *_ = fitted.traces(corpus.test[:2], grad=True)
+    assert torch.autograd.grad(trace.logits.sum(), trace.embedded)[0].shape == trace.embedded.shape
+
+
+def test_parameters_are_counted_by_part(corpus):
+    words = len(corpus.vocabulary)
+    counts = fit(corpus, MODELS["tasc"], QUICK.replace(epochs=0)).parameters_count()
+    assert counts["embedding"] == words * 12
+    assert counts["scaling"] == words + 15 * 12 + 15
+    assert counts["decoder"] == 12 * 2 + 2
+    assert counts["encoder"] == sum(3 * (12 * k + 1) for k in (1, 3, 5, 7))
+
+
+def test_equality_sees_every_difference(lstm, corpus):
+    again = fit(corpus, MODELS["lstm"], QUICK)
+    assert again == lstm
+    assert hash(again) == hash(lstm)
+    again.history["seconds"] += 1.0
+    assert again == lstm, "how long it took does not matter"
+    with torch.no_grad():
+        again.model.decoder.bias[0] += 1e-6
+    assert again != lstm
+    assert lstm != "lstm"
+
+
+def test_tokens_and_device(lstm, corpus):
+    assert lstm.tokens(corpus.test[0]) == list(corpus.test[0].tokens)
+    assert lstm.to("cpu") is lstm
+    assert lstm.device == torch.device("cpu")
+    with pytest.raises(ConfigError, match="Unknown device"):
+        lstm.to("gpu")
+
+
+def test_it_says_what_it_is(lstm):
+    assert repr(lstm).startswith("Fitted(lstm, additive, softmax")
+    assert "epoch 1 of 1, seed 0" in repr(lstm)
+
+
+@pytest.fixture
+def tiny_bert(tmp_path, corpus) -> str:
+    """A pretrained encoder of two layers, in a folder as `save_pretrained` writes it."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *corpus.vocabulary.words[4:])
+    folder = str(tmp_path / "tiny")
+    BertTokenizerFast(vocab={name: i for i, name in enumerate(names)}).save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(vocab_size=len(names), max_position_embeddings=64, **sizes)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("update", ["dense", "lazy"])
+def test_a_pretrained_encoder_is_saved_with_its_weights(corpus, tiny_bert, tmp_path, update):
+    config = QUICK.replace(learning_rates={"encoder": 1e-3, "embedding": 1e-3}, embedding_update=update)
+    fitted = fit(corpus, ModelConfig(encoder="bert", pretrained=tiny_bert, scaling="lin"), config)
+    assert fitted == fit(corpus, fitted.model_config, config)
+    folder = fitted.save(tmp_path / "m")
+    shutil.rmtree(tiny_bert)  # a saved model needs nothing but itself
+    again = load(folder, device="cpu")
+    assert again == fitted
+    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+    assert again.tokens(corpus.test[0]) == fitted.tokens(corpus.test[0])

@@ -1,0 +1,140 @@
+"""Folders are replaced whole or not at all; a disk that cannot be written says why."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from attnlib.utils import files
+from tests.patience import wait_until
+
+
+def filled(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True)
+    for name in "abc":
+        (folder / name).write_text(text)
+    return folder
+
+
+def content(folder: Path) -> set[str]:
+    return {path.read_text() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_takes_the_place_of_another(tmp_path: Path, monkeypatch, at_once: bool) -> None:
+    if not at_once:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    target = tmp_path / "report"
+    for text in ("first", "second"):
+        folder = files.working(target)
+        (folder / "a").write_text(text)
+        files.replace(folder, target)
+        assert content(target) == {text}
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_two_at_once_in_one_process_do_not_meet(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    one, other = files.working(target), files.working(target)
+    for folder in (one, other):
+        (folder / "a").write_text(folder.name)
+    files.replace(one, target)
+    files.replace(other, target)
+    assert content(target) == {other.name}
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_link_stays_one_and_leads_to_the_new_folder(tmp_path: Path, monkeypatch, at_once: bool) -> None:
+    if not at_once:
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    home = filled(tmp_path / "elsewhere" / "model", "old")
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    folder = files.working(link)
+    (folder / "a").write_text("new")
+    files.replace(folder, link)
+    assert link.is_symlink()
+    assert content(home) == {"new"}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "elsewhere", "link", "model"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may have no exchange of folders")
+def test_folders_are_exchanged_in_one_step(tmp_path: Path) -> None:
+    one, other = filled(tmp_path / "one", "1"), filled(tmp_path / "other", "2")
+    assert files._exchange(one, other)
+    assert (content(one), content(other)) == ({"2"}, {"1"})
+    assert not files._exchange(one, tmp_path / "missing")
+
+
+def test_killed_between_two_renames_the_earlier_folder_comes_back(tmp_path: Path, monkeypatch) -> None:
+    target = filled(tmp_path / "report", "good")
+    dead = 999_999_999
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: dead)
+        old = files._beside(target, "old")
+    target.rename(old)  # as a process did that was killed then
+    files.working(target)
+    assert content(target) == {"good"}
+
+
+def test_what_cannot_be_put_in_place_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
+    target = filled(tmp_path / "report", "good")
+    with pytest.raises(FileNotFoundError):
+        files.replace(tmp_path / "nowhere", target)
+    assert content(target) == {"good"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills")
+def test_killed_at_any_moment_a_whole_folder_is_there(tmp_path: Path) -> None:
+    target = filled(tmp_path / "report", "0")
+    program = f"""
+        from pathlib import Path
+        from attnlib import files
+        target, k = Path({str(target)!r}), 0
+        while True:
+            k += 1
+            folder = files.working(target)
+            for name in "abc":
+                (folder / name).write_text(str(k))
+            files.replace(folder, target)
+    """
+    for pause in range(3):
+        before = content(target)
+        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)])
+        try:
+            wait_until(lambda before=before: (target / "a").read_text() not in before, "a replacement")
+            for _ in range(20 * pause):
+                assert (target / "c").exists()
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        assert {path.name for path in target.iterdir()} == set("abc")
+        assert len(content(target)) == 1, "all of one run"
+    files.replace(files.working(target), target)
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
+    files.check_writable(tmp_path / "a" / "b")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_named_with_what_is_free_and_needed(tmp_path: Path) -> None:
+    said = files.trouble(OSError(28, "No space left on device"), tmp_path / "a", "use --out", needed=2_500_000)
+    assert f"{tmp_path / 'a'} cannot be written" in said
+    assert "is full" in said
+    assert "2.5 MB are needed" in said
+    assert said.endswith("or use --out.")
+
+
+def test_what_a_library_says_of_a_full_disk_gets_advice() -> None:
+    assert "ATTNLIB_STORE" in files.hint("Error while serializing: No space left on device (os error 28)")
+    assert files.hint("Permission denied") == ""

@@ -1,0 +1,170 @@
+"""Figures state their n, keep every row, and leave pyplot alone."""
+
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib.utils.errors import DataError
+from attnlib.viz import plots
+
+
+@pytest.fixture
+def flips():
+    """Ten texts a level: six inside the bins, three aside, one more aside under another name."""
+    rows = []
+    for level in ("attention", "input"):
+        rows += [{"level": level, "fraction": f, "aside": None} for f in (0.05, 0.1, 0.1, 0.5, 0.9, 1.0)]
+        rows += [{"level": level, "fraction": np.nan, "aside": "never"}] * 3
+        rows += [{"level": level, "fraction": 1.0, "aside": "only when nothing is left"}]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def measured():
+    return pd.DataFrame(
+        {
+            "what": ["top", "random", "top", "random"],
+            "level": ["a", "a", "b", "b"],
+            "value": [0.3, 0.1, 0.4, 0.2],
+            "low": [0.2, 0.05, 0.3, 0.1],
+            "high": [0.5, 0.2, 0.5, 0.4],
+            "paper": [0.35, np.nan, np.nan, np.nan],
+            "n": [50, 50, 50, 50],
+        }
+    )
+
+
+def texts(figure):
+    """Every string the figure draws."""
+    figure.draw_without_rendering()
+    return [t.get_text() for t in figure.findobj(mpl.text.Text) if t.get_text()]
+
+
+def test_a_histogram_counts_every_row_once(flips):
+    figure = plots.histogram(flips, "fraction", "level", bins=10, aside="aside", title="t", x="x")
+    axis = figure.axes[0]
+    outlines = [patch for patch in axis.patches if isinstance(patch, mpl.patches.StepPatch)]
+    inside = [outline.get_data()[0].sum() for outline in outlines]
+    bars = [[bar.get_height() for bar in group] for group in axis.containers]
+    assert inside == pytest.approx([0.6] * 4)
+    assert bars == [pytest.approx([0.3, 0.1])] * 2
+    drawn = texts(figure)
+    assert "attention (n = 10)" in drawn
+    assert "input (n = 10)" in drawn
+    assert "30%" in drawn
+    assert "never" in drawn
+
+
+def test_intervals_reach_from_low_to_high_and_papers_are_hollow(measured):
+    figure = plots.intervals(measured, "what", hue="level", reference="paper", title="t", x="share", percent=True)
+    axis = figure.axes[0]
+    reaches = [segment[:, 0].tolist() for line in axis.collections for segment in line.get_segments()]
+    assert reaches == [pytest.approx(pair) for pair in ([0.2, 0.5], [0.05, 0.2], [0.3, 0.5], [0.1, 0.4])]
+    hollow = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
+    assert len(hollow) == 1
+    assert hollow[0].get_xdata()[0] == 0.35
+    drawn = texts(figure)
+    assert "top  (n = 50)" in drawn
+    assert "paper: a" in drawn
+    assert "paper: b" not in drawn
+
+
+def test_shares_have_no_ticks_below_zero(measured):
+    none = measured.assign(value=0.0, low=0.0, high=0.0, paper=float("nan"))
+    axis = plots.intervals(none, "what", hue="level", title="t", x="share", percent=True).axes[0]
+    assert axis.get_xlim()[0] < 0, "markers are whole"
+    assert min(axis.get_xticks()) >= 0
+    gaps = measured.assign(value=-0.2, low=-0.4, high=0.1)
+    axis = plots.intervals(gaps, "what", hue="level", title="t", x="points", percent=True).axes[0]
+    assert min(axis.get_xticks()) < 0, "differences have"
+
+
+def test_a_box_shows_the_median_and_its_n():
+    frame = pd.DataFrame({"x": ["p"] * 5 + ["q"] * 3, "y": [1, 2, 3, 4, 5, 7, 8, 9.0], "h": ["u"] * 8})
+    figure = plots.box_by(frame, "x", "y", "h", title="t")
+    level = {tuple(line.get_ydata()) for line in figure.axes[0].lines}
+    assert {(3.0, 3.0), (8.0, 8.0)} <= level
+    assert {"p\nn = 5", "q\nn = 3", "u"} <= set(texts(figure))
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(20, mpl.collections.PathCollection), (40, mpl.collections.PolyCollection)]
+)
+def test_many_points_become_hexagons(rows, kind):
+    frame = pd.DataFrame({"a": np.arange(rows) % 7, "b": np.arange(rows) % 5})
+    figure = plots.scatter_density(frame, "a", "b", title="t", dense=30, diagonal=True)
+    drawn = figure.axes[0].collections[0]
+    assert type(drawn).__mro__.index(kind) >= 0
+    counted = drawn.get_array().sum() if rows > 30 else len(drawn.get_offsets())
+    assert counted == rows
+    assert f"t  (n = {rows})" in texts(figure)
+
+
+def test_points_of_two_kinds_have_a_panel_each_and_their_unit():
+    frame = pd.DataFrame({"a": np.arange(40) % 7, "b": np.arange(40) % 5, "kind": ["p", "q"] * 20})
+    points = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states")
+    assert {"p  (n = 20)", "q  (n = 20)"} <= set(texts(points))
+    colours = [tuple(axis.collections[0].get_facecolor()[0]) for axis in points.axes]
+    assert len(set(colours)) == 2
+    dense = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states", dense=10)
+    assert "states per cell (log)" in texts(dense)
+
+
+def test_a_training_curve_marks_the_epoch_that_was_kept():
+    history = pd.DataFrame(
+        {
+            "epoch": [1, 2],
+            "loss": [0.6, 0.4],
+            "dev_loss": [0.5, 0.6],
+            "dev_accuracy": [0.8, 0.7],
+            "best": [True, False],
+        }
+    )
+    figure = plots.training_curve(history)
+    drawn = [line.get_ydata() for axis in figure.axes for line in axis.lines if line.get_linestyle() == "-"]
+    assert [list(line) for line in drawn] == [[0.6, 0.4], [0.5, 0.6], [0.8, 0.7]]
+    assert texts(figure).count("kept: epoch 1") == 2
+    with pytest.raises(DataError, match="lacks the column 'dev_f1'"):
+        plots.training_curve(history, score="f1")
+    with pytest.raises(DataError, match="not trained"):
+        plots.training_curve(history.iloc[:0])
+
+
+def test_token_bars_take_dollars_for_dollars():
+    figure = plots.token_bars(["$5", "$", "<b>"], {"attention": [0.1, 0.2, 0.7]}, title="t", line=0.5)
+    assert [bar.get_height() for bar in figure.axes[0].containers[0]] == [0.1, 0.2, 0.7]
+    assert r"\$5" in texts(figure)
+    with pytest.raises(DataError, match="'attention' has 2 values, the text 3 tokens"):
+        plots.token_bars(["a", "b", "c"], {"attention": [1, 2]}, title="t")
+    with pytest.raises(DataError, match="at least one series"):
+        plots.token_bars(["a"], {}, title="t")
+
+
+def test_wrong_frames_are_named(flips):
+    with pytest.raises(DataError, match="lacks the column 'fractoin'; it has level, fraction, aside"):
+        plots.histogram(flips, "fractoin", title="t", x="x")
+    with pytest.raises(DataError, match="no rows"):
+        plots.box_by(flips.iloc[:0], "level", "fraction", title="t")
+
+
+def test_the_same_frame_gives_the_same_file_and_pyplot_knows_nothing(flips):
+    import matplotlib.pyplot as plt
+
+    before = dict(mpl.rcParams)
+    first, second = (plots.histogram(flips, "fraction", "level", title="t", x="x") for _ in range(2))
+    assert first._repr_svg_() == second._repr_svg_()
+    assert first.svg().count("<text") == 0, "letters are paths"
+    assert plt.get_fignums() == []
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_chart_keeps_its_style_wherever_it_is_saved(flips):
+    figure = plots.histogram(flips, "fraction", title="t", x="x")
+    with mpl.rc_context({"font.size": 30, "figure.facecolor": "black"}):
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png")
+    assert max(t.get_fontsize() for t in figure.findobj(mpl.text.Text)) < 12
+    assert figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
