@@ -23,19 +23,19 @@ _PUBLIC = {
     "Trace": "attnlib.models",
     "fit": "attnlib.training.fit",
     "Fitted": "attnlib.training.fitted",
-    "load": "attnlib.training.fitted",
+    "load_model": "attnlib.training.fitted",
     "importance": "attnlib.importance.scores",
     "fraction_to_flip": "attnlib.erasure.flips",
     "top_token_flips": "attnlib.erasure.flips",
     "erasure_curves": "attnlib.erasure.flips",
-    "Fit": "attnlib.store.specs",
-    "measure": "attnlib.store.specs",
+    "FitSpec": "attnlib.store.specs",
+    "MeasureSpec": "attnlib.store.specs",
     "run_grid": "attnlib.store.grid",
     "Store": "attnlib.store.entries",
     "heatmap": "attnlib.viz.heatmap",
     "explore": "attnlib.viz.explorer",
 }
-_MODULES = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots", "report": "attnlib.reports.output"}
+_MODULES = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

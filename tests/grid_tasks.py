@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.store.specs import Fit, measure
+from attnlib.store.specs import FitSpec, MeasureSpec
 
 
-def small_fit(seed: int) -> Fit:
+def small_fit(seed: int) -> FitSpec:
     """A model trained in a moment."""
-    return Fit(
+    return FitSpec(
         data=DataConfig(corpus="planted", limit=60),
         model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
         train=TrainConfig(epochs=1),
@@ -25,8 +25,8 @@ def small_fit(seed: int) -> Fit:
 
 def example_runs(n: int) -> list:
     """n models, each measured, and 2n slow tasks, so that whoever kills something hits something."""
-    trained = [measure(accuracy, small_fit(seed)) for seed in range(n)]
-    return [*trained, *(measure(square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
+    trained = [MeasureSpec.of(accuracy, small_fit(seed)) for seed in range(n)]
+    return [*trained, *(MeasureSpec.of(square, x=x, pause=0.15, label={"seed": x}) for x in range(2 * n))]
 
 
 def log(line: object) -> None:
@@ -45,7 +45,7 @@ def square(x: int, pause: float = 0.0) -> pd.DataFrame:
 def nested(folder: str) -> pd.DataFrame:
     from attnlib.store.grid import run_grid
 
-    return run_grid([measure(square, x=1)], store=folder, executor="serial").complete().frame()
+    return run_grid([MeasureSpec.of(square, x=1)], store=folder, executor="serial").complete().frame()
 
 
 def fails_on_three(x: int) -> pd.DataFrame:

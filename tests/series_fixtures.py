@@ -33,7 +33,7 @@ DEMO: list[tuple[str, str, list[str]]] = [
     ("code", "derived = f'{corpus}:{seed}:{rate!r}:{seeds!r}'", []),
     (
         "code",
-        "output = report.output('90_demo')\n"
+        "output = Output.of('90_demo')\n"
         "output.header(corpus=corpus, sizes={'train': 1234}, seeds=seeds, device='cpu', process=os.getpid())\n"
         "time.sleep(wait)",
         [],

@@ -1,6 +1,6 @@
 """What a notebook leaves behind: tables, figures, claims and the facts of its header, saved and shown at once.
 
-    output = al.report.output("01_tasc")
+    output = Output.of("01_tasc")
     output.header(corpus="imdb", sizes={"train": 17212}, seeds=[0, 1, 2], device="cpu")
     output.table(frame, "flips", caption="Share of decisions flipped by the top token.")
     output.figure(figure, "flips", caption="…", alt="Bars: lin flips most")
@@ -42,18 +42,6 @@ DPI = 160
 CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 
 
-def output(notebook: str | None = None) -> Output:
-    """Where this run of the notebook writes to."""
-    folder = os.environ.get(VARIABLE)
-    if folder:
-        return Output(Path(folder), batch=True)
-    name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
-    base = paths.workplace()
-    if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
-        return Output(base / "reports" / _safe(name) / "interactive")
-    return Output(Path(tempfile.mkdtemp(prefix="attnlib-")))
-
-
 class Output:
     """A run's folder. In a batch run a name may be used once; by hand, a cell may be run again."""
 
@@ -61,6 +49,18 @@ class Output:
         self.folder = Path(folder)
         self.batch = batch
         self._names: set[str] = set()
+
+    @classmethod
+    def of(cls, notebook: str | None = None) -> Output:
+        """Where this run of the notebook writes to."""
+        folder = os.environ.get(VARIABLE)
+        if folder:
+            return cls(Path(folder), batch=True)
+        name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
+        base = paths.workplace()
+        if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
+            return cls(base / "reports" / _safe(name) / "interactive")
+        return cls(Path(tempfile.mkdtemp(prefix="attnlib-")))
 
     def header(self, **facts: Any) -> None:
         """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""

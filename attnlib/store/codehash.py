@@ -25,7 +25,8 @@ from pathlib import Path
 from attnlib.utils.errors import ConfigError, unknown
 
 IGNORED = frozenset(
-    "attnlib attnlib.studies attnlib.utils.errors attnlib.utils.registry attnlib.utils.paths attnlib.utils.progress "
+    "attnlib attnlib.studies attnlib.utils.errors attnlib.utils.registry attnlib.utils.paths "
+    "attnlib.utils.progress "
     "attnlib.store.codehash attnlib.store.specs attnlib.store.entries attnlib.store.tasks attnlib.store.processes "
     "attnlib.store.executors attnlib.store.grid attnlib.store.scheduler attnlib.store.forecast "
     "attnlib.data attnlib.data.corpora attnlib.data.checks attnlib.data.readers.archives "

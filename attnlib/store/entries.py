@@ -129,7 +129,7 @@ class Entry:
         if not any(n.startswith("model/") for n in self.files):
             raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
         self.verify("model/")
-        return fitted.load(self.folder / "model")
+        return fitted.load_model(self.folder / "model")
 
 
 class Damage(NamedTuple):

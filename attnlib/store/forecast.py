@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import CorruptEntry, Store
-from attnlib.store.specs import Corpora, Fit, Measure, Run, columns, key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, columns, key_of
 from attnlib.utils.errors import AttnlibError, DataError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def dry_run(
             note = f"{run.corpus.corpus}: {error}" if run.corpus is not None else str(error)
             if run.corpus is not None:
                 problems[run.corpus.digest] = str(error)
-        if isinstance(run, Fit):
+        if isinstance(run, FitSpec):
             try:
                 check_vectors(run.model.vectors)
             except DataError as error:
@@ -116,7 +116,7 @@ def dry_run(
             for fit in run.fits:
                 add(fit)
         seconds, basis = (0.0, "") if cached else speeds.estimate(run, sizes or {}, loaded=bool(key))
-        kind = "fit" if isinstance(run, Fit) else run.task.partition(":")[2]
+        kind = "fit" if isinstance(run, FitSpec) else run.task.partition(":")[2]
         rows[run] = {**named, "kind": kind, "key": key, "cached": cached, "seconds": seconds, "basis": basis}
         rows[run]["note"] = note
         return cached
@@ -169,7 +169,7 @@ class _Speeds:
 
     def estimate(self, run: Run, sizes: Mapping[str, tuple[int, int]], loaded: bool) -> tuple[float, str]:
         """Seconds and what they rest on; NaN and nothing where nothing is known."""
-        if isinstance(run, Measure):
+        if isinstance(run, MeasureSpec):
             encoder = run.fits[0].model.encoder if run.fits else ""
             seen = self.history.get((run.task, encoder))
             return (median(seen), "earlier runs") if seen else (float("nan"), "")
@@ -188,7 +188,7 @@ class _Speeds:
             speed, basis = self._measure(run), "a short training"
         return (count * run.train.epochs / speed, basis) if speed else (float("nan"), "")
 
-    def _measure(self, run: Fit) -> float | None:
+    def _measure(self, run: FitSpec) -> float | None:
         """Tokens a second of a model like this on a few planted texts: once to warm up, once to measure."""
         encoder = run.model.encoder
         if encoder not in self.measured:

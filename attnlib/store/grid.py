@@ -1,6 +1,7 @@
 """run_grid: many runs through one store and one executor, resumable at any moment.
 
-    runs = [measure(flips, Fit(data=data, model=model, seed=seed), ranking="alpha") for seed in (24, 92, 7)]
+    fits = [FitSpec(data=data, model=model, seed=seed) for seed in (24, 92, 7)]
+    runs = [MeasureSpec.of(flips, fit, ranking="alpha") for fit in fits]
     result = run_grid(runs, executor="local")
     result.frame("flips")       # one tidy frame over all runs
     result.failures             # what is missing, and why
@@ -23,7 +24,7 @@ from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import CorruptEntry, Entry, Store
 from attnlib.store.executors import find_devices, make_executor, measured_memory
 from attnlib.store.scheduler import Scheduler
-from attnlib.store.specs import Corpora, Fit, Run, key_of
+from attnlib.store.specs import Corpora, FitSpec, Run, key_of
 from attnlib.utils.errors import AttnlibError, ConfigError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class GridResult:
             raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
         return entry
 
-    def fitted(self, run: Fit) -> Fitted:
+    def fitted(self, run: FitSpec) -> Fitted:
         """A trained model of the grid, also one that measures asked for."""
         return self.entry(run).fitted()
 
@@ -173,9 +174,9 @@ def run_grid(
     return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
 
 
-def _models(run: Run) -> Iterator[Fit]:
+def _models(run: Run) -> Iterator[FitSpec]:
     """Every model that a run needs, itself included where it is one."""
-    if isinstance(run, Fit):
+    if isinstance(run, FitSpec):
         yield run
     for fit in run.fits:
         yield from _models(fit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attnlib.store.codehash import code_hash, code_of
 from attnlib.store.entries import CorruptEntry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.specs import Corpora, Fit, Measure, Run, canonical, columns, contents, identity, key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns, contents, identity, key_of
 from attnlib.store.tasks import Job, Outcome, describe, execute
 from attnlib.utils.progress import bar
 
@@ -88,7 +88,7 @@ class Scheduler:
             self.pending[key] = Node(key, run, fits, asked)
         self.pending[key].asked |= asked
 
-    def _plan_fit(self, fit: Fit) -> None:
+    def _plan_fit(self, fit: FitSpec) -> None:
         key = self.keys[fit] = key_of(fit, self.corpora)
         if key not in self.stored and not self._cached(key):
             self._plan(fit, asked=False)
@@ -166,10 +166,10 @@ class Scheduler:
 
     def _group(self, node: Node) -> list[Node]:
         """A model to train takes the measures of it along; after a failure everything goes alone."""
-        if isinstance(node.run, Measure) or node.attempts:
+        if isinstance(node.run, MeasureSpec) or node.attempts:
             return [node]
         along = [n for n in self.pending.values() if n.fits == (node.key,) and not n.attempts]
-        return [node, *(n for n in along if isinstance(n.run, Measure))]
+        return [node, *(n for n in along if isinstance(n.run, MeasureSpec))]
 
     def _lock(self, nodes: list[Node]) -> list[FileLock] | None:
         locks: list[FileLock] = []
@@ -204,7 +204,7 @@ class Scheduler:
             code={node.run.task: code_hash(node.run.task) for node in nodes},
             data={digest: corpus.fingerprint for digest, corpus in used.items()},
             models=models,
-            files={node.key: contents(node.run.model) for node in nodes if isinstance(node.run, Fit)},
+            files={node.key: contents(node.run.model) for node in nodes if isinstance(node.run, FitSpec)},
             corpora={corpus.fingerprint: corpus for corpus in used.values()} if ship else {},
         )
 

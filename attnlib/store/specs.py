@@ -1,4 +1,4 @@
-"""What a run is: a model to train (`Fit`) or something to measure on trained models (`Measure`).
+"""What a run is: a model to train (`FitSpec`) or something to measure on trained models (`MeasureSpec`).
 
 A run's key is the SHA-256 of everything its result depends on: the configs, the fingerprint of the data, the
 contents of files that configs point to, the parameters, the code (see `attnlib.store.codehash`) and, for a measure,
@@ -33,7 +33,7 @@ CONTENTS = "contents:"
 """Before the hash that stands for a file or folder in a run's identity."""
 
 
-class Fit(Config):
+class FitSpec(Config):
     """Train `model` on `data`.
 
     warm_start  a model that must be trained first; handed to the trainer by that name
@@ -47,13 +47,13 @@ class Fit(Config):
     model: ModelConfig = Field(default_factory=ModelConfig)
     train: TrainConfig = Field(default_factory=TrainConfig)
     seed: int = Field(0, ge=0)
-    warm_start: Fit | None = None
+    warm_start: FitSpec | None = None
     trainer: str = FIT
     params: Options = Field(default_factory=FrozenDict)
     label: Options = Field(default_factory=FrozenDict)
 
     @model_validator(mode="after")
-    def _plain(self) -> Fit:
+    def _plain(self) -> FitSpec:
         return _check(self)
 
     @property
@@ -62,7 +62,7 @@ class Fit(Config):
         return self.data
 
     @property
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self) -> tuple[FitSpec, ...]:
         """The models this run needs first."""
         return () if self.warm_start is None else (self.warm_start,)
 
@@ -72,7 +72,7 @@ class Fit(Config):
         return self.trainer
 
 
-class Measure(Config):
+class MeasureSpec(Config):
     """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`.
 
     task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
@@ -82,13 +82,13 @@ class Measure(Config):
     """
 
     task: str
-    fits: tuple[Fit, ...] = ()
+    fits: tuple[FitSpec, ...] = ()
     data: DataConfig | None = None
     params: Options = Field(default_factory=FrozenDict)
     label: Options = Field(default_factory=FrozenDict)
 
     @model_validator(mode="after")
-    def _plain(self) -> Measure:
+    def _plain(self) -> MeasureSpec:
         return _check(self)
 
     @property
@@ -96,8 +96,43 @@ class Measure(Config):
         """The data handed to the function."""
         return self.data or (self.fits[0].data if self.fits else None)
 
+    @classmethod
+    def of(
+        cls,
+        function: str | Callable[..., Any],
+        *fits: FitSpec,
+        data: DataConfig | None = None,
+        label: Mapping[str, Any] | None = None,
+        **params: Any,
+    ) -> MeasureSpec:
+        """The run of a function, given itself or by name; a parameter it does not take is refused at once."""
+        if callable(function):
+            task = f"{function.__module__}:{function.__qualname__}"
+            if function.__module__ == "__main__" or "." in function.__qualname__ or "<" in function.__qualname__:
+                raise ConfigError(
+                    f"Workers import a task by name, and {function.__qualname__!r} of {function.__module__!r} has "
+                    "none they could import. Move it to the top level of a module."
+                )
+        else:
+            task, function = function, resolve(function)
+        run = cls(task=task, fits=fits, data=data, params=params, label=label or {})
+        signature = inspect.signature(function)
+        given = len(fits) + (run.corpus is not None)
+        try:
+            signature.bind(*[None] * given, **params)
+        except TypeError as error:
+            wrong = [p for p in params if p not in signature.parameters]
+            guess = nearest(wrong[0], signature.parameters) if wrong else None
+            meant = f" Did you mean {guess!r}?" if guess else ""
+            raise ConfigError(
+                f"{task}: {error}.{meant} It is called with {len(fits)} model(s), "
+                f"{'the corpus' if run.corpus is not None else 'no corpus'} and {sorted(params)}; "
+                f"it takes {signature}."
+            ) from None
+        return run
 
-Run = Fit | Measure
+
+Run = FitSpec | MeasureSpec
 
 
 def _check(run: Any) -> Any:
@@ -107,39 +142,6 @@ def _check(run: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"params must be plain values (numbers, texts, lists, dicts), since they name the run; {error}."
-        ) from None
-    return run
-
-
-def measure(
-    function: str | Callable[..., Any],
-    *fits: Fit,
-    data: DataConfig | None = None,
-    label: Mapping[str, Any] | None = None,
-    **params: Any,
-) -> Measure:
-    """A `Measure` of a function, given itself or by name; a parameter it does not take is refused at once."""
-    if callable(function):
-        task = f"{function.__module__}:{function.__qualname__}"
-        if function.__module__ == "__main__" or "." in function.__qualname__ or "<" in function.__qualname__:
-            raise ConfigError(
-                f"Workers import a task by name, and {function.__qualname__!r} of {function.__module__!r} has none "
-                "they could import. Move it to the top level of a module."
-            )
-    else:
-        task, function = function, resolve(function)
-    run = Measure(task=task, fits=fits, data=data, params=params, label=label or {})
-    signature = inspect.signature(function)
-    given = len(fits) + (run.corpus is not None)
-    try:
-        signature.bind(*[None] * given, **params)
-    except TypeError as error:
-        wrong = [p for p in params if p not in signature.parameters]
-        guess = nearest(wrong[0], signature.parameters) if wrong else None
-        meant = f" Did you mean {guess!r}?" if guess else ""
-        raise ConfigError(
-            f"{task}: {error}.{meant} It is called with {len(fits)} model(s), "
-            f"{'the corpus' if run.corpus is not None else 'no corpus'} and {sorted(params)}; it takes {signature}."
         ) from None
     return run
 
@@ -192,7 +194,7 @@ def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
     parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": code_hash(run.task)}
     parts["fits"] = [key_of(fit, corpora) for fit in run.fits]
     parts |= {"params": run.params, "data": None if run.corpus is None else _data(corpora[run.corpus])}
-    if isinstance(run, Measure):
+    if isinstance(run, MeasureSpec):
         return parts
     model = run.model.model_dump(mode="json") | contents(run.model)
     train = run.train.model_dump(mode="json", exclude={"device"})
@@ -209,7 +211,7 @@ def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
 
     Without `corpora` nothing is loaded: the data set goes by the name its config gives.
     """
-    fit = run if isinstance(run, Fit) else run.fits[0] if run.fits else None
+    fit = run if isinstance(run, FitSpec) else run.fits[0] if run.fits else None
     found: dict[str, Any] = {}
     if run.corpus is not None:
         found["dataset"] = run.corpus.corpus if corpora is None else corpora[run.corpus].name

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlib.config import DataConfig
 from attnlib.store.codehash import code_hash
-from attnlib.store.specs import CONTENTS, Fit, Measure, Run, contents, resolve
+from attnlib.store.specs import CONTENTS, FitSpec, MeasureSpec, Run, contents, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError
 from attnlib.utils.files import hint
 
@@ -97,7 +97,7 @@ def _turn() -> Iterator[None]:
     if thread in _busy:
         raise ConfigError(
             "A run was started inside a run, and would wait for itself forever. Name what it needs as a run of its "
-            "own: `measure(task, fit, ...)` gets the model trained first."
+            "own: `MeasureSpec.of(task, fit, ...)` gets the model trained first."
         )
     with _lock:
         _busy.add(thread)
@@ -152,14 +152,14 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
             f"This worker's code for {run.task} differs from the driver's ({here[:12]} here, "
             f"{job.code[run.task][:12]} there). Install the same attnlib on both and restart the workers."
         )
-    if isinstance(run, Fit):
+    if isinstance(run, FitSpec):
         _same_files(run, job.files.get(key, {}))
     needed = [_model(k, job, models) for k in job.fits.get(key, ())]
     corpus = None if run.corpus is None else _corpus(run.corpus, job)
     function = resolve(run.task)
     _reset_peak()
     start = time.perf_counter()
-    if isinstance(run, Fit):
+    if isinstance(run, FitSpec):
         device = os.environ.get(DEVICE)
         here = device is not None and run.train.device.split(":")[0] in ("auto", device.split(":")[0])
         train = run.train.replace(device=device) if here else run.train
@@ -180,7 +180,7 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
     return Outcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
 
 
-def _same_files(run: Fit, driver: Mapping[str, str]) -> None:
+def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
     """A file of the same name may hold something else on this machine; its result would go by the driver's key."""
     found = contents(run.model)
     for option, there in driver.items():
@@ -217,19 +217,19 @@ def _corpus(config: DataConfig, job: Job) -> Corpus:
 
 def _model(key: str, job: Job, models: dict[str, Fitted]) -> Fitted:
     if key not in models:
-        from attnlib.training.fitted import load
+        from attnlib.training.fitted import load_model
 
         held = job.models[key]
         device = os.environ.get(DEVICE) or "auto"
         if isinstance(held, str):
-            models[key] = load(held, device=device)
+            models[key] = load_model(held, device=device)
         else:
             with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
                 for name, data in held.items():
                     path = Path(folder) / "model" / name
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(data)
-                models[key] = load(Path(folder) / "model", device=device)
+                models[key] = load_model(Path(folder) / "model", device=device)
     return models[key]
 
 
@@ -244,7 +244,7 @@ def _model_files(fitted: Fitted) -> dict[str, bytes]:
         }
 
 
-def _frame_files(run: Measure, result: Any) -> dict[str, bytes]:
+def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:
     import pandas as pd
 
     frames = {run.task.partition(":")[2]: result} if isinstance(result, pd.DataFrame) else result

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
 T = TypeVar("T")
-PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|Fit): ")
+PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|FitSpec): ")
 """Parameters have the names that users know; the classes behind them do not."""
 
 

@@ -232,7 +232,7 @@ class Fitted:
         return f"Fitted({parts}; {epoch}, seed {self.seed}, classes: {', '.join(self.classes)})"
 
 
-def load(folder: str | Path, device: str = "auto") -> Fitted:
+def load_model(folder: str | Path, device: str = "auto") -> Fitted:
     """The Fitted that `Fitted.save` wrote."""
     from attnlib.training import saving
 

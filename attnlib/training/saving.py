@@ -92,7 +92,7 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
     return folder
 
 
-def load(folder: str | Path, device: str = "auto") -> Fitted:
+def load_model(folder: str | Path, device: str = "auto") -> Fitted:
     """Read a folder that `save` wrote; a missing, changed or foreign file is named. Nothing in it is trusted."""
     from safetensors.torch import load_model
 

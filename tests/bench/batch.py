@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import Fit, measure
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.store.tasks import one_thread
 from attnlib.utils.paths import ROOT
 from tests.bench import Row, bench
@@ -51,23 +51,25 @@ def batch() -> Iterator[Row]:
         yield Row("finished grid", "24 runs, against computing them", again, first.seconds, first.seconds / again)
 
 
-def long_grid() -> list[Fit]:
+def long_grid() -> list[FitSpec]:
     """Trainings with as many epochs as take SECONDS on one core of this machine."""
     from attnlib.training.fit import fit  # here, since a finished grid does not need torch
 
     with one_thread():
         epochs = fit(load_corpus(DATA), MODEL, TrainConfig(epochs=3, patience=None), seed=0).history["seconds"]
     train = TrainConfig(epochs=math.ceil(1.15 * SECONDS / epochs.min()), patience=None)
-    return [Fit(data=DATA, model=MODEL, train=train, seed=seed) for seed in range(TRAININGS)]
+    return [FitSpec(data=DATA, model=MODEL, train=train, seed=seed) for seed in range(TRAININGS)]
 
 
 def small_grid() -> list:
     """24 runs, each a measure of a model of its own."""
     data = DATA.replace(limit=200)
     fits = [
-        Fit(data=data, model=ModelConfig(encoder=encoder, scaling=scaling), train=TrainConfig(epochs=1), seed=seed)
+        FitSpec(
+            data=data, model=ModelConfig(encoder=encoder, scaling=scaling), train=TrainConfig(epochs=1), seed=seed
+        )
         for encoder in ("lstm", "mlp", "cnn")
         for scaling in ("none", "lin")
         for seed in range(4)
     ]
-    return [measure("tests.grid_tasks:accuracy", one) for one in fits]
+    return [MeasureSpec.of("tests.grid_tasks:accuracy", one) for one in fits]

@@ -138,12 +138,12 @@ def test_a_dry_run_lists_the_grid_of_the_study(series: Path, monkeypatch: pytest
     import types
 
     from attnlib.config import DataConfig
-    from attnlib.store.specs import Fit
+    from attnlib.store.specs import FitSpec
 
     study = types.ModuleType("attnlib.studies.demo")
     study.__spec__ = importlib.machinery.ModuleSpec("attnlib.studies.demo", None)
     data = DataConfig(corpus="planted", limit=20)
-    study.grid = lambda params: [Fit(data=data, seed=seed) for seed in params["seeds"]]
+    study.grid = lambda params: [FitSpec(data=data, seed=seed) for seed in params["seeds"]]
     monkeypatch.setitem(sys.modules, "attnlib.studies.demo", study)
     monkeypatch.setenv("ATTNLIB_STORE", str(series / "store"))
     result = attn("run", "90_demo", "--profile", "cpu", "--dry-run", "--jobs", "2")

@@ -14,7 +14,7 @@ from attnlib.cli.runs import parse_age, spell_size
 from attnlib.store.codehash import code_of
 from attnlib.store.entries import Store
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import measure
+from attnlib.store.specs import MeasureSpec
 
 OLD = "0f" * 32
 
@@ -24,7 +24,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Two squares, one failure, and an old entry made by other code."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path))
-    runs = [measure("grid_tasks:fails_on_three", x=x, label={"seed": x}) for x in (1, 2, 3)]
+    runs = [MeasureSpec.of("grid_tasks:fails_on_three", x=x, label={"seed": x}) for x in (1, 2, 3)]
     store = Store()
     run_grid(runs, store=store)
     finished = (datetime.now(UTC) - timedelta(days=40)).isoformat()

@@ -10,7 +10,7 @@ import pytest
 from attnlib.config import TrainConfig
 from attnlib.data import load_corpus
 from attnlib.training.fit import fit
-from attnlib.training.fitted import load
+from attnlib.training.fitted import load_model
 from tests.models.helpers import config_of, pairwise_cover
 
 
@@ -38,4 +38,4 @@ def test_trains_saves_and_does_not_depend_on_the_batch(choice, tmp_path):
     np.testing.assert_allclose(fitted.logits(texts.test, batch_size=1), logits, rtol=0, atol=1e-5)
     np.testing.assert_allclose(fitted.logits(texts.test[::-1], batch_size=7)[::-1], logits, rtol=0, atol=1e-5)
     fitted.save(tmp_path / "model")
-    assert np.array_equal(load(tmp_path / "model", device="cpu").logits(texts.test), logits)
+    assert np.array_equal(load_model(tmp_path / "model", device="cpu").logits(texts.test), logits)

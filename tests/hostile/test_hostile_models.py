@@ -16,7 +16,7 @@ from attnlib.config import ModelConfig
 from attnlib.data.wordpieces import WordPieceVectoriser
 from attnlib.models.bert import load_pretrained
 from attnlib.training import saving
-from attnlib.training.fitted import load
+from attnlib.training.fitted import load_model
 
 DEEP = "[" * 100_000 + "]" * 100_000
 
@@ -160,7 +160,9 @@ def test_saved_models(tmp_path, saved, name):
     shutil.copytree(saved, folder)
     edit(folder)
     meets(
-        lambda: load(folder, device="cpu"), says or (lambda fitted: fitted.predict(["good"]) is not None), tmp_path
+        lambda: load_model(folder, device="cpu"),
+        says or (lambda fitted: fitted.predict(["good"]) is not None),
+        tmp_path,
     )
     assert not list(tmp_path.rglob("canary"))
 
@@ -168,7 +170,7 @@ def test_saved_models(tmp_path, saved, name):
 def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, saved, monkeypatch):
     folder = tmp_path / "m"
     shutil.copytree(saved, folder)
-    fitted = load(folder, device="cpu")
+    fitted = load_model(folder, device="cpu")
 
     def full(path, values):
         raise OSError(28, "No space left on device", str(path))
@@ -176,13 +178,13 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, saved, monk
     monkeypatch.setattr(saving, "_write", full)
     meets(lambda: fitted.save(folder), "No space left.*unchanged.*Make room", tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
-    assert load(folder, device="cpu") == fitted
+    assert load_model(folder, device="cpu") == fitted
 
 
 @pytest.mark.parametrize("place", ["", "nope", "a\0b", "x" * 5000, "~nobody-of-that-name/m"])
 def test_places_without_a_model(tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
-    meets(lambda: load(place), "holds no saved model|cannot be a path", tmp_path)
+    meets(lambda: load_model(place), "holds no saved model|cannot be a path", tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def test_only_outputs_that_are_compared_are_kept(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_writes_under_its_own_name(name: str) -> None:
     code = "\n".join(source(cell) for cell in cells(name) if cell["cell_type"] == "code")
-    assert f'report.output("{name}")' in code
+    assert f'Output.of("{name}")' in code
     assert "output.claims(" in code
 
 

@@ -17,8 +17,8 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attnlib.reports import execute
+from attnlib.reports import kernel as worker
 from attnlib.reports.notebooks import plan
-from attnlib.store import worker
 from attnlib.utils import files
 from attnlib.utils.errors import ConfigError
 from tests.patience import PATIENCE, alive, wait_until

@@ -311,12 +311,12 @@ def test_a_name_is_no_path(output: report.Output, name: str) -> None:
 
 def test_where_a_run_writes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTNLIB_OUT", str(tmp_path / "run"))
-    assert report.output("00_x").folder == tmp_path / "run"
+    assert report.Output.of("00_x").folder == tmp_path / "run"
     monkeypatch.delenv("ATTNLIB_OUT")
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     (tmp_path / "notebooks").mkdir()
     monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
-    assert report.output("00_x").folder == tmp_path / "reports" / "00_x" / "interactive"
-    assert report.output().folder.name.startswith("attnlib-")
+    assert report.Output.of("00_x").folder == tmp_path / "reports" / "00_x" / "interactive"
+    assert report.Output.of().folder.name.startswith("attnlib-")
     monkeypatch.setenv("JPY_SESSION_NAME", "/somewhere/01_y.ipynb")
-    assert report.output().folder == tmp_path / "reports" / "01_y" / "interactive"
+    assert report.Output.of().folder == tmp_path / "reports" / "01_y" / "interactive"

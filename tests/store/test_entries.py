@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from attnlib.store.entries import CorruptEntry, Store, StoreError
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import measure
+from attnlib.store.specs import MeasureSpec
 from attnlib.store.tasks import to_parquet
 
 KEY = "ab" * 32
@@ -119,7 +119,7 @@ def damage_unfinished(folder: Path) -> None:
 def test_a_damaged_entry_is_set_aside_and_computed_again(store: Store, damage) -> None:
     import grid_tasks
 
-    runs = [measure(grid_tasks.square, x=x) for x in range(3)]
+    runs = [MeasureSpec.of(grid_tasks.square, x=x) for x in range(3)]
     before = run_grid(runs, store=store).frame()
     key = run_grid(runs, store=store).keys[runs[1]]
     folder = store.folder(key)

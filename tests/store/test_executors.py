@@ -31,7 +31,7 @@ from attnlib.store.executors import (
 )
 from attnlib.store.grid import run_grid
 from attnlib.store.processes import LocalExecutor, WorkerDied
-from attnlib.store.specs import measure
+from attnlib.store.specs import MeasureSpec
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
 from tests.patience import PATIENCE, alive, wait_until
 
@@ -153,7 +153,7 @@ def test_local_workers_by_cores_with_one_thread_each(tmp_path: Path) -> None:
     assert pool.room == cores() + 1
     pool.shutdown()
     frame = run_grid(
-        [measure(grid_tasks.threads)], store=tmp_path, executor="local", jobs=1, devices=("cpu",)
+        [MeasureSpec.of(grid_tasks.threads)], store=tmp_path, executor="local", jobs=1, devices=("cpu",)
     ).frame()
     assert frame.loc[0, ["threads", "ATTNLIB_DEVICE", "CUDA_VISIBLE_DEVICES"]].tolist() == [1, "cpu", ""]
     assert frame.loc[0, "pid"] != os.getpid()
@@ -216,7 +216,7 @@ def test_runs_on_every_gpu_agree_with_the_cpu(tmp_path: Path) -> None:
     import grid_tasks
 
     fits = [grid_tasks.small_fit(seed) for seed in range(4)]
-    runs = [measure(grid_tasks.accuracy, fit) for fit in fits]
+    runs = [MeasureSpec.of(grid_tasks.accuracy, fit) for fit in fits]
     on_gpu = run_grid(runs, store=tmp_path / "gpu", executor="local", jobs_per_device=2).complete()
     on_cpu = run_grid(runs, store=tmp_path / "cpu", executor="local", devices=("cpu",)).complete()
     assert {on_gpu.entry(f).environment["device"].split(":")[0] for f in fits} == {"cuda"}
@@ -333,7 +333,7 @@ def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Clus
 
     mine = load_corpus("planted", limit=30)
     fit = grid_tasks.small_fit(0).replace(data=DataConfig(corpus="mine"))
-    runs = [measure(grid_tasks.accuracy, fit), measure(grid_tasks.accuracy, fit, split="dev")]
+    runs = [MeasureSpec.of(grid_tasks.accuracy, fit), MeasureSpec.of(grid_tasks.accuracy, fit, split="dev")]
     options = {"executor": f"dask:{cluster.address}", "corpora": {"mine": mine}}
     result = run_grid(runs[:1], store=tmp_path / "store", **options).complete()
     more = run_grid(runs, store=tmp_path / "store", **options).complete()  # the model goes to a worker, as bytes

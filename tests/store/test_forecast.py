@@ -13,7 +13,7 @@ from attnlib.data import load_corpus
 from attnlib.store.entries import Store
 from attnlib.store.forecast import dry_run, spell
 from attnlib.store.grid import run_grid
-from attnlib.store.specs import Fit, measure
+from attnlib.store.specs import FitSpec, MeasureSpec
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +26,10 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-def small_fit(seed: int = 0, epochs: int = 1, corpus: str = "planted", encoder: str = "mlp") -> Fit:
+def small_fit(seed: int = 0, epochs: int = 1, corpus: str = "planted", encoder: str = "mlp") -> FitSpec:
     data = DataConfig(corpus=corpus, limit=40)
     model = ModelConfig(encoder=encoder, hidden_size=8, embedding_size=8)
-    return Fit(data=data, model=model, train=TrainConfig(epochs=epochs), seed=seed)
+    return FitSpec(data=data, model=model, train=TrainConfig(epochs=epochs), seed=seed)
 
 
 def put(store: Store, key: str, columns: dict, environment: dict, kind: str = "fit", task: str = "t:f") -> None:
@@ -45,7 +45,7 @@ def test_trainings_are_estimated_from_the_median_speed_of_earlier_ones(store: St
     put(store, "dd", {"encoder": "lstm"}, {"tokens": 1, "training_seconds": 1.0, "seconds": 99})
     put(store, "ee", {"encoder": "mlp"}, {"seconds": 7.0}, kind="measure", task="grid_tasks:accuracy")
     fit = small_fit(epochs=3)
-    forecast = dry_run([measure("grid_tasks:accuracy", fit)], store=store, jobs=2)
+    forecast = dry_run([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store, jobs=2)
     tokens = sum(map(len, load_corpus(fit.data).train))
     assert forecast.frame["kind"].tolist() == ["fit", "accuracy"]
     assert forecast.frame["seconds"].tolist() == [pytest.approx(3 * tokens / 500), 7.0]
@@ -55,9 +55,9 @@ def test_trainings_are_estimated_from_the_median_speed_of_earlier_ones(store: St
 
 
 def test_what_is_cached_costs_nothing(store: Store) -> None:
-    done = measure("grid_tasks:accuracy", small_fit(0))
+    done = MeasureSpec.of("grid_tasks:accuracy", small_fit(0))
     run_grid([done], store=store).complete()
-    forecast = dry_run([done, measure("grid_tasks:accuracy", small_fit(1))], store=store)
+    forecast = dry_run([done, MeasureSpec.of("grid_tasks:accuracy", small_fit(1))], store=store)
     frame = forecast.frame
     assert frame["cached"].tolist() == [True, False, False]  # the model of a cached measure is not needed
     assert frame["seed"].tolist() == [0, 1, 1]
@@ -72,14 +72,14 @@ def test_an_empty_store_measures_a_short_training(store: Store) -> None:
     assert set(forecast.frame["basis"]) == {"a short training"}
     assert (forecast.frame["seconds"] > 0).all()
     assert list(store) == []  # nothing was run for the store
-    silent = dry_run([small_fit(), measure("grid_tasks:square", x=1)], store=store, calibrate=False)
+    silent = dry_run([small_fit(), MeasureSpec.of("grid_tasks:square", x=1)], store=store, calibrate=False)
     assert silent.frame["seconds"].isna().all()
     assert "2 without an estimate" in silent.summary
 
 
 def test_a_corpus_that_is_not_at_hand_is_still_listed(store: Store) -> None:
     put(store, "aa", {"encoder": "mlp"}, {"tokens": 1000, "training_seconds": 1.0, "seconds": 99})
-    runs = [measure("grid_tasks:accuracy", small_fit(seed, corpus="mimic.csv")) for seed in (0, 1)]
+    runs = [MeasureSpec.of("grid_tasks:accuracy", small_fit(seed, corpus="mimic.csv")) for seed in (0, 1)]
     forecast = dry_run([*runs, small_fit()], store=store)
     assert forecast.frame["dataset"].tolist() == ["mimic.csv"] * 4 + ["planted"]
     assert math.isnan(forecast.frame["seconds"].iloc[0])

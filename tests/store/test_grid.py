@@ -20,7 +20,7 @@ from attnlib.store.executors import SerialExecutor
 from attnlib.store.forecast import dry_run
 from attnlib.store.grid import GridFailed, obtain, run_grid
 from attnlib.store.scheduler import GridInterrupted
-from attnlib.store.specs import Corpora, Fit, key_of, measure
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, key_of
 from attnlib.store.tasks import Job, execute
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -46,11 +46,11 @@ def executions(tmp_path: Path) -> Counter[str]:
 
 
 def squares(*xs: int, task: str = "square", **params) -> list:
-    return [measure(f"grid_tasks:{task}", x=x, label={"seed": x}, **params) for x in xs]
+    return [MeasureSpec.of(f"grid_tasks:{task}", x=x, label={"seed": x}, **params) for x in xs]
 
 
-def small_fit(seed: int = 0, **changes) -> Fit:
-    fit = Fit(
+def small_fit(seed: int = 0, **changes) -> FitSpec:
+    fit = FitSpec(
         data=DataConfig(corpus="planted", limit=40),
         model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
         train=TrainConfig(epochs=1),
@@ -78,7 +78,7 @@ def test_only_what_is_missing_is_computed(store: Store, tmp_path: Path) -> None:
 
 
 def test_one_result_under_two_labels_is_two_parts_of_the_frame(store: Store, tmp_path: Path) -> None:
-    runs = [measure("grid_tasks:square", x=1, label={"variant": name}) for name in ("a", "b")]
+    runs = [MeasureSpec.of("grid_tasks:square", x=1, label={"variant": name}) for name in ("a", "b")]
     frame = run_grid(runs, store=store).frame()
     assert frame["variant"].tolist() == ["a"] * 3 + ["b"] * 3
     assert executions(tmp_path) == {"1": 1}
@@ -86,13 +86,13 @@ def test_one_result_under_two_labels_is_two_parts_of_the_frame(store: Store, tmp
 
 def test_a_model_is_trained_once_for_all_who_ask(store: Store, tmp_path: Path) -> None:
     fit = small_fit()
-    first = run_grid([measure("grid_tasks:accuracy", fit)], store=store).complete()
+    first = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store).complete()
     assert (first.computed, first.models) == (1, 1)
     other = small_fit(label={"study": "another"})
     second = run_grid(
         [
-            measure("grid_tasks:accuracy", other, split="dev"),
-            measure("grid_tasks:agreement", other, small_fit(1)),
+            MeasureSpec.of("grid_tasks:accuracy", other, split="dev"),
+            MeasureSpec.of("grid_tasks:agreement", other, small_fit(1)),
             other,
         ],
         store=store,
@@ -107,14 +107,14 @@ def test_a_model_is_trained_once_for_all_who_ask(store: Store, tmp_path: Path) -
 def test_a_warm_start_waits_for_its_model(store: Store) -> None:
     base = small_fit()
     warm = small_fit(1, warm_start=base, train=TrainConfig(epochs=0))
-    result = run_grid([measure("grid_tasks:agreement", warm, base)], store=store).complete()
+    result = run_grid([MeasureSpec.of("grid_tasks:agreement", warm, base)], store=store).complete()
     assert result.frame()["value"].tolist() == [1.0]  # no epoch of its own: the same model
     assert result.models == 2
 
 
 def test_a_study_may_bring_its_own_trainer(store: Store) -> None:
     fit = small_fit(trainer="grid_tasks:fit_flipped")
-    result = run_grid([measure("grid_tasks:agreement", fit, small_fit())], store=store).complete()
+    result = run_grid([MeasureSpec.of("grid_tasks:agreement", fit, small_fit())], store=store).complete()
     assert result.keys[fit] != result.keys[small_fit()]
     assert result.frame()["value"][0] < 1
 
@@ -154,7 +154,11 @@ def test_a_second_attempt_may_succeed(store: Store, tmp_path: Path) -> None:
 
 def test_a_failing_model_takes_its_measures_along_and_no_others(store: Store) -> None:
     bad = small_fit(5, trainer="grid_tasks:fit_fails")
-    runs = [measure("grid_tasks:accuracy", bad), *squares(1), measure("grid_tasks:accuracy", small_fit())]
+    runs = [
+        MeasureSpec.of("grid_tasks:accuracy", bad),
+        *squares(1),
+        MeasureSpec.of("grid_tasks:accuracy", small_fit()),
+    ]
     result = run_grid(runs, store=store)
     assert result.computed == 2
     assert result.failures["error"].tolist() == ["RuntimeError", "NoModel"]
@@ -165,14 +169,14 @@ def test_a_run_that_needs_a_failed_model_twice_fails_once(store: Store) -> None:
     """An adversary needs its base, and what compares the two needs both."""
     base = small_fit(5, trainer="grid_tasks:fit_fails")
     other = small_fit(6, warm_start=base)
-    result = run_grid([measure("grid_tasks:agreement", base, other), *squares(1)], store=store)
+    result = run_grid([MeasureSpec.of("grid_tasks:agreement", base, other), *squares(1)], store=store)
     assert result.computed == 1
     assert result.failures["error"].tolist() == ["RuntimeError", "NoModel", "NoModel"]
 
 
 def test_a_corpus_that_cannot_be_loaded_fails_its_runs_alone(store: Store) -> None:
     missing = small_fit(data=DataConfig(corpus="no_such_corpus"))
-    result = run_grid([measure("grid_tasks:accuracy", missing), *squares(1)], store=store)
+    result = run_grid([MeasureSpec.of("grid_tasks:accuracy", missing), *squares(1)], store=store)
     assert result.computed == 1
     assert "no_such_corpus" in result.failures["message"][0]
 
@@ -189,7 +193,7 @@ def test_two_corpora_of_one_name_are_refused_before_training(store: Store, tmp_p
         file = tmp_path / folder / "reviews.csv"
         file.parent.mkdir()
         file.write_text("text,label\n" + "".join(f"word{k} is {folder},{k % 2}\n" for k in range(40)))
-        runs.append(measure("grid_tasks:accuracy", small_fit(data=DataConfig(corpus=str(file)))))
+        runs.append(MeasureSpec.of("grid_tasks:accuracy", small_fit(data=DataConfig(corpus=str(file)))))
     with pytest.raises(ConfigError, match=r"a/reviews.csv' and .*b/reviews.csv' are both called 'reviews'.*Rename"):
         run_grid(runs, store=store)
     assert list(store) == []
@@ -228,14 +232,14 @@ def test_ctrl_c_in_a_terminal_ends_the_workers(store: Store, tmp_path: Path) -> 
         sys.path.insert(0, {str(TESTS)!r})
         from attnlib.store.grid import run_grid
         from attnlib.store.entries import Store
-        from attnlib.store.specs import measure
+        from attnlib.store.specs import MeasureSpec
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start its background jobs deaf to it
         def press():
             while not os.path.exists(os.environ["GRID_LOG"]):
                 time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=press, daemon=True).start()
-        runs = [measure("grid_tasks:square", x=x, pause=600) for x in range(4)]
+        runs = [MeasureSpec.of("grid_tasks:square", x=x, pause=600) for x in range(4)]
         try:
             run_grid(runs, store={str(store.root)!r}, executor="local", jobs=2, devices=("cpu",))
         except KeyboardInterrupt as stop:
@@ -252,13 +256,15 @@ def test_vectors_that_are_not_there_are_refused_before_anything_is_trained(store
     fit = small_fit()
     typo = fit.replace(model=fit.model.replace(vectors="glov"))
     with pytest.raises(DataError, match=r"no vectors 'glov'\. Use 'none', 'glove', or the path"):
-        run_grid([measure("grid_tasks:square", x=1), measure("grid_tasks:accuracy", typo)], store=store)
+        run_grid(
+            [MeasureSpec.of("grid_tasks:square", x=1), MeasureSpec.of("grid_tasks:accuracy", typo)], store=store
+        )
     assert list(store) == []
-    assert "no vectors 'glov'" in str(dry_run([measure("grid_tasks:accuracy", typo)], store=store))
+    assert "no vectors 'glov'" in str(dry_run([MeasureSpec.of("grid_tasks:accuracy", typo)], store=store))
 
 
 def test_a_run_inside_a_run_is_refused(store: Store) -> None:
-    result = run_grid([measure("grid_tasks:nested", folder=str(store.root))], store=store)
+    result = run_grid([MeasureSpec.of("grid_tasks:nested", folder=str(store.root))], store=store)
     assert "A run was started inside a run" in result.failures["message"][0]
 
 
@@ -267,8 +273,8 @@ def test_two_processes_share_a_grid(store: Store, tmp_path: Path) -> None:
         import sys
         sys.path.insert(0, {str(TESTS)!r})
         from attnlib.store.grid import run_grid
-        from attnlib.store.specs import measure
-        runs = [measure("grid_tasks:square", x=x, pause=0.1, label={{"seed": x}}) for x in range(12)]
+        from attnlib.store.specs import MeasureSpec
+        runs = [MeasureSpec.of("grid_tasks:square", x=x, pause=0.1, label={{"seed": x}}) for x in range(12)]
         result = run_grid(runs, store={str(store.root)!r}).complete()
         print(result.cached, result.computed, result.frame()["value"].sum())
     """
@@ -284,13 +290,13 @@ def test_two_processes_share_a_grid(store: Store, tmp_path: Path) -> None:
 
 def test_a_damaged_model_is_trained_again_when_a_measure_needs_it(store: Store) -> None:
     fit = small_fit()
-    before = run_grid([measure("grid_tasks:accuracy", fit)], store=store).complete()
+    before = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store).complete()
     weights = store.folder(before.keys[fit]) / "model" / "weights.safetensors"
     data = bytearray(weights.read_bytes())
     data[-3] ^= 255
     weights.write_bytes(data)
     with pytest.warns(UserWarning, match="weights.safetensors does not match its checksum"):
-        after = run_grid([measure("grid_tasks:accuracy", fit, split="dev")], store=store).complete()
+        after = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit, split="dev")], store=store).complete()
     assert (after.computed, after.models) == (1, 1)
     after.fitted(fit)
 
@@ -318,11 +324,11 @@ def test_an_executor_of_the_callers_stays_open(store: Store) -> None:
 def test_notebooks_follow_the_command_line(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTNLIB_EXECUTOR", "local")
     monkeypatch.setenv("ATTNLIB_JOBS", "1")
-    frame = run_grid([measure("grid_tasks:threads")], store=store, devices=("cpu",)).frame()
+    frame = run_grid([MeasureSpec.of("grid_tasks:threads")], store=store, devices=("cpu",)).frame()
     assert frame["pid"][0] != os.getpid()
     monkeypatch.setenv("ATTNLIB_EXECUTOR", "serial")
     monkeypatch.setenv("ATTNLIB_JOBS", "2")
-    frame = run_grid([measure("grid_tasks:threads")], store=store.root.with_name("other")).frame()
+    frame = run_grid([MeasureSpec.of("grid_tasks:threads")], store=store.root.with_name("other")).frame()
     assert frame["pid"][0] == os.getpid()
     assert frame["threads"][0] == 1  # results must not depend on where they were computed
 
@@ -382,7 +388,7 @@ def test_files_of_the_worker_must_be_the_drivers(
     model = {"vectors": str(file)} if option == "vectors" else {"encoder": "bert", "pretrained": str(folder)}
     fit = small_fit()
     fit = fit.replace(model=fit.model.replace(**model))
-    result = run_grid([measure("grid_tasks:accuracy", fit)], store=store, executor=Elsewhere(file, content))
+    result = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store, executor=Elsewhere(file, content))
     row = result.failures.set_index("error").loc["WorkerDiffers"]
     assert f"{option} '{fit.model.model_dump()[option]}'" in row["message"]
     assert said in row["message"] or option == "pretrained", "a folder without the file is another folder"
@@ -441,7 +447,7 @@ def test_obtain_one(store: Store) -> None:
 
 
 def test_models_are_at_hand_after_a_grid_was_answered_from_the_store(store: Store) -> None:
-    run = measure("grid_tasks:accuracy", small_fit())
+    run = MeasureSpec.of("grid_tasks:accuracy", small_fit())
     first = run_grid([run], store=store).fitted(small_fit())
     again = run_grid([run], store=store)
     assert (again.cached, again.computed, again.models) == (1, 0, 0)

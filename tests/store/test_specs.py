@@ -9,12 +9,12 @@ import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.store.specs import Corpora, Fit, Measure, columns, key_of, measure
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, columns, key_of
 from attnlib.utils.errors import ConfigError
 
 DATA = DataConfig(corpus="planted", limit=20)
 MODEL = ModelConfig(encoder="mlp", hidden_size=8)
-FIT = Fit(data=DATA, model=MODEL, train=TrainConfig(epochs=1), seed=3)
+FIT = FitSpec(data=DATA, model=MODEL, train=TrainConfig(epochs=1), seed=3)
 CORPORA = Corpora()
 
 
@@ -46,7 +46,7 @@ def test_what_changes_the_key_of_a_model() -> None:
 def test_what_does_not_change_the_key_of_a_model() -> None:
     assert key(FIT.replace(train=TrainConfig(epochs=1, device="cpu"))) == key(FIT)
     assert key(FIT.replace(label={"variant": "mine"})) == key(FIT)
-    assert key(Fit(**FIT.model_dump())) == key(FIT)
+    assert key(FitSpec(**FIT.model_dump())) == key(FIT)
     spelled_out = DATA.replace(min_df=CORPORA[DATA].min_df)  # another config, the same texts
     assert key(FIT.replace(data=spelled_out)) == key(FIT)
 
@@ -68,7 +68,7 @@ def test_preprocessing_is_part_of_a_model() -> None:
     corpus = CORPORA[DATA]
     other = replace(corpus, preprocessing=corpus.preprocessing.replace(lower=not corpus.preprocessing.lower))
     assert other.fingerprint == corpus.fingerprint
-    run = Fit(data=DataConfig(corpus="mine"))
+    run = FitSpec(data=DataConfig(corpus="mine"))
     assert key_of(run, Corpora({"mine": corpus})) != key_of(run, Corpora({"mine": other}))
 
 
@@ -76,16 +76,16 @@ def test_what_changes_the_key_of_a_measure() -> None:
     import grid_tasks as tasks
 
     runs = [
-        measure(tasks.accuracy, FIT),
-        measure(tasks.accuracy, FIT, split="dev"),
-        measure(tasks.accuracy, FIT.replace(seed=4)),
-        measure(tasks.accuracy, FIT, data=DATA.replace(limit=5)),
-        measure(tasks.agreement, FIT, FIT),
-        measure(tasks.texts, data=DATA),
-        measure(tasks.square, x=1),
+        MeasureSpec.of(tasks.accuracy, FIT),
+        MeasureSpec.of(tasks.accuracy, FIT, split="dev"),
+        MeasureSpec.of(tasks.accuracy, FIT.replace(seed=4)),
+        MeasureSpec.of(tasks.accuracy, FIT, data=DATA.replace(limit=5)),
+        MeasureSpec.of(tasks.agreement, FIT, FIT),
+        MeasureSpec.of(tasks.texts, data=DATA),
+        MeasureSpec.of(tasks.square, x=1),
     ]
     assert len({key(run) for run in runs}) == len(runs)
-    assert key(measure("grid_tasks:accuracy", FIT, label={"a": 1})) == key(runs[0])
+    assert key(MeasureSpec.of("grid_tasks:accuracy", FIT, label={"a": 1})) == key(runs[0])
 
 
 def test_columns_name_the_run() -> None:
@@ -98,30 +98,30 @@ def test_columns_name_the_run() -> None:
         "variant": "none",
         "seed": 3,
     }
-    found = columns(Measure(task="grid_tasks:accuracy", fits=(fit,), label={"importance": "alpha"}), CORPORA)
+    found = columns(MeasureSpec(task="grid_tasks:accuracy", fits=(fit,), label={"importance": "alpha"}), CORPORA)
     assert (found["variant"], found["importance"]) == ("Lin-TaSc", "alpha")
-    assert columns(Measure(task="grid_tasks:square", label={"x": 1}), CORPORA) == {"x": 1}
+    assert columns(MeasureSpec(task="grid_tasks:square", label={"x": 1}), CORPORA) == {"x": 1}
 
 
 def test_a_wrong_parameter_is_refused_at_once() -> None:
     import grid_tasks as tasks
 
     with pytest.raises(ConfigError, match=r"Did you mean 'split'\?.*it takes \(fitted, corpus, split"):
-        measure(tasks.accuracy, FIT, splt="dev")
+        MeasureSpec.of(tasks.accuracy, FIT, splt="dev")
     with pytest.raises(ConfigError, match="missing a required argument: 'second'"):
-        measure(tasks.agreement, data=DATA)
+        MeasureSpec.of(tasks.agreement, data=DATA)
     with pytest.raises(ConfigError, match="plain values"):
-        measure(tasks.square, x=object())
+        MeasureSpec.of(tasks.square, x=object())
     with pytest.raises(ConfigError, match="plain values"):
-        measure(tasks.square, x=float("nan"))
+        MeasureSpec.of(tasks.square, x=float("nan"))
     with pytest.raises(ConfigError, match="Move it to the top level"):
-        measure(lambda x: x, x=1)
+        MeasureSpec.of(lambda x: x, x=1)
     with pytest.raises(ConfigError, match=r"package\.module:function"):
-        Measure(task="grid_tasks.square")
+        MeasureSpec(task="grid_tasks.square")
     with pytest.raises(ConfigError, match="no module 'grid_task'"):
-        measure("grid_task:square", x=1)
+        MeasureSpec.of("grid_task:square", x=1)
     with pytest.raises(ConfigError, match="has no 'squares'"):
-        measure("grid_tasks:squares", x=1)
+        MeasureSpec.of("grid_tasks:squares", x=1)
 
 
 def test_a_given_corpus_takes_no_options() -> None:

@@ -17,7 +17,7 @@ from attnlib.data import Corpus, Example, load_corpus
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.training import saving
 from attnlib.training.fit import fit
-from attnlib.training.fitted import Fitted, load
+from attnlib.training.fitted import Fitted, load_model
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 
 MODELS = {
@@ -79,7 +79,7 @@ def test_evaluate_agrees_with_predict(fitted, corpus):
 
 def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
     folder = fitted.save(tmp_path / "deep" / "model")
-    again = load(folder, device="cpu")
+    again = load_model(folder, device="cpu")
     assert again == fitted
     assert again.history.equals(fitted.history)
     assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
@@ -94,7 +94,7 @@ def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
 
 def test_double_precision_and_no_history_survive(corpus, tmp_path):
     fitted = fit(corpus, MODELS["lstm"], QUICK.replace(precision="float64", epochs=0))
-    assert load(fitted.save(tmp_path / "m"), device="cpu") == fitted
+    assert load_model(fitted.save(tmp_path / "m"), device="cpu") == fitted
 
 
 def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
@@ -102,7 +102,7 @@ def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
     torch.manual_seed(0)
     expected = torch.rand(2)
     torch.manual_seed(0)
-    load(tmp_path / "m")
+    load_model(tmp_path / "m")
     assert torch.equal(torch.rand(2), expected)
 
 
@@ -110,7 +110,7 @@ def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
     other = fit(corpus, MODELS["lstm"], QUICK, seed=1)
     lstm.save(tmp_path / "m")
     other.save(tmp_path / "m")
-    assert load(tmp_path / "m", device="cpu") == other
+    assert load_model(tmp_path / "m", device="cpu") == other
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
     with pytest.raises(DataError, match="holds something else"):
@@ -123,7 +123,7 @@ def test_a_failed_save_leaves_the_old_model(lstm, tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "_records", lambda history: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         lstm.save(tmp_path / "m")
-    assert load(tmp_path / "m", device="cpu") == lstm
+    assert load_model(tmp_path / "m", device="cpu") == lstm
     assert os.listdir(tmp_path) == ["m"]
 
 
@@ -134,10 +134,10 @@ def test_damage_is_named(lstm, tmp_path, name):
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(DataError, match=f"{name} is not what was saved"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
     path.unlink()
     with pytest.raises(DataError, match=f"{name} is missing"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
 
 
 def test_a_damaged_index_is_named(lstm, tmp_path):
@@ -145,16 +145,16 @@ def test_a_damaged_index_is_named(lstm, tmp_path):
     values = json.loads(index.read_text())
     index.write_text(json.dumps(values | {"version": 99}))
     with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 1"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
     index.write_text(json.dumps({k: v for k, v in values.items() if k != "classes"}))
     with pytest.raises(DataError, match="classes is missing"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
     index.write_text("{")
     with pytest.raises(DataError, match="not readable JSON"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
     index.unlink()
     with pytest.raises(DataError, match="holds no saved model"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
 
 
 def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):
@@ -163,7 +163,7 @@ def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):
     values["sha256"]["../secret"] = "0"
     index.write_text(json.dumps(values))
     with pytest.raises(DataError, match=r"got '\.\./secret'"):
-        load(tmp_path / "m")
+        load_model(tmp_path / "m")
 
 
 def test_raw_texts_are_read_as_the_corpus_was(lstm):
@@ -310,7 +310,7 @@ def test_a_pretrained_encoder_is_saved_with_its_weights(corpus, tiny_bert, tmp_p
     assert fitted == fit(corpus, fitted.model_config, config)
     folder = fitted.save(tmp_path / "m")
     shutil.rmtree(tiny_bert)  # a saved model needs nothing but itself
-    again = load(folder, device="cpu")
+    again = load_model(folder, device="cpu")
     assert again == fitted
     assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
     assert again.tokens(corpus.test[0]) == fitted.tokens(corpus.test[0])

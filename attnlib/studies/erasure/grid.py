@@ -23,7 +23,7 @@ from attnlib.data.sampling import sampled
 from attnlib.data.sentences import sentence_starts
 from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Fit, Measure, measure
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.erasure.params import ENCODERS, SETTINGS, Params  # noqa: F401  part of the study
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULAR
 SPARSE = ("sparsemax", "sparsegen", "entmax")
 
 
-def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> Fit:
+def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> FitSpec:
     """One model of the paper's grid."""
-    return Fit(
+    return FitSpec(
         data=params.data(dataset),
         model=params.model(dataset, architecture, context),
         train=params.training(dataset, context),
@@ -65,7 +65,7 @@ def fit(params: Params, dataset: str, architecture: str, context: str, seed: int
     )
 
 
-def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int) -> Fit:
+def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int) -> FitSpec:
     """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
     hidden = params.embedding_size if base else params.beyond_hidden
     train = TrainConfig(
@@ -76,19 +76,19 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int
         train_embeddings=params.vectors == "none",
     )
     model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
-    return Fit(data=params.data(params.beyond), model=model, train=train, seed=seed)
+    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed)
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
+def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
     """Every run: each data set described, each model of the paper erased from, and those beyond it."""
     params = params if isinstance(params, Params) else Params(**params)
-    runs = [measure(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
+    runs = [MeasureSpec.of(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
     for dataset, architectures in params.trained.items():
         for architecture in architectures:
             for context in params.encoders:
                 for seed in params.seeds:
                     one = fit(params, dataset, architecture, context, seed)
-                    runs.append(measure(erasures, one, texts=params.texts, label={"part": "paper"}))
+                    runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
     if params.beyond is None:
         return runs
     variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
@@ -97,7 +97,7 @@ def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
         for seed in params.beyond_seeds:
             one = beyond_fit(params, options, base, seed)
             label = {"part": "beyond", "variant": name, "dataset": params.beyond}
-            runs.append(measure(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
+            runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
     return runs
 
 

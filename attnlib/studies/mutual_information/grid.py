@@ -19,7 +19,7 @@ import pandas as pd
 
 from attnlib.data.sampling import sampled
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, Fit, Run, measure
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.datasets import kin
 from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import MAIN, QUERIES, Params, models
@@ -77,31 +77,31 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
                 other = _adversary(params, corpus, base)
                 runs.append(_measured(params, corpus, other, base.seed, "adversary_unfrozen"))
                 label = {"dataset": corpus, "variant": "adversary_unfrozen"}
-                runs.append(measure(measures.apart, base, other, label=label, texts=params.texts))
+                runs.append(MeasureSpec.of(measures.apart, base, other, label=label, texts=params.texts))
     return runs
 
 
-def _measured(params: Params, corpus: str, fit: Fit, seed: int, variant: str = "none") -> Run:
+def _measured(params: Params, corpus: str, fit: FitSpec, seed: int, variant: str = "none") -> Run:
     label = {"dataset": corpus, "variant": variant, "seed": seed}  # the seed of the base, so that the two pair up
     options = {"counts": list(params.counts), "texts": params.texts, "resamples": params.resamples}
-    return measure(measures.by_rank, fit, label=label, **options)
+    return MeasureSpec.of(measures.by_rank, fit, label=label, **options)
 
 
-def _gumbel(base: Fit) -> Fit:
-    return Fit(data=base.data, model=base.model.replace(projection="gumbel"), train=base.train, seed=base.seed)
+def _gumbel(base: FitSpec) -> FitSpec:
+    return FitSpec(data=base.data, model=base.model.replace(projection="gumbel"), train=base.train, seed=base.seed)
 
 
-def _ablations(base: Fit) -> dict[str, Fit]:
+def _ablations(base: FitSpec) -> dict[str, FitSpec]:
     """Attention left as it was drawn; or embedding and encoder of the trained model kept, all after them anew.
 
     The latter with a seed of its own: with that of its base, attention would start where the base's did.
     """
     kept = ("embedding", "encoder")
     return {
-        "fix_attention": Fit(
+        "fix_attention": FitSpec(
             data=base.data, model=base.model, train=base.train.replace(freeze=("attention",)), seed=base.seed
         ),
-        "fix_representation": Fit(
+        "fix_representation": FitSpec(
             data=base.data,
             model=base.model,
             train=base.train.replace(freeze=kept),
@@ -112,9 +112,9 @@ def _ablations(base: Fit) -> dict[str, Fit]:
     }
 
 
-def _adversary(params: Params, corpus: str, base: Fit) -> Fit:
+def _adversary(params: Params, corpus: str, base: FitSpec) -> FitSpec:
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    return Fit(
+    return FitSpec(
         data=base.data,
         model=base.model,
         train=base.train.replace(**schedule),

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
 from attnlib.data import corpora as registered
-from attnlib.store.specs import Fit
+from attnlib.store.specs import FitSpec
 from attnlib.studies.datasets import Dataset, brought
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.utils.errors import unknown
@@ -190,11 +190,13 @@ def _check_ablated(params: Params) -> None:
         )
 
 
-def models(params: Params, corpus: str) -> list[Fit]:
+def models(params: Params, corpus: str) -> list[FitSpec]:
     """The softmax models of a corpus."""
     encoders = params.query_encoders if corpus in params.query_corpora else params.encoders
     return [
-        Fit(data=params.data(corpus), model=params.model(corpus, e, a), train=params.training(corpus), seed=seed)
+        FitSpec(
+            data=params.data(corpus), model=params.model(corpus, e, a), train=params.training(corpus), seed=seed
+        )
         for e in encoders
         for a in params.attentions
         for seed in params.seeds

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.store.grid import GridFailed, GridResult, run_grid
-from attnlib.store.specs import Fit, Run, measure
+from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.f1 import idle, without
 from attnlib.studies.sparsity import measures
 from attnlib.studies.sparsity.params import PAIR, Params, models, projections  # noqa: F401  the notebook's
@@ -39,19 +39,21 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     for corpus in params.corpora:
         for base, place in models(params, corpus):
             counts = {"texts": params.texts, "hidden_texts": params.hidden_texts}
-            runs.append(measure(measures.readings, base, label={"part": "readings", **place}, **counts))
+            runs.append(MeasureSpec.of(measures.readings, base, label={"part": "readings", **place}, **counts))
             soft = base.model.projection == "softmax"
             if soft and base.seed == params.seeds[0] and params.facet_texts != 0:
-                runs.append(measure(measures.appendix, base, label={"part": "facets"}, texts=params.facet_texts))
+                runs.append(
+                    MeasureSpec.of(measures.appendix, base, label={"part": "facets"}, texts=params.facet_texts)
+                )
             if base.model.projection in params.adversary_projections and base.seed in params.adversary_seeds:
                 runs += [_duel(params, base, kind, lam) for kind in ADVERSARIES for lam in params.adversary_lambdas]
     return runs
 
 
-def _duel(params: Params, base: Fit, kind: str, lam: float) -> Run:
+def _duel(params: Params, base: FitSpec, kind: str, lam: float) -> Run:
     """An adversary and its base. Its own seed, so that a fresh one does not start where the base did."""
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    other = Fit(
+    other = FitSpec(
         data=base.data,
         model=base.model,
         train=base.train.replace(**schedule),
@@ -60,7 +62,7 @@ def _duel(params: Params, base: Fit, kind: str, lam: float) -> Run:
         trainer=f"{measures.__name__}:{measures.adversary.__name__}",
         params={"lam": lam, "frozen": ADVERSARIES[kind]},
     )
-    return measure(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": lam})
+    return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": lam})
 
 
 @dataclass

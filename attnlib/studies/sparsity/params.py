@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.store.specs import Fit
+from attnlib.store.specs import FitSpec
 from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
@@ -119,7 +119,7 @@ def projections(params: Params) -> list[dict[str, Any]]:
     return found
 
 
-def models(params: Params, corpus: str) -> list[tuple[Fit, dict[str, Any]]]:
+def models(params: Params, corpus: str) -> list[tuple[FitSpec, dict[str, Any]]]:
     """Every model of a corpus, with the columns that name its place."""
     found = []
     for encoder in params.encoders:
@@ -128,7 +128,7 @@ def models(params: Params, corpus: str) -> list[tuple[Fit, dict[str, Any]]]:
             where = {k: place[k] for k in ("lam", "alpha")}
             for seed in params.compared_seeds if place["projection"] in PAIR else params.seeds:
                 train = params.training(encoder)
-                found.append((Fit(data=params.data(corpus), model=model, train=train, seed=seed), where))
+                found.append((FitSpec(data=params.data(corpus), model=model, train=train, seed=seed), where))
     return found
 
 

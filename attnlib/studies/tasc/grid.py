@@ -23,7 +23,7 @@ from attnlib.data.sampling import sampled
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.importance.scores import importance
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, Fit, Measure, measure
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies.tasc.params import Params
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def _training(params: Params, corpus: str, encoder: str, variant: str) -> TrainC
 
 def fit(
     params: Params, corpus: str, encoder: str, attention: str, variant: str, seed: int, pool: str = "sum"
-) -> Fit:
+) -> FitSpec:
     """One model of the grid."""
-    return Fit(
+    return FitSpec(
         data=params.data(corpus, params.bert_limit if encoder == "bert" else None),
         model=_model(params, corpus, encoder, attention, variant, pool),
         train=_training(params, corpus, encoder, variant),
@@ -117,23 +117,23 @@ def first_cell(params: Params) -> tuple[str, str, str]:
     return params.corpora[0], params.encoders[0], params.attentions[-1]
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Measure]:
+def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
     """Every run: the models of the grid measured, the words of some of them, and the pooling ablation."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [_measured(params, *cell) for cell in cells(params)]
     first = params.corpora[0]
     for seed in params.seeds:
         for cell in params.shown_cells.get("words") or [first_cell(params)]:
-            runs.append(measure(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
+            runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
         for pool in POOLS:
             runs.append(_measured(params, first, *params.pooled, "lin", seed, pool=pool, part="pooling"))
     return runs
 
 
-def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool="sum", part="grid") -> Measure:
+def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool="sum", part="grid") -> MeasureSpec:
     bert = encoder == "bert"
     compared = variant in ("none", "lin") and part == "grid" and (params.bert_baselines or not bert)
-    return measure(
+    return MeasureSpec.of(
         faithfulness,
         fit(params, corpus, encoder, attention, variant, seed, pool),
         label={"part": part, "pool": pool},

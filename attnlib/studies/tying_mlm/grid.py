@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, Fit, Run, measure
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
 from attnlib.studies.tying_mlm.params import MI_BATCH, VARIANTS, Params  # noqa: F401  part of the study
 
@@ -39,17 +39,17 @@ def fit(
     layers: int = 1,
     strength: float | None = None,
     init: str = "normal",
-) -> Fit:
+) -> FitSpec:
     """One model of the grid, labelled with what tells it apart."""
     usual = params.strength(corpus, variant)
     strength = usual if strength is None else strength
     label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
     label["init"] = init if attention == "dot" else "–"
     model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
-    return Fit(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
+    return FitSpec(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
 
 
-def models(params: Params) -> list[Fit]:
+def models(params: Params) -> list[FitSpec]:
     """Every classifier of the study, each once: Table 1, ablations, depth, initialisation."""
     few = params.seeds[: params.few]
     found = []
@@ -79,11 +79,11 @@ def models(params: Params) -> list[Fit]:
     return list(dict.fromkeys(found))
 
 
-def adversary(params: Params, corpus: str, variant: str, lam: float) -> Fit:
+def adversary(params: Params, corpus: str, variant: str, lam: float) -> FitSpec:
     """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term."""
     base = fit(params, corpus, variant, "additive", params.seeds[0])
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
-    return Fit(
+    return FitSpec(
         data=base.data,
         model=plain,
         train=params.adversary_training,
@@ -97,13 +97,13 @@ def adversary(params: Params, corpus: str, variant: str, lam: float) -> Fit:
 def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     """Every run of the study."""
     params = params if isinstance(params, Params) else Params(**params)
-    runs = [measure(behaviour, model, permutations=params.permutations) for model in models(params)]
+    runs = [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in models(params)]
     # named only where it differs: a result keeps its name, and what was computed stays known
     batch = {} if params.mi_batch == MI_BATCH else {"batch_size": params.mi_batch}
     for corpus in params.corpora:
         for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
             runs += [
-                measure(
+                MeasureSpec.of(
                     knowledge,
                     fit(params, corpus, variant, "additive", seed),
                     words=params.mi_words,
@@ -119,7 +119,7 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
         for variant in params.adversary_bases:
             base = fit(params, corpus, variant, "additive", params.seeds[0])
             runs += [
-                measure(distances, base, adversary(params, corpus, variant, lam), label={"lam": lam})
+                MeasureSpec.of(distances, base, adversary(params, corpus, variant, lam), label={"lam": lam})
                 for lam in params.lambdas
             ]
     return runs

@@ -10,7 +10,7 @@ from attnlib.config import DataConfig
 from attnlib.data import load_corpus
 from attnlib.data.checks import DataWarning
 from attnlib.data.readers.split_words import meant
-from attnlib.store.specs import Corpora, Fit, key_of
+from attnlib.store.specs import Corpora, FitSpec, key_of
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
 
 
@@ -131,7 +131,7 @@ def test_separate_files_that_do_not_fit(tmp_path):
 
 def test_a_run_depends_on_every_file(tmp_path):
     files = three(tmp_path)
-    run = Fit(data=DataConfig.of(files))
+    run = FitSpec(data=DataConfig.of(files))
     first = key_of(run, Corpora())
     for part in files:
         with Path(files[part]).open("a") as file:

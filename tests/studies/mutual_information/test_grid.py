@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from attnlib.reports import notebooks
-from attnlib.store.specs import Fit
+from attnlib.store.specs import FitSpec
 from attnlib.studies.mutual_information import claims as ledger
 from attnlib.studies.mutual_information import figures, intervals, tables, words
 from attnlib.studies.mutual_information import grid as study
@@ -284,7 +284,7 @@ def test_ablations_are_what_they_say() -> None:
     assert fixed.train.freeze == ("attention",)
     assert fixed.warm_start is None
     assert kept.train.freeze == tuple(kept.params["warm_parts"]) == ("embedding", "encoder")
-    assert isinstance(kept.warm_start, Fit)
+    assert isinstance(kept.warm_start, FitSpec)
     assert kept.seed != kept.warm_start.seed, "attention must not start where the base's did"
     assert other.trainer.endswith(":adversary")
     dots = [run.fits[0].model for run in study.grid(params) if run.fits[0].model.attention == "dot"]

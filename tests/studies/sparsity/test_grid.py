@@ -13,7 +13,7 @@ from attnlib.config import TrainConfig
 from attnlib.reports import notebooks
 from attnlib.stats import kendall_tau
 from attnlib.store.grid import GridFailed
-from attnlib.store.specs import Fit
+from attnlib.store.specs import FitSpec
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_TRAIN
 from attnlib.studies.reference import reference
 from attnlib.studies.sparsity import grid as study
@@ -53,7 +53,7 @@ def test_grid_of_a_profile_has_its_size(profile) -> None:
 
 def test_cpu_shares_its_base_with_the_other_studies() -> None:
     params = study.Params(**given_by("cpu"))
-    shared = Fit(data=CPU_DATA, model=CPU_MODEL.replace(encoder="lstm"), train=CPU_TRAIN, seed=0)
+    shared = FitSpec(data=CPU_DATA, model=CPU_MODEL.replace(encoder="lstm"), train=CPU_TRAIN, seed=0)
     assert shared in [fit for fit, _ in study.models(params, "rotten_tomatoes")]
 
 

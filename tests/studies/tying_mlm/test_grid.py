@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from attnlib.reports import notebooks
-from attnlib.store.specs import Fit, Measure
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm import settings
 from attnlib.studies.tying_mlm.measures import knowledge
@@ -28,7 +28,7 @@ def test_the_grid_of_each_profile(profile, classifiers, adversaries, information
     params = planned(profile)
     runs = study.grid(params)
     tasks = [run.task.partition(":")[2] for run in runs]
-    assert all(isinstance(run, Measure) for run in runs)
+    assert all(isinstance(run, MeasureSpec) for run in runs)
     assert tasks.count("behaviour") == len(study.models(params)) == classifiers
     assert tasks.count("distances") == adversaries
     assert tasks.count("knowledge") == information
@@ -64,7 +64,7 @@ def test_adversaries_are_fresh_and_minimise_equation_6_alone() -> None:
     params = planned("cpu")
     for variant in params.adversary_bases:
         adversary = study.adversary(params, "rotten_tomatoes", variant, 0.2)
-        assert isinstance(adversary.warm_start, Fit)
+        assert isinstance(adversary.warm_start, FitSpec)
         assert adversary.warm_start.model.regulariser == ("none" if variant == "base" else variant)
         assert adversary.model.regulariser == "none"
         assert adversary.train.monitor == "train_loss"
