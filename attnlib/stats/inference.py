@@ -353,7 +353,7 @@ def _cells(frame, cells, training, text, weights) -> list[_Cell]:
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]
     groups = [(key[: len(cells)], key[len(cells) :], part) for key, part in groups if len(part)]
     if weights is None:
-        shares = [1 / len(groups)] * len(groups)
+        shares = [1 / max(len(groups), 1)] * len(groups)
     else:
         parts = pd.Series([key for key, _, _ in groups], dtype=object).value_counts()
         shares = [weights.get(key, 0.0) / parts[key] for key, _, _ in groups]
@@ -443,16 +443,15 @@ def _training_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
 
 def _text_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
     """(sum of squares of what the texts of a data set add, degrees of freedom), one pair per data set."""
-    added: dict[Hashable, dict[Any, float]] = {}
+    added: dict[Hashable, list[pd.Series]] = {}
     for cell in parts:
-        own = added.setdefault(cell.corpus, {})
         means = np.nanmean(cell.values, 0)
-        for name, g in zip(cell.texts, cell.weight * (means - means.mean()) / len(means), strict=True):
-            own[name] = own.get(name, 0.0) + g
+        g = cell.weight * (means - means.mean()) / len(means)
+        added.setdefault(cell.corpus, []).append(pd.Series(g, index=cell.texts))
     found = []
     for own in added.values():
-        g, n = np.array(list(own.values())), len(own)
-        found.append((float(n / (n - 1) * (g**2).sum()), n - 1))
+        g = pd.concat(own).groupby(level=0, sort=False).sum().to_numpy() if len(own) > 1 else own[0].to_numpy()
+        found.append((float(len(g) / (len(g) - 1) * (g**2).sum()), len(g) - 1))
     return found
 
 

@@ -10,7 +10,7 @@ from attnlib.studies.beside import beside, reference
 from attnlib.utils.errors import ConfigError, UnknownName
 
 
-@pytest.mark.parametrize("paper", ("tasc", "tying_mlm", "sparsity", "mutual_information", "erasure"))
+@pytest.mark.parametrize("paper", ["tasc", "tying_mlm", "sparsity", "mutual_information", "erasure"])
 def test_every_value_is_a_number(paper: str) -> None:
     rows = reference(paper)
     assert rows["value"].notna().all()
