@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from attnlib.studies.ledger import Claim, Rule
     from attnlib.studies.params import StudyParams
 
-VARIABLE = "ATTNLIB_STUDIES"
 FILES = ("params", "grid")
 """What every study has; one without claims of its own (the quickstart) may lack the rest."""
 
@@ -156,7 +155,7 @@ def _has(study: str, file: str) -> bool:
 
 
 def _search() -> None:
-    """Let packages in the folders of ATTNLIB_STUDIES be imported as `attnlib.studies.<name>`."""
-    for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+    """Look into the folders of ATTNLIB_STUDIES again: a notebook may name them after this package was imported."""
+    for folder in filter(None, os.environ.get(attnlib.studies.VARIABLE, "").split(os.pathsep)):
         if folder not in attnlib.studies.__path__:
             attnlib.studies.__path__.append(folder)
