@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnlib.data.batching import Encoded, Vectoriser
+from attnlib.data.batching import Encoded, Vectoriser, WordVectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.pretrained import reading
+from attnlib.data.readers import packaged
 from attnlib.data.types import Example
-from attnlib.utils.errors import ConfigError
+from attnlib.utils.errors import ConfigError, DataError, unknown
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -124,7 +125,7 @@ class WordPieceVectoriser(Vectoriser):
         return json.dumps(values, ensure_ascii=False)
 
     @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
+    def from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
         from tokenizers import Tokenizer
 
         made = cls.__new__(cls)
@@ -155,15 +156,22 @@ class WordPieceVectoriser(Vectoriser):
         return found
 
 
+def vectoriser_from_json(text: str) -> Vectoriser:
+    """The vectoriser that `to_json` wrote, of whichever kind."""
+    values = json.loads(text)
+    kinds = {cls.kind: cls for cls in (WordVectoriser, WordPieceVectoriser)}
+    if (kind := values.get("kind")) not in kinds:
+        raise DataError(unknown("kind of vectoriser", kind, kinds))
+    return kinds[kind].from_values(values)
+
+
 def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
     """The tokeniser, its special tokens by role, and how many pieces its model reads."""
     from transformers import AutoConfig, AutoTokenizer
 
     place = pretrained
     if pretrained == "minilm":
-        from attnlib.data.readers.packaged import minilm
-
-        place = str(minilm())
+        place = str(packaged.minilm())
     with reading("tokeniser", place):
         # byte-level tokenisers see words only where a space is put before each
         tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)

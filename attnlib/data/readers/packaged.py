@@ -21,10 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from filelock import FileLock
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
+from attnlib.data.readers.base import register_corpus
 from attnlib.data.readers.downloads import Package, fetch
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils import paths
 from attnlib.utils.errors import DataError, unknown
 

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
-from attnlib.data.readers.base import choice, files, lines, one_each
+from attnlib.data.readers.base import choice, files, lines, one_each, register_corpus
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 ENTAILMENT = ("entailment", "neutral", "contradiction")

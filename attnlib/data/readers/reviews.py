@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each
+from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each, register_corpus
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 POLARITY = ("negative", "positive")
