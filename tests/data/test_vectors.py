@@ -63,7 +63,7 @@ def test_packaged_glove_is_looked_up_by_word(monkeypatch):
     from attnlib.data.readers import packaged
 
     matrix = np.arange(100, dtype=np.float32).reshape(2, 50)
-    monkeypatch.setattr(packaged, "glove", lambda: packaged.WordVectors({"film": 0, "the": 1}, matrix, ""))
+    monkeypatch.setattr(packaged, "glove", lambda: packaged.WordVectors({"film": 0, "the": 1}, matrix))
     found = vectors("glove", WORDS, 50)
     assert (found[4] == matrix[1]).all()
     assert (found[5] == matrix[0]).all()

@@ -29,7 +29,7 @@ from attnlib.utils.errors import ConfigError
 SENTENCE = 9
 """Words to a sentence, about."""
 TRIES = 20
-"""A story that was told before is told anew, so that no test story is a training story; short ones may repeat."""
+"""A story that was told before is told again, so that no test story is a training story; short ones may repeat."""
 NEGATION = "not"
 STOP = "."
 SENTIMENT = {
@@ -89,9 +89,9 @@ def planted(
 ) -> RawCorpus:
     """Rows of the planted corpus.
 
-    n_train, n_dev, n_test  texts a split
+    n_train, n_dev, n_test  texts per split
     vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
-    shortest, longest       words a text, drawn evenly; for stories, rounded to whole sentences
+    shortest, longest       words per text, drawn evenly; for stories, rounded to whole sentences
     classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """

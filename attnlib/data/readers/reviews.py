@@ -27,7 +27,7 @@ _ROOT = re.compile(r"\(([0-4]) ")
     "EMNLP.",
 )
 def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
-    """train.txt, dev.txt and test.txt, one tree a line; the label is the root's.
+    """train.txt, dev.txt and test.txt, one tree per line; the label is the root's.
 
     classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
 
