@@ -16,7 +16,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.data.readers.downloads import DownloadError
-from attnlib.data.unsuitable import preferred
+from attnlib.data.selection import preferred
 from attnlib.erasure.flips import erasure_curves, fraction_to_flip, top_token_flips
 from attnlib.importance.scores import importance
 from attnlib.reports import notebooks
@@ -98,7 +98,7 @@ def choose(
 ) -> list[Example]:
     """`n` texts to look at, evenly spaced from the most to the least confident prediction.
 
-    Texts with slurs or words of sex or violence are passed over (`attnlib.data.unsuitable`). Of a corpus of long
+    Texts with slurs or words of sex or violence are passed over (`attnlib.data.selection`). Of a corpus of long
     texts, the shortest tenth is chosen from.
     """
     shown = preferred(examples)
