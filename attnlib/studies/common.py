@@ -17,8 +17,8 @@ from scipy import stats as scipy_stats
 
 from attnlib import stats
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.studies.beside import beside
 from attnlib.data.selection import sampled
+from attnlib.studies.beside import beside
 from attnlib.studies.datasets import kin
 from attnlib.studies.ledger import Claim, Direction, Verdict, judge
 from attnlib.utils.errors import DataError
