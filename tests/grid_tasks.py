@@ -11,6 +11,7 @@ import pandas as pd
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.utils.errors import ConfigError, DataError
 
 
 def small_fit(seed: int) -> FitSpec:
@@ -53,6 +54,16 @@ def fails_on_three(x: int) -> pd.DataFrame:
     if x == 3:
         raise ValueError("three is not allowed <here>")
     return square(x)
+
+
+def refused(x: int) -> pd.DataFrame:
+    log(x)
+    raise ConfigError("four cannot be measured")
+
+
+def unusable(x: int) -> pd.DataFrame:
+    log(x)
+    raise DataError("four cannot be measured")
 
 
 def fails_once(x: int, folder: str) -> pd.DataFrame:

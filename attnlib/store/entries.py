@@ -1,10 +1,10 @@
-"""The store: one folder a finished run, addressed by its key, written atomically.
+"""The store: one folder per finished run, addressed by its key, written atomically.
 
     STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
-    STORE/tmp/        what is being written; a folder and a lock a process
+    STORE/tmp/        what is being written; a folder and a lock per process
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
-    STORE/failures/   tracebacks of runs that failed twice
+    STORE/failures/   tracebacks of runs that failed for good
     STORE/moves.lock  held while an entry comes or goes
 
 An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
@@ -124,12 +124,12 @@ class Entry:
 
     def fitted(self) -> Fitted:
         """The trained model."""
-        from attnlib.training import fitted
+        from attnlib.training.fitted import load_model
 
         if not any(n.startswith("model/") for n in self.files):
             raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
         self.verify("model/")
-        return fitted.load_model(self.folder / "model")
+        return load_model(self.folder / "model")
 
 
 class Damage(NamedTuple):

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from attnlib.store.codehash import code_hash, code_of
 from attnlib.store.entries import CorruptEntry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns, contents, identity, key_of
-from attnlib.store.tasks import Job, Outcome, describe, execute
+from attnlib.store.keys import contents, identity, key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns
+from attnlib.store.tasks import Assignment, RunOutcome, describe, execute
 from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Scheduler:
             locks.append(lock)
         return locks
 
-    def _job(self, nodes: list[Node], pool: Executor) -> Job:
+    def _job(self, nodes: list[Node], pool: Executor) -> Assignment:
         own = {node.key for node in nodes}
         models = {}
         for key in {k for node in nodes for k in node.fits} - own:
@@ -198,7 +199,7 @@ class Scheduler:
             models[key] = str(entry.folder / "model") if near else entry.model_files()
         used = {c.digest: self.corpora[c] for n in nodes if (c := n.run.corpus) is not None}
         ship = isinstance(pool, SerialExecutor) or any(node.ship for node in nodes)
-        return Job(
+        return Assignment(
             runs=tuple((node.key, node.run) for node in nodes),
             fits={node.key: node.fits for node in nodes},
             code={node.run.task: code_hash(node.run.task) for node in nodes},
@@ -212,9 +213,9 @@ class Scheduler:
         """Store what a job brought; returns how many runs are settled by it."""
         before = len(self.stored) + len(self.failed)
         try:
-            outcomes: list[Outcome] = future.result()
+            outcomes: list[RunOutcome] = future.result()
         except (Exception, CancelledError) as error:  # the worker died, or the cluster lost the job
-            outcomes = [Outcome(node.key, error=describe(error)) for node in nodes]
+            outcomes = [RunOutcome(node.key, error=describe(error)) for node in nodes]
         told = {outcome.key: outcome for outcome in outcomes}
         for node in nodes:
             outcome = told.get(node.key)
@@ -240,10 +241,10 @@ class Scheduler:
             if key in self.failed:
                 self._fail_without(self.failed[key])
 
-    def _keep(self, node: Node, outcome: Outcome) -> None:
+    def _keep(self, node: Node, outcome: RunOutcome) -> None:
         spec = {
             "task": node.run.task,
-            "kind": type(node.run).__name__.lower(),
+            "kind": "fit" if isinstance(node.run, FitSpec) else "measure",
             "columns": columns(node.run, self.corpora),
             "run": node.run.model_dump(mode="json"),
             "identity": identity(node.run, self.corpora),

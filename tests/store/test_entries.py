@@ -326,7 +326,7 @@ def test_killed_while_writing_an_entry_is_whole_or_absent(tmp_path: Path) -> Non
     """SIGKILL after a growing number of system calls in `put`, so that every step is hit."""
     program = """
         import os, signal, sys
-        from attnlib import runs
+        from attnlib.store import entries as runs
         steps, limit = 0, int(sys.argv[2])
         def step():
             global steps

@@ -24,13 +24,12 @@ from attnlib.store.executors import (
     CONTEXT_MEMORY,
     DaskExecutor,
     SerialExecutor,
-    cores,
     make_executor,
     measured_memory,
     plan_slots,
 )
 from attnlib.store.grid import run_grid
-from attnlib.store.processes import LocalExecutor, WorkerDied
+from attnlib.store.processes import LocalExecutor, WorkerDied, cores
 from attnlib.store.specs import MeasureSpec
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
 from tests.patience import PATIENCE, alive, wait_until

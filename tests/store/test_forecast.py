@@ -11,7 +11,7 @@ import pytest
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.store.entries import Store
-from attnlib.store.forecast import dry_run, spell
+from attnlib.store.forecast import dry_run
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
 
@@ -106,8 +106,3 @@ def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: 
 
 def test_an_empty_grid(store: Store) -> None:
     assert dry_run([], store=store).summary == "0 runs, 0 in the store, 0 to compute."
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (85, "1 min 25 s"), (7300, "2 h 1 min")])
-def test_spell(seconds: float, text: str) -> None:
-    assert spell(seconds) == text

@@ -18,10 +18,11 @@ from attnlib.store.codehash import code_hash
 from attnlib.store.entries import Store, StoreError
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.forecast import dry_run
-from attnlib.store.grid import GridFailed, obtain, run_grid
+from attnlib.store.grid import GridFailed, run_grid
+from attnlib.store.keys import key_of
 from attnlib.store.scheduler import GridInterrupted
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, key_of
-from attnlib.store.tasks import Job, execute
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.store.tasks import Assignment, execute
 from attnlib.utils.errors import ConfigError, DataError
 
 TESTS = Path(__file__).parents[1]
@@ -411,7 +412,7 @@ def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path
     data = DataConfig(corpus=str(file))
     run = small_fit().replace(data=data)
     corpora = Corpora()
-    job = Job(
+    job = Assignment(
         runs=((key_of(run, corpora), run),),
         fits={},
         code={run.task: code_hash(run.task)},
@@ -437,13 +438,20 @@ def test_the_progress_line_counts(store: Store, monkeypatch: pytest.MonkeyPatch,
     assert capsys.readouterr().err == ""
 
 
-def test_obtain_one(store: Store) -> None:
-    entry = obtain(small_fit(), store=store)
+def test_an_entry_says_how_it_was_made(store: Store) -> None:
+    entry = run_grid([small_fit()], store=store).complete().entry(small_fit())
     assert entry.fitted().seed == 0
     assert entry.environment["tokens"] > 0
     assert entry.environment["threads"] == 1
-    with pytest.raises(GridFailed, match="three is not allowed"):
-        obtain(squares(3, task="fails_on_three")[0], store=store)
+    assert entry.spec["kind"] == "fit"
+
+
+@pytest.mark.parametrize("task", ["refused", "unusable"])
+def test_an_error_that_will_come_again_is_not_tried_twice(store: Store, tmp_path: Path, task: str) -> None:
+    result = run_grid(squares(4, task=task), store=store)
+    assert executions(tmp_path) == {"4": 1}
+    assert result.failures["attempts"].tolist() == [1]
+    assert result.failures["message"].tolist() == ["four cannot be measured"]
 
 
 def test_models_are_at_hand_after_a_grid_was_answered_from_the_store(store: Store) -> None:

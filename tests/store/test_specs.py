@@ -9,7 +9,8 @@ import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, columns, key_of
+from attnlib.store.keys import key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, columns
 from attnlib.utils.errors import ConfigError
 
 DATA = DataConfig(corpus="planted", limit=20)
