@@ -120,7 +120,6 @@ def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool)
             shutil.rmtree(path, ignore_errors=True)
     if not dry_run:
         store.sweep(locks=True)
-    store.close()
     click.echo(f"{len(doomed)} runs and {len(damaged)} damaged entries {verb}, {filesize(size)} in {store.root}")
 
 

@@ -166,8 +166,6 @@ def run_grid(
             if own:
                 pool.kill()
             raise
-        finally:
-            store.close()
         if own:
             pool.shutdown()
     cached, models = grid.counts["cached"], grid.counts["models"]

@@ -4,9 +4,9 @@ Unlike `ProcessPoolExecutor` and Dask's `LocalCluster`, each worker has an envir
 thread) and a process group of its own, a worker that dies fails only the call it was busy with, and a script needs
 no `if __name__ == "__main__"`: a worker is a fresh interpreter that imports what a call names.
 
-Calls and answers are pickles on the worker's standard input and output. The input stays open as long as the driver
-lives: when it ends, however the driver ended, the call under way gets a KeyboardInterrupt, and soon after the
-process is over.
+Calls and answers are pickles on the worker's standard input and output, between processes of one program. The input
+stays open as long as the driver lives: when it ends, however the driver ended, the call under way gets a
+KeyboardInterrupt, and soon after the process is over.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import os
 import pickle
 import queue
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -172,9 +171,9 @@ class _Worker:
     def call(self, data: bytes, heard: Callable[[Any], None]) -> Any:
         """Send a call, wait for what it returns or raises."""
         with suppress(OSError, ValueError):  # it died before it had read all, or its input was closed
-            _send(self.process.stdin, data)
-        while (answer := _receive(self.process.stdout)) is not None:
-            kind, value = pickle.loads(answer)
+            _write(self.process.stdin, pickle.dumps(data))
+        while (answer := _read(self.process.stdout)) is not None:
+            kind, value = answer
             if kind == "returned":
                 return value
             if kind == "raised":
@@ -215,20 +214,17 @@ def _epitaph(code: int) -> str:
     return f"A worker process ended by itself with status {code}."
 
 
-def _send(stream: BinaryIO, data: bytes) -> None:
-    stream.write(struct.pack("<Q", len(data)))
-    stream.write(data)
+def _write(stream: BinaryIO, message: bytes) -> None:
+    stream.write(message)
     stream.flush()
 
 
-def _receive(stream: BinaryIO) -> bytes | None:
+def _read(stream: BinaryIO) -> Any:
     """The next message, or None at the end, also in the middle of a message."""
-    head = stream.read(8)
-    if len(head) < 8:
+    try:
+        return pickle.load(stream)
+    except (EOFError, pickle.UnpicklingError):
         return None
-    (size,) = struct.unpack("<Q", head)
-    data = stream.read(size)
-    return data if len(data) == size else None
 
 
 # The worker's side
@@ -239,7 +235,7 @@ _answers: BinaryIO | None = None
 def tell(said: Any) -> None:
     """Say something to the driver in the middle of a call: `heard` gets it. Silent outside a worker."""
     if _answers is not None:
-        _send(_answers, pickle.dumps(("said", said)))
+        _write(_answers, pickle.dumps(("said", said)))
 
 
 def main() -> None:
@@ -252,13 +248,13 @@ def main() -> None:
     with suppress(KeyboardInterrupt, OSError):
         threading.Thread(target=_listen, args=(calls,), daemon=True).start()
         while (call := calls.get()) is not None:
-            _send(_answers, _answer(call))
+            _write(_answers, _answer(call))
     os._exit(0)  # no thread of a run holds the process back
 
 
 def _listen(calls: queue.SimpleQueue[bytes | None]) -> None:
-    while (data := _receive(sys.stdin.buffer)) is not None:
-        calls.put(data)
+    while (call := _read(sys.stdin.buffer)) is not None:
+        calls.put(call)  # as bytes still: what it names is imported where it is called
     calls.put(None)  # the driver is gone, or done with this worker
     if os.name == "posix":
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)

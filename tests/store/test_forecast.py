@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
@@ -14,16 +13,6 @@ from attnlib.store.entries import Store
 from attnlib.store.forecast import dry_run
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
-
-
-@pytest.fixture(autouse=True)
-def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
 
 
 def small_fit(seed: int = 0, epochs: int = 1, corpus: str = "planted", encoder: str = "mlp") -> FitSpec:
