@@ -31,6 +31,8 @@ from attnlib.utils.progress import SWITCH
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+DEVICE = "ATTNLIB_DEVICE"
+"""Environment variable: the device of a worker, which runs without a device of their own take."""
 GRACE = 20.0
 """Seconds an interrupted call has to tidy up, such as a notebook to stop its kernel."""
 
