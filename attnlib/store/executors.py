@@ -191,7 +191,7 @@ def plan_slots(
 ) -> list[dict[str, str]]:
     """One environment per worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
 
-    A GPU takes as many workers as runs fit in its free memory next to each process's own context, and in all there are
+    A GPU takes as many workers as runs fit in its free memory with each process's own context, and in all there are
     no more workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
     entries `cuda:k` counts.
     """

@@ -1,7 +1,8 @@
 """Files and folders that are whole at every moment, and what to say when a disk is full or closed to us.
 
-A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and put there
-by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one, whole.
+A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and put
+there by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one,
+whole.
 """
 
 from __future__ import annotations
