@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -163,8 +164,12 @@ def _file(module: str) -> Path | None:
         return None
     if not rest:
         return Path(spec.origin) if (spec.origin or "").endswith(".py") else None
-    for folder in spec.submodule_search_locations or ():  # several for a package without `__init__`
-        path = Path(folder).joinpath(*rest)
+    places = [(folder, rest) for folder in spec.submodule_search_locations or ()]
+    for k in range(1, len(rest)):  # a package whose path was extended, as `attnlib.studies` may be
+        parent = sys.modules.get(".".join([root, *rest[:k]]))
+        places += [(folder, rest[k:]) for folder in getattr(parent, "__path__", ())]
+    for folder, parts in places:
+        path = Path(folder).joinpath(*parts)
         for file in (path.with_name(path.name + ".py"), path / "__init__.py"):
             if file.is_file():
                 return file
