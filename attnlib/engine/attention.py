@@ -30,7 +30,7 @@ VANISHED = 1e-290
 """Weights below this are too close to the end of float64 to be divided by."""
 
 
-def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
+def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
     """Logits after removing the first k positions of a ranking, for every k at once.
 
     order (B, T): a permutation of positions, the ranked attended ones first. Returns (B, T + 1, C) float64; entry k
@@ -50,7 +50,7 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Te
     return decode(trace, total / divisor(left).unsqueeze(-1))
 
 
-def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
+def single_logits(trace: Trace, *, reproject: bool | None = False) -> Tensor:
     """Logits after removing position i alone, for every i at once: (B, T, C) float64.
 
     Entries of positions that are not attended equal the logits of the whole text.
@@ -66,7 +66,7 @@ def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
     return decode(trace, total / left.unsqueeze(-1))
 
 
-def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
+def emptied(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
     """(B, T + 1) bool: whether nothing is left to attend once the first k positions of a ranking are removed.
 
     Without `reproject` that is so as soon as the support of a sparse projection is gone, whatever else remains.
@@ -74,7 +74,7 @@ def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
     return from_the_end(_attendable(trace, reproject).gather(1, order), -1) == 0
 
 
-def emptied_by_one(trace: Trace, *, reproject: bool = False) -> Tensor:
+def emptied_by_one(trace: Trace, *, reproject: bool | None = False) -> Tensor:
     """(B, T) bool: whether nothing is left to attend once position i alone is removed."""
     return _others(_attendable(trace, reproject), -1) == 0
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnlib.erasure.flips import fraction_to_flip
-from attnlib.importance.base import Job
+from attnlib.importance.base import Case
 from attnlib.importance.gradients import Unfinished, path_integral
 from attnlib.importance.scores import METHODS, importance
 from attnlib.importance.surrogate import AllZero
@@ -31,10 +31,10 @@ LIME = {"samples": 200}
 EVERYWHERE = [*QUICK, "integrated_gradients", "lime", "kernel_shap"]
 
 
-def job(fitted, texts, level="input", target="logit") -> Job:
+def case(fitted, texts, level="input", target="logit") -> Case:
     batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
     with torch.no_grad():
-        return Job(fitted, batch, fitted.model(batch), level, target, 0)
+        return Case(fitted, batch, fitted.model(batch), level, target, 0)
 
 
 @pytest.mark.parametrize("name", zoo.KINDS)
@@ -137,7 +137,7 @@ def test_input_gradients_are_captums(name):
 
     fitted = zoo.fitted(name)
     texts = zoo.texts(fitted, 3)
-    found = job(fitted, texts)
+    found = case(fitted, texts)
     embedded = fitted.model.embed(found.batch).detach()
 
     def answer(e):
@@ -164,9 +164,9 @@ def test_input_gradients_are_captums(name):
 @pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])
 def test_integrated_gradients_are_complete(name):
     fitted = zoo.fitted(name)
-    found = path_integral(job(fitted, zoo.texts(fitted, 2)), steps=300)
+    found = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=300)
     assert (found.gap <= 0.02 * found.change.abs().clamp_min(0.1)).all()
-    coarse = path_integral(job(fitted, zoo.texts(fitted, 2)), steps=3)
+    coarse = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=3)
     assert coarse.gap.max() > found.gap.max()
 
 
@@ -186,7 +186,7 @@ def test_an_incomplete_path_is_reported():
 
 def test_the_quirk_integrates_t_times_the_gradient():
     fitted = zoo.fitted("none")
-    found = job(fitted, zoo.texts(fitted, 1))
+    found = case(fitted, zoo.texts(fitted, 1))
     right = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", steps=200)[0]
     wrong = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", quirks={"tasc_ig"})[0]
     change = float(path_integral(found, 50).change)
@@ -313,7 +313,7 @@ def test_rollout_by_hand(row):
     texts = zoo.texts(fitted, 2)
     from attnlib.importance.inside import self_attention
 
-    found = job(fitted, texts)
+    found = case(fitted, texts)
     first, second = (layer.mean(1) for layer in self_attention(found))
     eye = torch.eye(first.shape[-1], dtype=first.dtype)
     for name, flow in (("rollout", (second + eye) @ (first + eye) / 4), ("last_layer", second)):
@@ -328,7 +328,7 @@ def test_self_attention_is_what_the_encoder_used(name):
     from attnlib.importance.inside import self_attention
 
     fitted = zoo.fitted(name)
-    found = job(fitted, zoo.texts(fitted, 2))
+    found = case(fitted, zoo.texts(fitted, 2))
     for layer in self_attention(found):
         real = found.batch.mask[:, None, None, :].expand_as(layer)
         assert (layer[~real] == 0).all()

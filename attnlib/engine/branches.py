@@ -172,7 +172,7 @@ class Gru:
         return (out,)
 
 
-class Recurrent(Rows):
+class Branches(Rows):
     """Prefixes and single removals with shared states, then the head on shared features."""
 
     def __init__(self, model, batch, trace, operator) -> None:
