@@ -38,7 +38,7 @@ class Detached(nn.Module):
 
 
 class Bert(nn.Module):
-    """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its kin).
+    """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its successors).
 
     embedded (B, T, D) word-piece embeddings, mask (B, T) -> (B, T, width), zero where padded. The model adds its
     own positions and token types. Its word embeddings are handed out once, by `from_config`; the unused pooler

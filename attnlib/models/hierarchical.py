@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the positions of B texts go when every sentence becomes a row: S sentences of W words a text.
+    """Where the positions of B texts go when every sentence becomes a row: S sentences of W words per text.
 
     positions  (B, T) index into the S * W places of the text, -1 for padding
     source     (B, S * W) the inverse: index into T, -1 where no word stands

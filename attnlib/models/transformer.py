@@ -12,7 +12,7 @@ from attnlib.models.masking import blank, masked_mean
 from attnlib.models.projections import softmax
 
 POSITION_SCALE = 0.1
-"""Initial size of positions beside words: word vectors are about this small, and order matters less than words."""
+"""Initial size of positions next to words: word vectors are about this small, and order matters less than words."""
 
 
 def positions(length: int, width: int, like: Tensor) -> Tensor:

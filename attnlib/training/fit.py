@@ -188,7 +188,7 @@ class _Run:
         return _frame(rows)
 
     def epoch(self, number: int) -> dict[str, float]:
-        """One pass over the training texts; mean losses a text, the sum and each term."""
+        """One pass over the training texts; mean losses per text, the sum and each term."""
         self.model.train()
         names: list[str] = []
         losses, sizes, checked = [], [], 0
