@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import attnlib as al
 from attnlib.erasure import flips as erasure
 from attnlib.importance.scores import importance
 from attnlib.measures import faithfulness
@@ -98,3 +99,22 @@ def test_bad_input():
         faithfulness.comprehensiveness_of(curves([[0.9, 0.5]]), shares=(0.0,))
     with pytest.raises(ConfigError, match="beam"):
         faithfulness.aopc_bounds(zoo.fitted("mlp"), zoo.texts(zoo.fitted("mlp"), 1), beam=0)
+
+
+@pytest.mark.parametrize("level", ["input", "attention"])
+def test_called_like_every_function_of_erasure(level):
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 4)
+    most, least = (
+        erasure.erasure_curves(fitted, texts, "alpha", level=level, first=first) for first in ("most", "least")
+    )
+    for found, expected in (
+        (al.comprehensiveness(fitted, texts, "alpha", level=level), faithfulness.comprehensiveness_of(most)),
+        (
+            al.sufficiency(fitted, texts, "alpha", level=level, shares=(0.3,)),
+            faithfulness.sufficiency_of(least, (0.3,)),
+        ),
+        (al.aopc(fitted, texts, "alpha", level=level), faithfulness.aopc_of(most)),
+    ):
+        pd.testing.assert_frame_equal(found, expected)
+        assert found.columns.tolist() == ["text", "id", "length", "metric", "value"]
