@@ -7,13 +7,10 @@ output alone instead (the [CLS] of BERT), as papers on plain BERT classifiers do
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
 from attnlib.importance.base import Case, method
-from attnlib.models.projections import softmax
 from attnlib.utils.errors import ConfigError, one_of
 
 
@@ -53,32 +50,7 @@ def self_attention(case: Case) -> list[Tensor]:
             f"This method reads the self-attention of a flat model with encoder 'transformer' or 'bert'; this is "
             f"{what}. Use 'alpha', a gradient method or 'omission'."
         )
-    encoder, embedded, mask = case.model.encoder, case.trace.embedded, case.batch.mask
-    if kind == "bert":
-        # SDPA attention returns no weights; the encoder is loaded with eager attention for this.
-        found = encoder.network(inputs_embeds=embedded, attention_mask=mask.long(), output_attentions=True)
-        return list(found.attentions)
-    layers = []
-    hooks = [layer.inputs.register_forward_hook(_catch(layer, mask, layers)) for layer in encoder.layers]
-    try:
-        encoder(embedded, mask)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return layers
-
-
-def _catch(layer, mask: Tensor, found: list[Tensor]):
-    """A hook on the joint projection of a layer that works out its weights from queries and keys."""
-
-    def hook(module, inputs, joint: Tensor) -> None:
-        batch, length, width = joint.shape
-        size = width // 3 // layer.heads
-        query, key, _ = joint.view(batch, length, 3, layer.heads, size).permute(2, 0, 3, 1, 4).unbind(0)
-        scores = query @ key.transpose(-1, -2) / math.sqrt(size)
-        found.append(softmax(scores, mask[:, None, None, :].expand_as(scores)))
-
-    return hook
+    return case.model.encoder.self_attention(case.trace.embedded, case.batch.mask)
 
 
 def _read(case: Case, flow: Tensor, row: str) -> Tensor:

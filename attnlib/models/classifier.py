@@ -186,14 +186,8 @@ class AttentionClassifier(Classifier):
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
         reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)
-        return Trace(
-            mask=batch.content,
-            embedded=embedded,
-            project=self.projection.exact,
-            exponential=self.projection.exponential,
-            **reading._asdict(),
-            **self.decoded(reading.context, query),
-        )
+        decided = self.decoded(reading.context, query)
+        return self.reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
 
     def parts(self) -> dict[str, nn.Module]:
         """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""

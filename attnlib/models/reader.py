@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -11,6 +11,7 @@ from attnlib.models.attention import build_attention
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import join
 from attnlib.models.scaling import build_scaling
+from attnlib.models.trace import Trace
 
 
 class Reading(NamedTuple):
@@ -54,6 +55,11 @@ class Reader(nn.Module):
     ) -> Reading:
         """ids (B, T), embedded (B, T, D), mask and content (B, T), query (B, Q). Only a scaling needs ids."""
         return self.attend(ids, embedded, self.dropout(self.encode(self.before(embedded), mask)), content, query)
+
+    def trace(self, reading: Reading, **fields: Any) -> Trace:
+        """The Trace of what was read; `fields` are those that the sequence and the decoder decide."""
+        projection = self.projection
+        return Trace(project=projection.exact, exponential=projection.exponential, **reading._asdict(), **fields)
 
     def attend(
         self, ids: Tensor | None, embedded: Tensor, hidden: Tensor, content: Tensor, query: Tensor | None = None
