@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from attnlib.models.classifier import Classifier
 from attnlib.models.encoders import build_encoder
-from attnlib.models.reader import Reader, Reading
+from attnlib.models.reader import Reader, Readout
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import DataError
 
@@ -163,7 +163,7 @@ class HierarchicalClassifier(Classifier):
             self.word.read(*(t[g, :width] for t in (ids, rows, mask, content)), None if query is None else query[g])
             for g, width in groups
         ]
-        reading = Reading(
+        reading = Readout(
             *(_gathered(parts, groups, mask.shape) for parts in list(zip(*readings, strict=True))[:-1]),
             context=_gathered([r.context for r in readings], groups, mask.shape[:1]),
         )
