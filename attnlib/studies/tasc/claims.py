@@ -339,7 +339,7 @@ def _cell_means(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_cells(share: Effect, part: pd.DataFrame) -> Effect:
-    """A share of cells with the trainings and texts behind it; not more of those, but more cells would settle it."""
+    """A share of cells with the trainings and texts behind it; more cells would settle it, not more of those."""
     trainings, texts = (len(part[keys].drop_duplicates()) for keys in ([*CELL, "seed"], ["dataset", "instance"]))
     return replace(share, trainings=trainings, texts=texts, from_trainings=NAN, from_texts=NAN)
 
