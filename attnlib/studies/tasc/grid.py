@@ -6,6 +6,10 @@
 
 Every model of the grid is measured once: the first flip of every test text along every ranking tells both the
 share of decisions that the top token alone flips (it came at one token) and the fraction of tokens to a flip.
+
+What is paired: the variants of a cell of corpus, encoder and attention (without TaSc, Lin, Feat, Conv, other
+poolings) share the seed of a replicate, and with it initial values, batch order and vectors of unknown words.
+Trainings of different cells share nothing. The column `seed` holds the replicate.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies.learned import idle, without
+from attnlib.studies.study import seed_of
 from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
 
@@ -84,7 +89,8 @@ def fit(
         data=params.data(corpus, params.bert_limit if encoder == "bert" else None),
         model=_model(params, corpus, encoder, attention, variant, pool),
         train=_training(params, corpus, encoder, variant),
-        seed=seed,
+        seed=seed_of(seed, corpus, encoder, attention),
+        label={"seed": seed},
     )
 
 
