@@ -235,6 +235,10 @@ def settling(effect: Effect, rule: Rule, printed: float) -> str:
     targets = [("the border", b) for b in borders] + (
         [] if math.isnan(printed) else [("the paper's effect", printed)]
     )
+    if math.isnan(effect.low):
+        return "At least two trainings of every cell."
+    if math.isnan(effect.from_trainings):  # a share of cells or models
+        return f"More cells or models than these {effect.n:,}."
     found = [(*need, name) for name, target in targets if (need := effect.needed(target)) is not None]
     if not found:
         return "The estimate lies on the border: no number of trainings would settle it."
