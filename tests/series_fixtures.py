@@ -15,7 +15,7 @@ encoder: Literal["lstm", "mlp"] = "lstm"  # what reads the text
 level: str = "input"  # one of: input | attention
 seeds: list[int] = [0, 1]
 options: dict = {}
-limit: int | None = None  # texts a split
+limit: int | None = None  # texts per split
 fail: bool = False
 wait: float = 0.0  # seconds
 """
@@ -26,7 +26,8 @@ DEMO: list[tuple[str, str, list[str]]] = [
     ("markdown", "# A **demo** of `everything`\n\nSee [the paper](https://doi.org/10.1/x) and $\\alpha_i$.", []),
     (
         "code",
-        "import os, sys, time\nfrom typing import Literal\n\nimport pandas as pd\n\nfrom attnlib import report",
+        "import os, sys, time\nfrom typing import Literal\n\nimport pandas as pd\n\n"
+        "from attnlib.reports.output import Output",
         [],
     ),
     ("code", PARAMETERS, ["parameters"]),
@@ -114,11 +115,11 @@ def _series(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """OUT/90_demo/cpu of one whole run with `-p corpus other`."""
     from attnlib.reports import execute
-    from attnlib.reports.notebooks import plan
+    from attnlib.reports.plan import plans
 
     with pytest.MonkeyPatch.context() as patch:
         folder = _series(tmp_path_factory.mktemp("series"), patch)
-        (one,) = plan(["90_demo"], "cpu", [("corpus", "other")])
+        (one,) = plans(["90_demo"], "cpu", [("corpus", "other")])
         outcome = execute.run(one, folder / "reports", "serial", 1)
     assert outcome.status == "done", outcome
     return outcome.folder

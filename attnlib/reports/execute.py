@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports.notebooks import Plan
+from attnlib.reports.plan import Plan
 from attnlib.utils import files, paths
 from attnlib.utils.errors import AttnlibError, ConfigError
 

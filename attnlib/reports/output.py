@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-VARIABLE = "ATTNLIB_OUT"
 STRICT = "ATTNLIB_STRICT"
 """Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
 DPI = 160
@@ -53,9 +52,8 @@ class Output:
     @classmethod
     def of(cls, notebook: str | None = None) -> Output:
         """Where this run of the notebook writes to."""
-        folder = os.environ.get(VARIABLE)
-        if folder:
-            return cls(Path(folder), batch=True)
+        if (folder := paths.run_folder()) is not None:
+            return cls(folder, batch=True)
         name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
         base = paths.workplace()
         if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():

@@ -19,7 +19,7 @@ from attnlib.data.readers.downloads import DownloadError
 from attnlib.data.unsuitable import preferred
 from attnlib.erasure.flips import erasure_curves, fraction_to_flip, top_token_flips
 from attnlib.importance.scores import importance
-from attnlib.reports import notebooks
+from attnlib.reports import plan
 from attnlib.studies.common import widened
 from attnlib.studies.quickstart.params import Params  # noqa: F401  the notebook's
 from attnlib.utils.errors import DataError
@@ -216,10 +216,10 @@ def decisive(models: Sequence[Fitted], examples: Sequence[Example]) -> pd.DataFr
 
 def series_map() -> pd.DataFrame:
     """The notebooks of the series, and whether this checkout holds them yet."""
-    here = set(notebooks.names())
+    here = set(plan.names())
     rows = [{"notebook": n, "asks": asks, "in this checkout": n in here} for n, asks in SERIES.items()]
     rows += [
-        {"notebook": n, "asks": notebooks.read(n).title, "in this checkout": True} for n in sorted(here - {*SERIES})
+        {"notebook": n, "asks": plan.read(n).title, "in this checkout": True} for n in sorted(here - {*SERIES})
     ]
     return pd.DataFrame(rows)
 

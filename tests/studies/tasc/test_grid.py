@@ -12,14 +12,14 @@ import torch
 import attnlib as al
 from attnlib.config import TrainConfig
 from attnlib.models.attention import build_attention
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_SEEDS, CPU_TRAIN
 from attnlib.studies.tasc import grid as tasc
 from attnlib.utils.errors import AttnlibError, ConfigError
 
 
 def values(profile: str) -> dict:
-    (plan,) = notebooks.plan(["01_tasc"], profile, [])
+    (plan,) = plans(["01_tasc"], profile, [])
     return plan.values
 
 
