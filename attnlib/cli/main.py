@@ -122,7 +122,7 @@ def run(
     something asked for does not exist or cannot be written, 130 after Ctrl-C.
     """
     from attnlib.cli.check import check
-    from attnlib.reports import execute
+    from attnlib.reports import execute, series
     from attnlib.reports.plan import plans
 
     executor = execute.parse_executor(executor)
@@ -143,6 +143,7 @@ def run(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
     if outcomes:
+        series.relink(out.resolve())
         click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
     if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(planned):
         click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
@@ -179,7 +180,7 @@ class Watch:
         return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
 
     def _tell(self, outcome: Any) -> None:
-        from attnlib.reports.render import duration
+        from attnlib.reports.facts import duration
 
         head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":

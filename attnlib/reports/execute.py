@@ -179,7 +179,7 @@ def _stopper(process: subprocess.Popen[bytes], stop: threading.Event, ended: thr
 def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, seconds: float) -> None:
     import yaml
 
-    from attnlib.reports import render
+    from attnlib.reports import facts, render
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
     files.write(folder / "params.yaml", parameters)
@@ -189,7 +189,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     if not notebook.exists():  # ended before papermill began
         shutil.copyfile(plan.notebook.path, notebook)
     header = folder / "header.json"
-    facts = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
+    said = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
     header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
@@ -198,8 +198,8 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "status": result["status"],
         "date": date.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
-        "header": facts,
-        "versions": render.versions(),
+        "header": said,
+        "versions": facts.versions(),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),
@@ -272,7 +272,7 @@ def run_all(
     """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
-    from attnlib.reports import render
+    from attnlib.reports import series
 
     stop, outcomes = threading.Event(), []
     side_by_side, inner = share(executor, jobs, len(plans))
@@ -295,7 +295,7 @@ def run_all(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     if future.result() is not None:
-                        files.write(out / "index.html", render.index(out))
+                        files.write(out / "index.html", series.index(out))
                 watch(states, outcomes)
             except BaseException as error:
                 if failure is not None and isinstance(error, KeyboardInterrupt):

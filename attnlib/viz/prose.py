@@ -9,11 +9,15 @@ from attnlib.stats import Difference, Interval
 from attnlib.viz.textmap import Html
 
 
+def emphasised(sentence: str) -> str:
+    """A sentence as HTML: `**words**` are bold, everything else is shown as it is."""
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(sentence, quote=False))
+
+
 def say(*sentences: str) -> Html:
     """One paragraph per group of sentences; `**words**` are bold, everything else is shown as it is."""
-    paragraphs = [re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(sentence, quote=False)) for sentence in sentences]
     plain = "\n".join(re.sub(r"\*\*(.+?)\*\*", r"\1", sentence) for sentence in sentences)
-    html = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    html = "".join(f"<p>{emphasised(sentence)}</p>" for sentence in sentences)
     return Html(f'<div class="prose" style="max-width:46rem">{html}</div>', plain)
 
 
