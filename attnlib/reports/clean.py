@@ -1,4 +1,4 @@
-"""What notebooks show, made fit for a page: nothing loaded, nothing of the machine, colours that follow the page."""
+"""What notebooks show, made fit for a page: nothing loaded, nothing of the machine, colours of the page."""
 
 from __future__ import annotations
 

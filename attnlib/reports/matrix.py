@@ -66,13 +66,14 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
     shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
     rows = [Row(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
-    return _filled([("", rows)] if len({row.paper for row in rows}) < 2 else _by_paper(rows), shared, style)
+    groups = _by_paper(rows) if len({row.paper for row in rows}) > 1 else [("", rows)]
+    return _filled(groups, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
 def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
     """The ledger of a series, grouped by paper: (link to a report, its claims) for each notebook."""
     rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
-    return _filled(_by_paper(rows), "", False)
+    return _filled(_by_paper(rows), brief=True)
 
 
 def back_links(claims: Sequence[Claim], name: str) -> str:
@@ -81,13 +82,14 @@ def back_links(claims: Sequence[Claim], name: str) -> str:
     return theme.fill("backlinks.html.j2", claims=found) if found else ""
 
 
-def _filled(groups: list[tuple[str, list[Row]]], shared: str, style: bool) -> str:
+def _filled(groups: list[tuple[str, list[Row]]], *, shared: str = "", style: str = "", brief: bool = False) -> str:
     rows = [row for _, group in groups for row in group]
     return theme.fill(
         "ledger.html.j2",
         groups=groups,
         shared=shared,
-        style=theme.read("ledger.css") if style else "",
+        style=style,
+        brief=brief,
         verdicts=VERDICTS,
         sizes=SIZES,
         drawn=any(row.plot for row in rows),
@@ -139,16 +141,17 @@ class Row:
     def counts(self) -> list[str]:
         """What the effect is estimated from."""
         pairs = [(self.texts, "text"), (self.trainings, "training")]
+        if self.verdict == "not tested":
+            return []
         known = [f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in pairs if count]
         return known or ([f"{self.n:,} {self.n_of or ''}".strip()] if self.n else [])
 
     @property
     def plot(self) -> str:
         """The interval as a small picture."""
-        drawn = interval_svg(
+        return interval_svg(
             self.effect, self.low, self.high, self.paper_effect, self.border, self.direction, self.verdict
         )
-        return drawn
 
     @property
     def figure_link(self) -> str:

@@ -62,9 +62,10 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
         found = ", ".join(f"{count} {size}" for size, count in sizes.items() if count)
         told.append(f"Against the effect that the paper prints, {sized} can be placed: {found}.")
     tested = sum(claim["verdict"] != "not tested" for claim in claims)
+    chance = f"about {0.05 * tested:.0f}" if tested >= 20 else "fewer than one"
     told.append(
-        f"If every true effect lay exactly on the border of its claim, 95% intervals would still decide about "
-        f"{0.05 * tested:.0f} of the {tested} tested {_noun(tested, 'claim')}."
+        "If every true effect lay exactly on the border of its claim, 95% intervals would still decide "
+        f"{chance} of the {tested} tested {_noun(tested, 'claim')}."
     )
     return " ".join(told)
 
