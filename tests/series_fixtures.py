@@ -20,8 +20,9 @@ fail: bool = False
 wait: float = 0.0  # seconds
 """
 CLAIM = """dict(id="c{n}", paper="Paper", claim="<u>claim</u> {n}", where="Table 1", setting="here", effect=0.5, \
-low=0.1, high=0.9, n=10, verdict="{verdict}")"""
+low=0.1, high=0.9, n=10, verdict="{verdict}", figure="{figure}")"""
 VERDICTS = ("reproduced", "reproduced", "not reproduced", "undetermined")
+FIGURES = ("first", "first", "texts", "nosuch")
 DEMO: list[tuple[str, str, list[str]]] = [
     ("markdown", "# A **demo** of `everything`\n\nSee [the paper](https://doi.org/10.1/x) and $\\alpha_i$.", []),
     (
@@ -35,7 +36,8 @@ DEMO: list[tuple[str, str, list[str]]] = [
     (
         "code",
         "output = Output.of('90_demo')\n"
-        "output.header(corpus=corpus, sizes={'train': 1234}, seeds=seeds, device='cpu', process=os.getpid())\n"
+        "output.header(corpus=corpus, sizes={'train': 1234}, seeds=seeds, device='cpu', process=os.getpid(),\n"
+        "    citation='A & B 2020', paper_url='https://doi.org/10.1/x')\n"
         "time.sleep(wait)",
         [],
     ),
@@ -68,7 +70,13 @@ DEMO: list[tuple[str, str, list[str]]] = [
         [],
     ),
     ("code", "secret = 'left out'", ["remove_cell"]),
-    ("code", f"output.claims([{', '.join(CLAIM.format(n=n, verdict=v) for n, v in enumerate(VERDICTS))}])", []),
+    (
+        "code",
+        "output.short(['It <i>**holds**</i>.', 'Really.'])\noutput.claims(["
+        + ", ".join(CLAIM.format(n=n, verdict=VERDICTS[n], figure=FIGURES[n]) for n in range(4))
+        + "])",
+        [],
+    ),
 ]
 
 

@@ -17,6 +17,7 @@ import click
 from attnlib import __version__
 from attnlib.cli.runs import runs
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.files import hint
 
 RUN_EXAMPLES = """
@@ -140,6 +141,8 @@ def run(
         for one in checked:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
+    for package in ("papermill", "nbconvert", "ipykernel"):
+        needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
     if outcomes:

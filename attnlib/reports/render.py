@@ -29,9 +29,10 @@ MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 
 def report(folder: Path) -> str:
     """The HTML of a run's folder, from its `run.ipynb`, `run.json`, `claims.json` and `short.json`."""
+    nbformat, _ = needs("nbformat", "notebooks"), needs("nbconvert", "notebooks")
     from attnlib.reports.markdown import Heading, markdown
 
-    notebook = needs("nbformat", "notebooks").read(folder / "run.ipynb", as_version=4)
+    notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     claims, short = matrix.load(folder), _short(folder)
     notebook.metadata.pop("widgets", None)
@@ -94,7 +95,6 @@ def _short(folder: Path) -> list[str]:
 
 
 def _exporter() -> Any:
-    needs("nbconvert", "notebooks")
     from nbconvert.exporters.templateexporter import TemplateExporter
     from nbconvert.filters import ansi2html, strip_ansi
 

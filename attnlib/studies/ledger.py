@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import pandas as pd
 
+from attnlib.reports import matrix
 from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
 Direction = Literal["greater", "less", "within"]
 DIRECTIONS: tuple[Direction, ...] = ("greater", "less", "within")
 

@@ -18,6 +18,7 @@ import numpy as np
 from attnlib.stats import descending
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
 from attnlib.viz.heatmap import Reading, read
 from attnlib.viz.prose import say
@@ -181,8 +182,7 @@ class Explorer:
     def __init__(
         self, fitted: Fitted, examples: Sequence[str | Example], by: Sequence[str], level: str, seed: int
     ) -> None:
-        import ipywidgets as widgets
-
+        widgets = needs("ipywidgets", "notebooks")
         self.fitted, self.seed = fitted, seed
         choices = [(_short(example), example) for example in examples]
         wide = {"layout": {"width": "98%"}, "style": {"description_width": "8em"}}

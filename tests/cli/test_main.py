@@ -222,3 +222,11 @@ def test_the_parts_listed_are_those_of_the_configs() -> None:
 def test_every_list_is_tested() -> None:
     mark = next(m for m in test_list.pytestmark if m.name == "parametrize")
     assert {case[0] for case in mark.args[1]} == set(LISTS)
+
+
+def test_a_run_without_the_notebook_packages_names_their_extra(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "papermill", None)
+    result = attn("run", "91_short", "--out", str(series / "reports"))
+    assert result.exit_code == 2
+    assert "pip install 'attnlib[notebooks]'" in result.output
+    assert not (series / "reports").exists()

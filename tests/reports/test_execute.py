@@ -34,6 +34,7 @@ def test_a_run_writes_its_folder(finished: Path) -> None:
         "report.html",
         "run.ipynb",
         "run.json",
+        "short.json",
         "tables/texts.parquet",
     ]
     assert [p.name for p in finished.parent.iterdir()] == [finished.name], "no working folder stays"
