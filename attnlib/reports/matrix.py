@@ -177,6 +177,7 @@ class Row:
             "What would settle it": self.settles,
             "Note": self.note,
             "Decided by": self.test,
+            "Least favourable case, shown here": self.case,
             "Measured on": "" if self.setting == self.shared else self.setting,
             "The paper's value": paper,
             "Test": ", ".join(test),

@@ -20,7 +20,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,11 +143,10 @@ class Output:
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
         """Write `claims.json` and show the ledger, which the report has at its top.
 
-        A claim is a dict or dataclass with `matrix.FIELDS` at least. Its `figure` is the name of the figure or
-        table that shows it: the two are linked.
+        A claim is a dict with `matrix.FIELDS` at least, or has `to_dict` (`studies.ledger.Claim`). Its `figure` is
+        the name of the figure or table that shows it: the two are linked.
         """
-        rows = [_plain(asdict(c) if is_dataclass(c) and not isinstance(c, type) else dict(c)) for c in claims]
-        rows = matrix.checked(rows)
+        rows = matrix.checked(_plain(c.to_dict() if hasattr(c, "to_dict") else dict(c)) for c in claims)
         text = json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
         self._write(self.folder / "claims.json", text.encode() + b"\n")
         told = "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows)

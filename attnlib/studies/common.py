@@ -18,9 +18,9 @@ from scipy import stats as scipy_stats
 from attnlib import stats
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data.sampling import sampled
+from attnlib.studies.beside import beside
 from attnlib.studies.datasets import kin
 from attnlib.studies.ledger import Claim, Direction, Verdict, judge
-from attnlib.studies.reference import beside
 from attnlib.utils.errors import DataError
 from attnlib.viz.prose import plural
 

@@ -1,37 +1,103 @@
-"""The ledger: what a paper said, what we found, with an interval and a verdict.
+"""The ledger: what a paper said, what was found, and two verdicts on it.
 
-A verdict is decided by a written rule, and a rule that changes after numbers were seen is named as such: where the
-whole interval of the effect lies on the claimed side the claim is *reproduced*; where it lies wholly on the other
-side it is *not reproduced*; where the interval covers the border it is *undetermined*. A bare number decides
-nothing. A claim whose models are not part of a run, or learned nothing, is *not tested*, and the ledger says why.
+A claim is a `Rule`, written before results are seen: the sentence, the effect that it speaks of, the border that
+decides it and the paper's printed effect, all in one place. The ledger answers two questions by the interval of the
+effect (`attnlib.stats.inference`):
+
+- **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
+  where it lies on the other side, *undetermined* where it covers the border;
+- **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
+  where it includes it and the direction is reproduced.
+
+A claim whose models are not part of a run, or learned nothing, is *not tested*; the ledger says why, once for all
+studies. An undetermined claim says what would settle it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
 from attnlib.reports import matrix
+from attnlib.stats.inference import LEVEL, NAN, Effect
 from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
+Size = Literal["as large", "smaller", "larger", "no printed value", ""]
+SIZES: tuple[Size, ...] = get_args(Size)
 Direction = Literal["greater", "less", "within"]
-DIRECTIONS: tuple[Direction, ...] = ("greater", "less", "within")
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+FEWEST_TEXTS = 20
+"""Test texts that a verdict needs."""
+ABSENT = "The models it needs are not part of this run, or learned nothing."
+
+
+class NotTested(Exception):
+    """Raised by the effect of a rule that this run cannot judge; the message is a sentence for the reader."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The paper's effect, from its tables, and where it is printed: `Table 4, SST`."""
+
+    value: float
+    where: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One claim of a paper and how it is decided.
+
+    says, where  the claim in our words; section, table or figure of the paper
+    test         how it is decided, in words, without the border, which the ledger adds
+    effect       results -> the effect; or, for a claim that holds in *each* of several cases, case -> effect.
+                 Raises `NotTested` (or gives no case) where the run has nothing to judge by
+    direction    `greater` or `less` than `border`, or `within` ± `border` (two things are comparable)
+    paper        results -> the paper's printed effect, or case -> printed effect; None where it prints none
+    figure       name of the table or figure of the report that shows it
+    history      how the rule changed after results had been seen, with the verdict by the old rule
+    """
+
+    id: str
+    says: str
+    where: str
+    test: str
+    effect: Callable[[Any], Effect | Mapping[str, Effect]]
+    direction: Direction = "greater"
+    border: float = 0.0
+    paper: Callable[[Any], Printed | Mapping[str, Printed] | None] | None = None
+    unit: str = ""
+    figure: str = ""
+    history: str = ""
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise ConfigError(unknown("direction", self.direction, DIRECTIONS))
+        if self.direction == "within" and self.border <= 0:
+            raise ConfigError(f"{self.id}: 'within' needs a positive border, how far apart still counts.")
+
+    @property
+    def decided_by(self) -> str:
+        """The test with its border, in words."""
+        unit = f" {self.unit}" if self.unit else ""
+        if self.direction == "within":
+            return f"{self.test}, within ±{self.border:g}{unit}"
+        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:g}{unit}"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the ledger.
+    """One row of the ledger: a rule and what became of it.
 
-    claim    what the paper says, in our words;  where: section, table or figure
-    test     how it is decided, in words;  setting: corpora, models, seeds
-    effect   the estimate, with its interval low..high over n measurements;  n_of: what n counts
-    note     what a reader must know of this verdict, such as why the claim was not tested
+    effect, low, high, df, p   the effect with its 95% interval; `n` measurements of `trainings` and `texts`
+    case      the case shown, of several that all must hold: the least favourable
+    size      against `paper_effect`, printed at `paper_where`
+    settles   what would settle an undetermined claim
     """
 
     id: str
@@ -40,46 +106,44 @@ class Claim:
     where: str
     test: str
     setting: str
-    effect: float
-    low: float
-    high: float
-    n: int
     verdict: Verdict
-    n_of: str = "texts"
+    effect: float = NAN
+    low: float = NAN
+    high: float = NAN
+    n: int = 0
+    size: Size = ""
+    paper_effect: float = NAN
+    paper_where: str = ""
+    direction: Direction = "greater"
+    border: float = 0.0
+    unit: str = ""
+    trainings: int = 0
+    texts: int = 0
+    df: float = NAN
+    p: float = NAN
+    settles: str = ""
+    figure: str = ""
+    case: str = ""
     note: str = ""
+    history: str = ""
+    found: Effect | None = field(default=None, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ConfigError(unknown("verdict", self.verdict, VERDICTS))
+    @property
+    def decided(self) -> bool:
+        """Whether the direction or the size got an answer."""
+        return self.verdict in ("reproduced", "not reproduced") or self.size in ("as large", "smaller", "larger")
 
-
-def not_tested(why: str, **said: object) -> Claim:
-    """A claim that this run cannot judge, and why: `why` is a sentence for the reader of the ledger."""
-    nothing = {"effect": math.nan, "low": math.nan, "high": math.nan, "n": 0}
-    return Claim(**{**said, **nothing, "verdict": "not tested", "note": why})
-
-
-def tally(claims: Sequence[Claim]) -> str:
-    """How many claims got which verdict, in a sentence."""
-    counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
-    return f"Of {len(claims)} claims: {counts}."
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for claims.json and tables."""
+        return {key: value for key, value in asdict(self).items() if key != "found"}
 
 
 def judge(low: float, high: float, direction: Direction, border: float = 0.0) -> Verdict:
-    """Verdict on an effect whose interval is low..high.
-
-    direction  `greater`: the claim says effect > border; `less`: effect < border;
-               `within`: the claim says |effect| < border (two things are comparable)
+    """Direction of an effect whose interval is low..high.
 
     >>> judge(0.1, 0.4, "greater"), judge(-0.4, -0.1, "greater"), judge(-0.1, 0.4, "greater")
     ('reproduced', 'not reproduced', 'undetermined')
     """
-    if direction not in DIRECTIONS:
-        raise ConfigError(unknown("direction", direction, DIRECTIONS))
-    if direction == "within" and border <= 0:
-        raise ConfigError(
-            f"judge(direction='within') needs a positive border: how far apart still counts; got {border}."
-        )
     if math.isnan(low) or math.isnan(high):
         return "undetermined"
     if low > high:
@@ -95,11 +159,27 @@ def judge(low: float, high: float, direction: Direction, border: float = 0.0) ->
     return "not reproduced" if high < border else "undetermined"
 
 
-def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it.
+def size_of(low: float, high: float, printed: float, direction: Direction, verdict: Verdict) -> Size:
+    """Size of an effect against the paper's: by the interval, in the direction of the claim.
 
-    Cases that were not tested say nothing; with no others the claim is not tested.
+    >>> size_of(-0.045, 0.007, -0.15, "less", "undetermined"), size_of(0.1, 0.3, 0.2, "greater", "reproduced")
+    ('smaller', 'as large')
     """
+    if math.isnan(printed) or direction == "within":
+        return "no printed value"
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    if direction == "less":
+        low, high, printed = -high, -low, -printed
+    if high < printed:
+        return "smaller"
+    if low > printed:
+        return "larger"
+    return "as large" if verdict == "reproduced" else ""
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it."""
     found = set(verdicts) - {"not tested"}
     if not found:
         return "not tested"
@@ -108,6 +188,88 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return "reproduced" if found == {"reproduced"} else "undetermined"
 
 
+def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
+    """What becomes of a rule on the results of a run."""
+    said = {"id": rule.id, "paper": paper, "claim": rule.says, "where": rule.where, "test": rule.decided_by}
+    said |= {"setting": setting, "direction": rule.direction, "border": rule.border, "unit": rule.unit}
+    said |= {"figure": rule.figure, "history": rule.history}
+    try:
+        found = rule.effect(results)
+    except NotTested as why:
+        return Claim(**said, verdict="not tested", note=str(why) or ABSENT)
+    cases = dict(found) if isinstance(found, Mapping) else {"": found}
+    cases = {name: effect for name, effect in cases.items() if not math.isnan(effect.estimate)}
+    if not cases:
+        return Claim(**said, verdict="not tested", note=ABSENT)
+    few = min((e.texts for e in cases.values() if e.texts), default=FEWEST_TEXTS)
+    if few < FEWEST_TEXTS:
+        why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
+        return Claim(**said, verdict="not tested", note=why)
+    verdicts = {name: judge(e.low, e.high, rule.direction, rule.border) for name, e in cases.items()}
+    verdict = together(verdicts.values())
+    case = _least_favourable(cases, verdicts, verdict, rule)
+    effect, printed = cases[case], _printed(rule, results, case)
+    size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
+    one = "Each cell has one training, which leaves no interval." if math.isnan(effect.low) else ""
+    claim = Claim(
+        **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
+        paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
+        df=effect.df, p=effect.p, case=case, note=one, found=effect,
+    )  # fmt: skip
+    settles = "" if claim.decided else settling(effect, rule, printed.value)
+    return Claim(**{**vars(claim), "settles": settles})
+
+
+def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str) -> list[Claim]:
+    """The claims of a study, judged in the order of its rules."""
+    return [judged(rule, results, paper=paper, setting=setting) for rule in rules]
+
+
+def settling(effect: Effect, rule: Rule, printed: float) -> str:
+    """What would settle a claim, were its estimate to stay: telling it from the border, or from the paper's."""
+    borders = (rule.border, -rule.border) if rule.direction == "within" else (rule.border,)
+    targets = [("the border", b) for b in borders] + (
+        [] if math.isnan(printed) else [("the paper's effect", printed)]
+    )
+    found = [(*need, name) for name, target in targets if (need := effect.needed(target)) is not None]
+    if not found:
+        return "The estimate lies on the border: no number of trainings would settle it."
+    trainings, texts, name = min(found)
+    now = f"now {effect.trainings:,} and {effect.texts:,}" if effect.texts else f"now {effect.trainings:,}"
+    count = f"{trainings:,} trainings" if effect.trainings else ""
+    if effect.texts:
+        count += (" and " if count else "") + f"{texts:,} texts"
+    return f"About {count} ({now}) would tell it from {name}, if the estimate stays."
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """How many claims got which verdict, how many were answered, and how many of those chance alone would give."""
+    counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
+    decided, tested = sum(c.decided for c in claims), sum(c.verdict != "not tested" for c in claims)
+    open_ones = [c for c in claims if c.verdict == "undetermined" and c.decided]
+    told = f" {len(open_ones)} of the undetermined ones are clear in size." if open_ones else ""
+    return (
+        f"Of {len(claims)} claims: {counts}.{told} {decided} of {tested} tested claims got an answer; if none of "
+        f"the effects existed, about {(1 - LEVEL) * tested:.1f} would get one by chance."
+    )
+
+
 def frame(claims: Sequence[Claim]) -> pd.DataFrame:
     """The ledger as a table."""
-    return pd.DataFrame([asdict(c) for c in claims])
+    return pd.DataFrame([claim.to_dict() for claim in claims])
+
+
+def _least_favourable(cases, verdicts, verdict, rule: Rule) -> str:
+    """The case that decides: among those with the common verdict the one farthest from what is claimed."""
+    deciding = [name for name in cases if verdicts[name] == verdict] or list(cases)
+    if rule.direction == "within":
+        return max(deciding, key=lambda name: abs(cases[name].estimate))
+    sign = 1 if rule.direction == "greater" else -1
+    return min(deciding, key=lambda name: sign * cases[name].estimate)
+
+
+def _printed(rule: Rule, results: Any, case: str) -> Printed:
+    found = rule.paper(results) if rule.paper is not None else None
+    if isinstance(found, Mapping):
+        found = found.get(case)
+    return found or Printed(NAN, "")

@@ -1,41 +1,166 @@
-"""The study behind a notebook: its parameters, and the grid of runs that they ask for."""
+"""What a paper is to the kit: a package of `attnlib.studies` with the same files as every other.
+
+    attnlib/studies/tasc/
+        __init__.py   PAPER: who, what, where
+        params.py     Params: the parameters of the notebook, checked before a kernel starts
+        grid.py       grid(params): what must be computed; results(params): tidy frames
+        measures.py   what is computed on a trained model, by name, on any worker
+        tables.py     frames in, frames out
+        figures.py    frames in, charts out
+        claims.py     RULES: the paper's claims; checks(results, params): what must hold whatever the data
+
+Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, a
+notebook `NN_<name>.ipynb` and a parameter file. A folder outside the package is searched too where the variable
+ATTNLIB_STUDIES names it: it holds packages like those above, and `reference/`.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pkgutil
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from attnlib.studies.params import StudyParams
+import attnlib.studies
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.text import plural
+
+if TYPE_CHECKING:
+    from attnlib.store.grid import GridResult
+    from attnlib.store.specs import Run
+    from attnlib.studies.ledger import Claim, Rule
+    from attnlib.studies.params import StudyParams
+
+FILES = ("params", "grid")
+"""What every study has; one without claims of its own (the quickstart) may lack the rest."""
 
 
 @dataclass(frozen=True)
-class Study:
-    """A study by name; its modules are imported when they are needed."""
+class Paper:
+    """A paper as it is cited: `Chrysostomou & Aletras 2021`, its title, where it appeared, and a link."""
 
-    name: str
+    citation: str
+    title: str
+    venue: str = ""
+    url: str = ""
+
+
+class Study:
+    """A study by name. Its files are imported when they are asked for, so that checking parameters stays quick."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._file("")
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r})"
+
+    @property
+    def paper(self) -> Paper:
+        """What is reproduced."""
+        return self._from("", "PAPER")
 
     @property
     def Params(self) -> type[StudyParams]:
-        """The checked parameters."""
-        return import_module(f"attnlib.studies.{self.name}.params").Params
+        """The parameters of its notebook."""
+        return self._from("params", "Params")
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The paper's claims, and how each is decided."""
+        return self._from("claims", "RULES")
 
     @property
     def sizes(self) -> Mapping[str, Any] | None:
         """Training texts and mean words by corpus, for the forecast of corpora that are not at hand."""
-        return getattr(import_module(f"attnlib.studies.{self.name}.grid"), "SIZES", None)
+        return getattr(self._file("grid"), "SIZES", None)
 
-    def grid(self, params: StudyParams) -> Sequence[Any]:
-        """What must be computed; nothing where the notebook computes by itself."""
-        module = import_module(f"attnlib.studies.{self.name}.grid")
-        return module.grid(params) if hasattr(module, "grid") else []
+    def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:
+        """Every run that the notebook needs."""
+        return self._from("grid", "grid")(params)
+
+    def results(self, params: StudyParams, **options: Any) -> Any:
+        """Compute what the store does not hold, and gather tidy frames."""
+        return self._from("grid", "results")(params, **options)
+
+    def ledger(self, results: Any, setting: str) -> list[Claim]:
+        """The paper's claims judged on the results of a run."""
+        from attnlib.studies.ledger import ledger
+
+        return ledger(self.rules, results, paper=self.paper.citation, setting=setting)
+
+    def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
+        """What must hold whatever the data: name of the check -> whether it does."""
+        return self._from("claims", "checks")(results, params)
+
+    def _from(self, file: str, name: str) -> Any:
+        module = self._file(file)
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.") from None
+
+    def _file(self, file: str) -> ModuleType:
+        _search()
+        module = f"attnlib.studies.{self.name}" + (f".{file}" if file else "")
+        try:
+            return import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            raise ConfigError(f"Study {self.name!r} has no module {module!r}.") from None
+
+
+def studies() -> list[str]:
+    """The names of all studies that can be found."""
+    _search()
+    found = []
+    for module in pkgutil.iter_modules(attnlib.studies.__path__):
+        if module.ispkg and all(_has(module.name, file) for file in FILES):
+            found.append(module.name)
+    return sorted(found)
 
 
 def study_for(notebook: str) -> Study | None:
-    """The study behind a notebook such as `01_tasc`, or None for one without."""
-    name = notebook.partition("_")[2]
-    if not name.isidentifier() or find_spec(f"attnlib.studies.{name}") is None:
-        return None
-    return Study(name) if find_spec(f"attnlib.studies.{name}.params") else None
+    """The study behind a notebook: `01_tasc` -> tasc; None for a notebook that has none."""
+    name = re.sub(r"^\d+_", "", notebook)
+    return Study(name) if name in studies() else None
+
+
+def seed_of(replicate: int, *cell: object) -> int:
+    """The seed of a training, from its cell and its replicate.
+
+    Trainings of different cells share nothing: not the initial values, not the order of batches, not the vectors of
+    unknown words. What is compared within a cell (with TaSc and without; softmax and sparsemax) is given the same
+    cell here, so that it shares all three and differs in the variant alone: such comparisons are paired.
+
+    >>> seed_of(0, "sst", "lstm") == seed_of(0, "sst", "lstm") != seed_of(1, "sst", "lstm")
+    True
+    """
+    text = "/".join(map(str, (*cell, replicate)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def missing(grid: GridResult) -> list[str]:
+    """What failed, one sentence per cause: the first run, how many more, and why."""
+    said = []
+    for told, own in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
+        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
+        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
+    return said
+
+
+def _has(study: str, file: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, study, f"{file}.py")) for folder in attnlib.studies.__path__)
+
+
+def _search() -> None:
+    """Look into the folders of ATTNLIB_STUDIES again: a notebook may name them after this package was imported."""
+    for folder in filter(None, os.environ.get(attnlib.studies.VARIABLE, "").split(os.pathsep)):
+        if folder not in attnlib.studies.__path__:
+            attnlib.studies.__path__.append(folder)

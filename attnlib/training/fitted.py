@@ -236,7 +236,7 @@ def load_model(folder: str | Path, device: str = "auto") -> Fitted:
     """The Fitted that `Fitted.save` wrote."""
     from attnlib.training import saving
 
-    return saving.load(folder, device)
+    return saving.load_model(folder, device)
 
 
 def _is_pair(text: object) -> bool:

@@ -224,7 +224,9 @@ def test_every_list_is_tested() -> None:
     assert {case[0] for case in mark.args[1]} == set(LISTS)
 
 
-def test_a_run_without_the_notebook_packages_names_their_extra(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_the_notebook_packages_names_their_extra(
+    series: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "papermill", None)
     result = attn("run", "91_short", "--out", str(series / "reports"))
     assert result.exit_code == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import io
 import json
 from pathlib import Path
@@ -231,10 +230,16 @@ def test_claims_are_written_as_plain_json_and_shown(
     assert page.find("style") is not None, "a notebook has no style sheet of ours"
 
 
-def test_a_claim_may_be_a_dataclass(output: report.Output, shown: list[BeautifulSoup], tmp_path: Path) -> None:
-    made = dataclasses.make_dataclass("Claim", CLAIM)(**CLAIM)
-    output.claims([made])
-    assert json.loads((tmp_path / "claims.json").read_text())[0]["claim"] == CLAIM["claim"]
+def test_a_claim_of_the_ledger_is_written_without_its_effect(
+    output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
+) -> None:
+    from attnlib.studies.ledger import Claim
+
+    output.claims([Claim("a", "P", "c", "T1", "how <b>", "s", "not tested", note="why")])
+    (claim,) = json.loads((tmp_path / "claims.json").read_text())
+    assert claim["test"] == "how <b>"
+    assert claim["effect"] is None
+    assert "found" not in claim
 
 
 def test_in_short_is_written_and_shown_escaped(

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from attnlib.studies.beside import beside, reference
 from attnlib.studies.common import contrast, interval_text, summarise, wide_enough
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import RANKINGS, common_set, compared, several
-from attnlib.studies.reference import beside, reference
 
 MODEL = ["dataset", "encoder"]
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}

@@ -20,10 +20,10 @@ import pandas as pd
 from attnlib.data.sampling import sampled
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
+from attnlib.studies.beside import reference
 from attnlib.studies.datasets import kin
 from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import MAIN, QUERIES, Params, models
-from attnlib.studies.reference import reference
 from attnlib.utils.errors import ConfigError
 from attnlib.viz.prose import plural
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.data.types import Corpus
+from attnlib.studies.beside import reference
 from attnlib.studies.common import RESAMPLES, interval_text, spell_interval, summarise
 from attnlib.studies.datasets import kin, short
 from attnlib.studies.mutual_information.grid import CELL, NAMES, adversary_lambda
@@ -21,7 +22,6 @@ from attnlib.studies.mutual_information.intervals import (
     shared,
     without_idle,
 )
-from attnlib.studies.reference import reference
 
 SPECIAL = ("fix_attention", "fix_representation", "adversary_unfrozen")
 ESTIMATES = {

@@ -1,1 +1,10 @@
 """Sparse attention (Meister et al. 2021)."""
+
+from attnlib.studies.study import Paper
+
+PAPER = Paper(
+    "Meister et al. 2021",
+    "Is Sparse Attention more Interpretable?",
+    "ACL 2021",
+    "https://aclanthology.org/2021.acl-short.17/",
+)

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from attnlib.measures.agreement import STATUSES
+from attnlib.studies.beside import KEYS as JOIN
+from attnlib.studies.beside import reference
 from attnlib.studies.common import beside_paper, contrast, interval_text, summarise
 from attnlib.studies.datasets import kin
-from attnlib.studies.reference import KEYS as JOIN
-from attnlib.studies.reference import reference
 from attnlib.studies.sparsity.grid import KEYS
 from attnlib.studies.sparsity.params import PAIR
 from attnlib.studies.sparsity.trainings import contrast_trainings

@@ -1,1 +1,11 @@
 """Task-scaled attention (Chrysostomou & Aletras 2021)."""
+
+from attnlib.studies.study import Paper
+
+PAPER = Paper(
+    "Chrysostomou & Aletras 2021",
+    "Improving the Faithfulness of Attention-based Explanations with Task-specific Information for Text "
+    "Classification",
+    "ACL 2021",
+    "https://aclanthology.org/2021.acl-long.40/",
+)

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from attnlib.stats import holm
+from attnlib.studies.beside import reference
 from attnlib.studies.common import beside_paper, contrast, interval_text, relative, summarise, wide_enough
 from attnlib.studies.datasets import kin
 from attnlib.studies.f1 import f1_contrast, f1_summary, without
 from attnlib.studies.f1 import idle as idle_models
-from attnlib.studies.reference import reference
 from attnlib.studies.tasc import cells as tasc_cells
 from attnlib.studies.tasc.cells import CELL
 from attnlib.studies.tasc.grid import BASELINES, FRACTION, POOLS, RANKINGS, TOP1

@@ -10,8 +10,8 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.measures.information import ESTIMATORS, mutual_information
+from attnlib.studies.beside import reference
 from attnlib.studies.datasets import kin
-from attnlib.studies.reference import reference
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus

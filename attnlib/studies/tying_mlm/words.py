@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
+from attnlib.studies.beside import reference
 from attnlib.studies.common import DIFFERS, missing
 from attnlib.studies.datasets import kin
 from attnlib.studies.f1 import about_idle
-from attnlib.studies.reference import reference
 from attnlib.studies.tying_mlm.grid import MI_PAPER, Params, Results, models
 from attnlib.studies.tying_mlm.pairs import unlearned
 from attnlib.studies.tying_mlm.tables import DROPS, NAMES

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from attnlib import stats
+from attnlib.studies.beside import reference
 from attnlib.studies.mutual_information import claims as ledger
 from attnlib.studies.mutual_information import figures, intervals, tables, words
 from attnlib.studies.mutual_information import grid as study
 from attnlib.studies.mutual_information.measures import fitting_counts
-from attnlib.studies.reference import reference
 from tests.studies.mutual_information.frames import GOOD, apart_frame, tau_frame, tau_row, verdicts
 
 

@@ -14,8 +14,8 @@ from attnlib.reports.plan import plans
 from attnlib.stats import kendall_tau
 from attnlib.store.grid import GridFailed
 from attnlib.store.specs import FitSpec
+from attnlib.studies.beside import reference
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_TRAIN
-from attnlib.studies.reference import reference
 from attnlib.studies.sparsity import grid as study
 from attnlib.studies.sparsity import tables, words
 from attnlib.studies.sparsity.claims import _appendix, claims

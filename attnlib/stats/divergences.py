@@ -1,0 +1,108 @@
+r"""Divergences and entropies of distributions.
+
+Everything here is NumPy on the last axis; torch tensors are accepted where they convert. Logarithms are natural
+(nats). Distributions may hold exact zeros, as padding and sparse projections do, and must sum to one; a row of
+zeros alone is no distribution, and whatever is asked of it is NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from attnlib.utils.errors import DataError
+
+LN2 = float(np.log(2.0))
+"""The largest Jensen-Shannon divergence, reached by disjoint supports."""
+UNIT_SUM = 1e-3
+"""How far the sum of a distribution may be from one: the rounding of long texts in single precision, not more."""
+
+
+def kl(p: ArrayLike, q: ArrayLike, *, floor: float = 0.0) -> np.ndarray:
+    r"""Kullback-Leibler divergence :math:`\sum_i p_i \ln(p_i / q_i)` over the last axis, in nats.
+
+    Positions where both are zero (padding) add nothing. Where q is zero and p is not, the divergence is infinite;
+    `floor` lifts q to at least that value where p is positive (1e-12 for sparse bases).
+    """
+    p, q = _pair(p, q)
+    if floor:
+        q = np.where(p > 0, np.maximum(q, floor), q)
+    return _where_defined(special.rel_entr(p, q).sum(-1), p, q)
+
+
+def jsd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
+    r"""Jensen-Shannon divergence over the last axis, in nats: 0 for equal, ln 2 for disjoint distributions.
+
+    .. math:: \tfrac12 KL(p \| m) + \tfrac12 KL(q \| m), \qquad m = \tfrac12 (p + q)
+    """
+    p, q = _pair(p, q)
+    middle = (p + q) / 2
+    value = (special.rel_entr(p, middle).sum(-1) + special.rel_entr(q, middle).sum(-1)) / 2
+    return _where_defined(np.clip(value, 0.0, LN2), p, q)
+
+
+def tvd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
+    r"""Total variation distance :math:`\tfrac12 \sum_c |p_c - q_c|` over the last axis, in [0, 1].
+
+    Give both classes of a binary output: the value is then |Δp|, not half of it.
+    """
+    p, q = _pair(p, q)
+    return _where_defined(np.abs(p - q).sum(-1) / 2, p, q)
+
+
+def entropy(p: ArrayLike) -> np.ndarray:
+    r"""Shannon entropy :math:`-\sum_i p_i \ln p_i` over the last axis, in nats."""
+    p = _distribution(p, "p")
+    return _where_defined(special.entr(p).sum(-1), p)
+
+
+def normalized_entropy(p: ArrayLike, mask: ArrayLike | None = None) -> np.ndarray:
+    r"""Entropy divided by its maximum, :math:`H(p) / \ln n` in [0, 1] (Meister et al. 2021, section 4).
+
+    n counts the positions of the last axis, or those `mask` allows, where p must be one in all. One position leaves
+    the ratio undefined: NaN.
+    """
+    p = np.asarray(p, dtype=float)
+    if mask is None:
+        n = np.full(p.shape[:-1], p.shape[-1] if p.ndim else 0)
+    else:
+        mask = np.asarray(mask, dtype=bool)
+        if mask.shape != p.shape:
+            raise DataError(
+                f"normalized_entropy: the mask is {mask.shape}, p is {p.shape}. Give one mark a position."
+            )
+        p, n = np.where(mask, p, 0.0), mask.sum(-1)
+    p = _distribution(p, "p")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = special.entr(p).sum(-1) / np.log(n)
+    return _where_defined(np.where(n > 1, np.clip(value, 0.0, 1.0), np.nan), p)
+
+
+def _distribution(p: ArrayLike, name: str) -> np.ndarray:
+    p = np.asarray(p, dtype=float)
+    if p.ndim == 0 or p.shape[-1] == 0:
+        raise DataError(f"{name} must hold at least one probability; got shape {p.shape}.")
+    if not (p >= 0).all():
+        raise DataError(f"{name} holds a negative or missing probability; give distributions over the last axis.")
+    total = np.atleast_1d(p.sum(-1))
+    off = (total > 0) & ~(np.abs(total - 1) <= UNIT_SUM)
+    if off.any():
+        raise DataError(
+            f"{name} sums to {total[off].flat[0]:.4g} over its last axis; a distribution sums to one. Divide "
+            "scores by their sum first, and give all classes of an output."
+        )
+    return p
+
+
+def _where_defined(value: ArrayLike, *distributions: np.ndarray) -> np.ndarray:
+    """The value, NaN where one of the distributions is zero throughout."""
+    there = np.all([p.sum(-1) > 0 for p in np.broadcast_arrays(*distributions)], axis=0)
+    return np.where(there, value, np.nan)[()]
+
+
+def _pair(p: ArrayLike, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    p, q = _distribution(p, "p"), _distribution(q, "q")
+    if p.shape[-1] != q.shape[-1]:
+        raise DataError(f"p has {p.shape[-1]} entries, q {q.shape[-1]}: they are not over the same outcomes.")
+    return p, q

@@ -1,0 +1,64 @@
+"""Orders of scores, and how far two orders agree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats as scipy_stats
+
+from attnlib.utils.errors import DataError
+
+
+def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
+    """Kendall's tau-b (ties corrected), by SciPy. NaN where either side is constant or shorter than two."""
+    x, y = _vectors(x, y)
+    if len(x) < 2 or _constant(x) or _constant(y):
+        return float("nan")
+    return float(scipy_stats.kendalltau(x, y).statistic)
+
+
+def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
+    r"""Shieh's weighted tau with product weights (Wen et al. 2022, section 3.2).
+
+    .. math:: \tau_w = \frac{\sum_{i<j} w_i w_j\,\mathrm{sgn}(x_i - x_j)\,\mathrm{sgn}(y_i - y_j)}
+                            {\sum_{i<j} w_i w_j}
+
+    Ties count zero in the numerator and fully in the denominator. Equal weights and no ties give Kendall's tau.
+    This is not `scipy.stats.weightedtau`, whose weights are additive and hyperbolic in the rank.
+    NaN where no pair has weight.
+    """
+    x, y = _vectors(x, y)
+    w = np.asarray(weights, dtype=float)
+    if w.shape != x.shape:
+        raise DataError(f"weighted_kendall: {len(w)} weights for {len(x)} values. Give one weight a value.")
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise DataError("weighted_kendall: weights must be finite and not negative.")
+    upper = np.triu_indices(len(x), 1)
+    pair = np.outer(w, w)[upper]
+    if not pair.sum() > 0:
+        return float("nan")
+    agree = (np.sign(x[:, None] - x) * np.sign(y[:, None] - y))[upper]
+    return float((pair * agree).sum() / pair.sum())
+
+
+def descending(scores: ArrayLike) -> np.ndarray:
+    """Positions from the highest score to the lowest; equal scores keep the order of the text."""
+    return np.argsort(-np.asarray(scores, dtype=float), kind="stable")
+
+
+def ranks(scores: ArrayLike) -> np.ndarray:
+    """Rank of every score, 1 for the highest; equal scores share their mean rank."""
+    return scipy_stats.rankdata(-np.asarray(scores, dtype=float), method="average")
+
+
+def _vectors(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise DataError(f"A rank correlation needs two sequences of one length; got {x.shape} and {y.shape}.")
+    if np.isnan(x).any() or np.isnan(y).any():
+        raise DataError("A rank correlation cannot rank NaN; drop those pairs first and say how many.")
+    return x, y
+
+
+def _constant(x: np.ndarray) -> bool:
+    return bool((x == x[0]).all())

@@ -1,0 +1,139 @@
+"""The papers' printed numbers, and ours next to them.
+
+`reference/<study>.csv` holds every number of a paper's tables, one row each. A corpus of ours that the paper does
+not have is shown next to the closest that it has (`datasets.kin`), and then there is no `difference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+import attnlib.studies
+from attnlib.stats.inference import interval_text
+from attnlib.studies.datasets import kin, short
+from attnlib.utils.errors import ConfigError, UnknownName, unknown
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+
+KEYS = ["dataset", "encoder", "attention", "projection", "variant", "importance", "metric"]
+"""Columns that the reference tables, ours and each other join on, where they apply."""
+OURS = {
+    "attention": {"tanh": "additive"},
+    "projection": {"gumbel_softmax": "gumbel"},
+    "importance": {"word_omission": "omission"},
+}
+"""Where a paper's word for a thing differs from the kit's."""
+DIFFERS = {
+    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
+    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
+    "and quotes, split at random. A difference from the paper's value is also a difference of texts.",
+    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
+    "are cut from it.",
+    "rotten_tomatoes": "rotten_tomatoes is shown next to the paper's SST, which is made of the same sentences and "
+    "is not the same: here a sentence has the verdict of its review; in SST readers labelled each sentence, and "
+    "neutral ones are left out. A difference from the paper's value is also a difference of texts.",
+}
+"""What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
+
+
+def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
+    """Every number of a paper's tables, or of one: `table`, the join keys in the kit's names, `value`, `std`."""
+    rows = _read(study)
+    if table is not None:
+        tables = list(rows["table"].unique())
+        if str(table) not in tables:
+            raise UnknownName(unknown(f"table of {study}", str(table), tables))
+        rows = rows[rows["table"] == str(table)]
+    return rows.reset_index(drop=True)
+
+
+def printed(study: str, table: str | int, **where: str) -> float:
+    """One printed number, or the mean of several: `printed("tasc", 4, variant="lin", importance="alpha_grad")`.
+
+    A data set goes by our name or the paper's. NaN where the paper prints none.
+    """
+    rows = reference(study, table)
+    for key, value in where.items():
+        rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]
+    return float(rows["value"].mean()) if len(rows) else float("nan")
+
+
+def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
+    """A table of effects (join keys, value, low, high, n) with the paper's value, where it prints one.
+
+    Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
+    Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
+    paper's is the same corpus, and `ours`, the value with its interval as text.
+    """
+    theirs = reference(study, table)
+    keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
+    if theirs.duplicated(keys).any():
+        needed = [k for k in KEYS if theirs[k].notna().any() and k not in keys]
+        raise ConfigError(
+            f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
+        )
+    looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
+    joined = looked_up.merge(theirs[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
+    joined["difference"] = joined["value"] - joined["paper"]
+    if "dataset" in keys:
+        joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")
+        joined["dataset"] = ours["dataset"].to_numpy()
+        joined["difference"] = joined["difference"].where([same(name) for name in joined["dataset"]])
+    ends = joined.reindex(columns=["value", "low", "high"]).to_numpy(float)
+    return joined.assign(ours=[interval_text(*row, digits) for row in ends])
+
+
+def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:
+    """`value` divided by that of the row where `column` is `base`, within the group `by`; NaN where that is 0."""
+    bases = frame.loc[frame[column] == base, [*by, "value"]].rename(columns={"value": "base"})
+    joined = (
+        frame[by].merge(bases, on=by, how="left", validate="many_to_one")
+        if by
+        else frame.assign(base=bases["base"].iloc[0])
+    )
+    divisor = joined["base"].to_numpy(float)
+    return frame["value"] / pd.Series(divisor, index=frame.index).where(divisor != 0)
+
+
+def same(dataset: str) -> bool:
+    """Whether a paper's corpus of that name is this very corpus, and not only one like it."""
+    return short(dataset) not in DIFFERS
+
+
+def corpus_table(corpora: Iterable[Corpus], study: str, table: str | int) -> pd.DataFrame:
+    """Sizes, mean words and |V| of corpora, next to what the paper prints of its own or of the closest one."""
+    theirs = reference(study, table).pivot_table(index="dataset", columns="metric", values="value")
+    names = {"avg_words": "mean words", "avg_sentences": "mean sentences", "vocabulary": "|V|"}
+    rows = []
+    for corpus in corpora:
+        found = corpus.stats().set_index("split")
+        twin = kin(corpus.name)
+        known = theirs.loc[twin] if twin in theirs.index else pd.Series(dtype=float)
+        row = {"dataset": corpus.name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
+        row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
+        row["paper's corpus"] = twin if twin in theirs.index else "–"
+        sizes = [f"{int(known[part]):,}" for part in ("train", "train_and_dev", "dev", "test") if part in known]
+        row["paper: sizes"] = " / ".join(sizes) or "–"
+        for metric, name in names.items():
+            if metric in theirs.columns:
+                row[f"paper: {name}"] = known.get(metric, float("nan"))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@cache
+def _read(study: str) -> pd.DataFrame:
+    folders = [Path(folder) / "reference" for folder in attnlib.studies.__path__]
+    files = {file.stem: file for folder in folders for file in sorted(folder.glob("*.csv"))}
+    if study not in files:
+        raise UnknownName(unknown("study with printed numbers", study, sorted(files)))
+    # `none` is a variant, not a missing value
+    types = {"table": str, **dict.fromkeys(KEYS, str)}
+    rows = pd.read_csv(files[study], dtype=types, keep_default_na=False, na_values=[""], encoding="utf-8")
+    return rows.replace(OURS)

@@ -1,0 +1,71 @@
+"""Which models learned anything: the decisions of one that did not say nothing about its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from sklearn.metrics import f1_score
+
+from attnlib.utils.text import plural
+
+LEARNED = 0.1
+RULE = f"macro-F1 less than {LEARNED:g} above guessing and above always predicting the most frequent class"
+"""When a model has learned nothing."""
+OPTIONS = {"lam": "λ", "alpha": "α"}
+"""Columns that tell models apart, as readers see them."""
+
+
+def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd.DataFrame:
+    """Models (groups of `by`) that learned nothing, one row each, from the columns `truth` and `prediction`.
+
+    Such a model has a macro-F1 less than `margin` above always predicting the most frequent class and above
+    guessing, which has 1 / C with C classes. What changes its decisions says nothing about attention.
+    """
+    rows = []
+    for key, part in labels.groupby(list(by), sort=False, dropna=False):
+        truth, said = part["truth"].astype(str), part["prediction"].astype(str)
+        constant = [truth.mode()[0]] * len(part)
+        level = max(_macro(truth, constant), 1 / truth.nunique())
+        if _macro(truth, said) < level + margin:
+            rows.append(key)
+    return pd.DataFrame(rows, columns=list(by)).astype(labels[list(by)].dtypes)
+
+
+def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `frame` that belong to none of `models` (as `idle` gives them), by the columns of both."""
+    keys = [name for name in models if name in frame]
+    if frame.empty or models.empty:
+        return frame
+    named = models[keys].drop_duplicates().assign(left_out=True)
+    return frame[frame[keys].merge(named, on=keys, how="left")["left_out"].isna().to_numpy()]
+
+
+def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
+    """A sentence on the models that learned nothing, the first of them by name; none where there are none."""
+    if models.empty:
+        return []
+    varying = [name for name in models if len(models[name].unique()) > 1] or list(models)[-1:]
+    each = [
+        ", ".join(filter(None, (_option(n, v) for n, v in row.items())))
+        for row in models[varying].head(named).to_dict("records")
+    ]
+    more = f"; and {len(models) - named} more" if len(models) > named else ""
+    return [
+        f"**{len(models)} of {plural(of, 'model')} learned nothing** ({RULE}); the claims leave them out: "
+        f"{'; '.join(each)}{more}."
+    ]
+
+
+def _macro(truth: Any, said: Any) -> float:
+    return float(f1_score(truth, said, average="macro", zero_division=0))
+
+
+def _option(name: str, value: Any) -> str:
+    """`seed 1`, `layers 2`, `λ -10`, and names as they are; nothing for an option that the model does not have."""
+    if isinstance(value, str):
+        return "" if value == "–" else value
+    if value != value or (name == "strength" and value == 0):
+        return ""
+    return f"{OPTIONS.get(name, name)} {value:g}"
