@@ -16,6 +16,7 @@ from typing import Any
 from attnlib.reports import theme
 from attnlib.reports.tabular import p_said
 from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.text import plural
 
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
@@ -143,7 +144,7 @@ class Row:
         pairs = [(self.texts, "text"), (self.trainings, "training")]
         if self.verdict == "not tested":
             return []
-        known = [f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in pairs if count]
+        known = [plural(count, noun) for count, noun in pairs if count]
         return known or ([f"{self.n:,} {self.n_of or ''}".strip()] if self.n else [])
 
     @property
@@ -224,6 +225,12 @@ def interval_svg(
     def x(value: float) -> float:
         return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
 
+    places = digits(low, high)
+    told = [f"effect {_number(effect, places)}", f"border {' and '.join(f'{value:g}' for value in borders)}"]
+    if low is not None and high is not None:
+        told.insert(1, f"95% CI [{_number(low, places)}, {_number(high, places)}]")
+    if paper is not None:
+        told.append(f"the paper's {_number(paper, places)}")
     left = 0 if direction == "less" else x(borders[0])
     right = WIDTH if direction == "greater" else x(borders[-1])
     return theme.fill(
@@ -237,19 +244,5 @@ def interval_svg(
         dot=x(effect),
         paper=None if paper is None else x(paper),
         verdict=verdict.replace(" ", "-"),
-        told=_told(effect, low, high, paper, borders),
+        told=", ".join(told),
     )
-
-
-def _told(
-    effect: float, low: float | None, high: float | None, paper: float | None, borders: Sequence[float]
-) -> str:
-    """The picture in words."""
-    places = digits(low, high)
-    parts = [f"effect {_number(effect, places)}"]
-    if low is not None and high is not None:
-        parts.append(f"95% CI [{_number(low, places)}, {_number(high, places)}]")
-    parts.append(f"border {' and '.join(f'{value:g}' for value in borders)}")
-    if paper is not None:
-        parts.append(f"the paper's {_number(paper, places)}")
-    return ", ".join(parts)

@@ -63,8 +63,8 @@ def test_an_answer_counts_verdicts_and_sizes() -> None:
     claims = [{"paper": "P", "verdict": "reproduced", "size": "smaller"}] * 30
     claims += [{"paper": "Q", "verdict": "not tested"}] * 2
     told = series.answer(claims, ["cpu"])
-    assert told.startswith("32 claims of 2 papers, cpu profile: 30 reproduced, 2 not tested.")
-    assert "30 can be placed: 30 smaller" in told
+    assert told.startswith("32 claims of 2 papers, tested on the cpu profile: 30 reproduced, 2 not tested.")
+    assert "30 are smaller" in told
     assert "about 2 of the 30 tested claims" in told
     assert series.answer([], []) == ""
 
