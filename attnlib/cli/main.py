@@ -125,10 +125,9 @@ def run(
     from attnlib.cli.check import check
     from attnlib.reports import execute, series
     from attnlib.reports.plan import plans
+    from attnlib.store.executors import check_executor
 
-    executor = execute.parse_executor(executor)
-    if executor == "serial" and jobs not in (None, 1):
-        raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
+    check_executor(executor, jobs)
     planned = plans(list(notebooks), profile, list(params), name)
     checked = check(planned)
     absent = [text for one in checked for text in one.absent]
@@ -136,7 +135,7 @@ def run(
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
     execute.check_out(planned, out)
     if dry_run:
-        from attnlib.store.executors import cores
+        from attnlib.store.processes import cores
 
         for one in checked:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
@@ -183,7 +182,7 @@ class Watch:
         return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
 
     def _tell(self, outcome: Any) -> None:
-        from attnlib.reports.facts import duration
+        from attnlib.utils.text import duration
 
         head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":

@@ -8,6 +8,8 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnlib.utils.text import duration
+
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report's header."""
@@ -42,16 +44,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def duration(seconds: float) -> str:
-    """`42 s`, `3 min 5 s`, `2 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def day(date: str) -> str:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.reports import matrix, theme
-from attnlib.reports.facts import day, duration, words
+from attnlib.reports.facts import day, words
 from attnlib.utils import files
-from attnlib.utils.files import FAILED, UNFINISHED, spell_size
-from attnlib.utils.text import plural
+from attnlib.utils.files import FAILED, UNFINISHED
+from attnlib.utils.text import duration, filesize, plural
 
 NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
 PROFILES = ("paper", "cpu", "smoke")
@@ -106,7 +106,7 @@ def _card(folder: Path, out: Path, run: dict[str, Any], claims: Sequence[matrix.
         "date": day(run["date"]),
         "took": duration(run["seconds"]),
         "link": folder.relative_to(out).as_posix() + "/report.html",
-        "size": spell_size((folder / "report.html").stat().st_size),
+        "size": filesize((folder / "report.html").stat().st_size),
         "verdicts": matrix.tally(claims),
     }
 

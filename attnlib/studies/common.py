@@ -22,7 +22,7 @@ from attnlib.studies.beside import beside
 from attnlib.studies.datasets import kin
 from attnlib.studies.ledger import Claim, Direction, Verdict, judge
 from attnlib.utils.errors import DataError
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.store.grid import GridResult

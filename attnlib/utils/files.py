@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from attnlib.utils.text import filesize
+
 FOREIGN_AGE = 7 * 24 * 3600
 """Seconds without a change after which an unfinished folder of another machine may be removed."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -151,10 +153,10 @@ def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = N
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
     try:
-        space = f"{spell_size(shutil.disk_usage(place).free)} are free"
+        space = f"{filesize(shutil.disk_usage(place).free)} are free"
     except OSError:
         space = "nothing is free"
-    space += f", {spell_size(needed)} are needed" if needed else ""
+    space += f", {filesize(needed)} are needed" if needed else ""
     kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
     return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
 
@@ -176,12 +178,3 @@ def _existing(folder: Path) -> Path:
         if os.path.lexists(place):
             return place
     return Path(folder.anchor)
-
-
-def spell_size(size: float) -> str:
-    """Bytes in the unit that suits."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError("the last unit always returns")

@@ -7,14 +7,6 @@ import pytest
 from attnlib.reports import facts
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599.6, "1 h 0 min"), (7800, "2 h 10 min")],
-)
-def test_durations_read_well(seconds: float, text: str) -> None:
-    assert facts.duration(seconds) == text
-
-
 def test_papers_are_linked_by_web_addresses_alone() -> None:
     header = {"citation": ["A 2020", "B 2021", "C 2022"], "paper_url": ["https://a.org/1", "javascript:alert(1)"]}
     assert facts.papers({"header": header}) == [("A 2020", "https://a.org/1"), ("B 2021", ""), ("C 2022", "")]

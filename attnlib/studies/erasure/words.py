@@ -22,7 +22,8 @@ from attnlib.studies.erasure.grid import (
 )
 from attnlib.studies.erasure.rules import idle
 from attnlib.studies.erasure.tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
-from attnlib.viz.prose import percent, plural, points, share
+from attnlib.utils.text import percent, plural
+from attnlib.viz.prose import points, share
 
 
 def about_grid(found: Results, params: Params) -> list[str]:

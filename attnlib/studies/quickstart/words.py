@@ -18,7 +18,8 @@ from attnlib.studies.quickstart.grid import (
     mean_fractions,
     mean_share,
 )
-from attnlib.viz.prose import percent, plural, points, share
+from attnlib.utils.text import percent, plural
+from attnlib.viz.prose import points, share
 
 if TYPE_CHECKING:
     import pandas as pd

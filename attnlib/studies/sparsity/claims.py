@@ -20,7 +20,7 @@ from attnlib.studies.sparsity.params import PAIR
 from attnlib.studies.sparsity.tables import FAR, distances, least_push
 from attnlib.studies.sparsity.trainings import RULE, contrast_trainings
 from attnlib.studies.sparsity.trends import LEVEL, rows_of, trends
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 HIGH = 0.45
 """Entropy of influence on hidden states that counts as high: the lowest mean the paper calls so is 0.46."""

@@ -13,7 +13,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.studies.common import contrast, with_width
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 NEEDED = 3
 """Seeds of a cell from which a difference between trainings may be decided."""

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from attnlib.reports.tabular import p_said
-from attnlib.store.forecast import spell
 from attnlib.studies.common import DIFFERS, contrast, interval_text, missing, summarise
 from attnlib.studies.datasets import kin
 from attnlib.studies.f1 import about_idle
@@ -18,7 +17,7 @@ from attnlib.studies.sparsity.params import PAIR
 from attnlib.studies.sparsity.tables import FAR, labelled, least_push
 from attnlib.studies.sparsity.trainings import contrast_trainings
 from attnlib.studies.sparsity.trends import LEVEL
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import duration, percent, plural
 
 FOLLOWED = {
     "support": "the share of words with weight",
@@ -66,7 +65,7 @@ def about_time(times: pd.DataFrame, right: pd.DataFrame) -> list[str]:
 
 def _seconds(seconds: float) -> str:
     """`0.42 s`, `7.3 s`, and minutes from sixty on."""
-    return f"{seconds:.2g} s" if seconds < 10 else spell(seconds)
+    return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)
 
 
 def about_support(entropies: pd.DataFrame) -> list[str]:

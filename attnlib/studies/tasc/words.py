@@ -15,7 +15,7 @@ from attnlib.studies.tasc.cells import CELL
 from attnlib.studies.tasc.grid import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc.rules import TRAININGS
 from attnlib.studies.tasc.tables import BASELINES, NAMES, changes, idle, named
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import percent, plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example

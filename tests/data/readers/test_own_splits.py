@@ -10,7 +10,8 @@ from attnlib.config import DataConfig
 from attnlib.data import load_corpus
 from attnlib.data.checks import DataWarning
 from attnlib.data.readers.split_words import meant
-from attnlib.store.specs import Corpora, FitSpec, key_of
+from attnlib.store.keys import key_of
+from attnlib.store.specs import Corpora, FitSpec
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
 
 
