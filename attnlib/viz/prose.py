@@ -11,8 +11,9 @@ from attnlib.viz.textmap import Html
 
 
 def emphasised(sentence: str) -> str:
-    """A sentence as HTML: `**words**` are bold, everything else is shown as it is."""
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(sentence, quote=False))
+    """A sentence as HTML: `**words**` are bold, `[0.05, 0.19]` stays on one line, all else is shown as it is."""
+    whole = re.sub(r"(?<=\[)(-?[\d.]+), (-?[\d.]+)(?=\])", "\\1,\N{NO-BREAK SPACE}\\2", sentence)
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(whole, quote=False))
 
 
 def say(*sentences: str) -> Html:
