@@ -26,7 +26,7 @@ def pins() -> dict[str, Requirement]:
 
 
 def ranges() -> dict[str, Requirement]:
-    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group]
+    extras = [r for group in PROJECT["optional-dependencies"].values() for r in group if "attnlib[" not in r]
     return {Requirement(r).name.lower(): Requirement(r) for r in PROJECT["dependencies"] + extras}
 
 
