@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
@@ -105,14 +103,17 @@ class Config(BaseModel):
 
 
 class DataConfig(Config):
-    """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names."""
+    """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names.
+
+    `attnlib.data.corpora.data_config` makes one of what users write, and checks the names of corpus and options.
+    """
 
     corpus: str
     options: Options = Field(default_factory=FrozenDict)
     """Options of that corpus's own reader, such as `classes=5` for SST, `vocabulary=200` for planted or, for a
     table of training texts, `test="b.csv"`."""
     limit: int | None = Field(None, ge=1)
-    """At most so many texts a split, sampled with `seed`."""
+    """At most so many texts per split, sampled with `seed`."""
     min_df: int | None = Field(None, ge=1)
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
     max_length: int | None = Field(None, ge=1)
@@ -120,20 +121,6 @@ class DataConfig(Config):
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
-
-    @classmethod
-    def of(cls, spec: str | Path | Mapping[str, Any] | DataConfig, /, **defaults: Any) -> DataConfig:
-        """The config of a corpus as users write it: a name, a path, or a mapping.
-
-        A mapping names its texts by `corpus` (a name or a path), `path` (a table; beside `corpus` it is the
-        reader's option of that name) or `train`, with `dev` and `test` if they exist (tables). All other keys
-        are fields of DataConfig or options of the reader (text, label, delimiter, …); an unknown one is an error.
-
-        defaults  the same keys, for what the spec does not say; a DataConfig is returned as it is
-        """
-        from attnlib.data.corpora import data_config
-
-        return data_config(spec, defaults)
 
 
 class ModelConfig(Config):

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
 from attnlib.data.pretrained import reading, refuse_pickles
+from attnlib.data.readers import packaged
 from attnlib.models.masking import blank, masked_mean
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -95,9 +96,7 @@ def load_pretrained(name: str) -> nn.Module:
     if (values := _given.get()) is not None:
         return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
     if name == "minilm":
-        from attnlib.data.readers.packaged import minilm
-
-        name = str(minilm())
+        name = str(packaged.minilm())
     refuse_pickles(name)
     # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
     options = {"attn_implementation": "eager", "output_loading_info": True}

@@ -18,7 +18,7 @@ from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Batch
+    from attnlib.data.batching import Batch
 
 FIRST_WORD = 4
 """Ids below are PAD, UNK, SOS and EOS."""

@@ -17,7 +17,7 @@ from attnlib.models.trace import Trace
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Batch
+    from attnlib.data.batching import Batch
 
 
 @dataclass(frozen=True)

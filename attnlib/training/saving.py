@@ -96,7 +96,7 @@ def load_model(folder: str | Path, device: str = "auto") -> Fitted:
     """Read a folder that `save` wrote; a missing, changed or foreign file is named. Nothing in it is trusted."""
     from safetensors.torch import load_model
 
-    from attnlib.data.batching import Vectoriser
+    from attnlib.data.wordpieces import vectoriser_from_json
     from attnlib.training.fit import initial_model
     from attnlib.training.fitted import Fitted
 
@@ -108,7 +108,7 @@ def load_model(folder: str | Path, device: str = "auto") -> Fitted:
         if files.sha256(folder / name) != expected:
             raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
     with _edited(folder):
-        vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
+        vectoriser = vectoriser_from_json((folder / VECTORISER).read_text(encoding="utf-8"))
         history = _frame(_read(folder / HISTORY))
 
     def untrained() -> torch.nn.Module:

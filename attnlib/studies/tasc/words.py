@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.data.unsuitable import preferred
+from attnlib.data.selection import preferred
 from attnlib.studies.common import missing
 from attnlib.studies.f1 import about_idle
 from attnlib.studies.tasc.cells import CELL
