@@ -1,6 +1,6 @@
 """Run notebooks: each in a process of its own, its results swapped in whole when it ends.
 
-A run works in a folder beside its place, `OUT/<notebook>/<profile>` (with parameters of its own
+A run works in a folder next to its place, `OUT/<notebook>/<profile>` (with parameters of its own
 `<profile>-<digest>`, or `<profile>-<name>`), and takes that place when it is complete. One that failed or was
 interrupted goes to `<place>.failed` instead, so an earlier report stays until there is a better one.
 """
@@ -66,7 +66,7 @@ class Running:
 
 
 def environment(folder: Path, executor: str, jobs: int | None) -> dict[str, str]:
-    """What the kernel sees beside what every worker does: where to write, how to spread trainings."""
+    """What the kernel sees, besides what every worker does: where to write, how to spread trainings."""
     if executor == "local" and jobs == 1:
         executor = "serial"  # the same, without a second process to start
     return {

@@ -98,7 +98,7 @@ def _papermill(notebook: str, parameters: dict[str, Any], progress: Progress) ->
         kernel_name="python3",
         start_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
         iopub_timeout=120,
-        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means the file beside the user
+        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means a file in the user's folder
     )
 
 

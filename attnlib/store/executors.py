@@ -4,7 +4,7 @@ serial         in this process, one after the other
 local          worker processes on this machine, one torch thread each; several per GPU where they fit
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-Beside `submit` and `shutdown` an executor here has `room` (how many calls to have under way: all workers busy, and
+Besides `submit` and `shutdown` an executor here has `room` (how many calls to have under way: all workers busy, and
 something waiting for the first that is free), `shared_disk` (whether workers see the driver's files) and `kill()`
 (stop now).
 """
@@ -18,8 +18,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from attnlib.store.processes import LocalExecutor, cores
-from attnlib.store.tasks import DEVICE
+from attnlib.store.processes import DEVICE, LocalExecutor, cores
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
 
@@ -156,12 +155,12 @@ def check_executor(name: str, jobs: int | None = None) -> None:
         raise UnknownName(unknown("executor", name, EXECUTORS))
     if kind == "dask" and not address:
         raise ConfigError(
-            "dask: needs the address of a scheduler, such as dask:tcp://127.0.0.1:8786, or dask:scheduler.json."
+            "dask: needs the address of a scheduler, such as dask:tcp://localhost:8786, or dask:scheduler.json."
         )
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs must be 1 or more; got {jobs}.")
     if name == "serial" and jobs not in (None, 1):
-        raise ConfigError(f"The serial executor runs one job at a time; got jobs={jobs}. Use 'local'.")
+        raise ConfigError(f"The serial executor does one thing at a time; got jobs={jobs}. Use 'local'.")
 
 
 def find_devices() -> list[str]:
@@ -192,7 +191,7 @@ def plan_slots(
 ) -> list[dict[str, str]]:
     """One environment per worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
 
-    A GPU takes as many workers as runs fit its free memory beside each process's own context, and in all there are
+    A GPU takes as many workers as runs fit in its free memory with each process's own context, and in all there are
     no more workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
     entries `cuda:k` counts.
     """

@@ -51,7 +51,7 @@ class GridResult:
     keys      run -> key, also of the models that had to be trained for measures
     corpora   the data of the runs, by config
     columns   run asked for -> the columns that identify it
-    cached    how many of them were in the store; `computed` are new; `models` were trained beside, for them
+    cached    how many of them were in the store; `computed` are new; `models` were trained for them
     failures  one row per missing run: run, key, attempts, error, message, traceback
     """
 

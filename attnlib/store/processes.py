@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +31,8 @@ from attnlib.utils.progress import SWITCH
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+DEVICE = "ATTNLIB_DEVICE"
+"""Environment variable: the device of a worker, which runs without a device of their own take."""
 GRACE = 20.0
 """Seconds an interrupted call has to tidy up, such as a notebook to stop its kernel."""
 
@@ -44,8 +46,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class LocalExecutor(Executor):
-    """One worker process for each environment in `slots`, started when first needed.
+class LocalExecutor(ThreadPoolExecutor):
+    """One worker process for each environment in `slots`, started when first needed; a thread here waits for each.
 
     heard  called with what a function in a worker says by `tell`, before its result is there
     log    a file for what workers print; None: this process's standard error
@@ -60,97 +62,63 @@ class LocalExecutor(Executor):
         heard: Callable[[Any], None] = lambda said: None,
         log: Path | None = None,
     ) -> None:
+        super().__init__(len(slots), thread_name_prefix="attnlib-worker")
         self.room = len(slots) + 1
         self._heard, self._log = heard, log
-        self._calls: queue.SimpleQueue[tuple[Future, bytes] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._closed = False
-        self._stopped = False
+        self._free = [dict(slot) for slot in slots]
+        self._here = threading.local()
         self._living: set[_Worker] = set()
-        self._threads = [
-            threading.Thread(target=self._serve, args=(dict(slot),), name="attnlib-worker", daemon=True)
-            for slot in slots
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._stopped = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Call a function that a fresh interpreter can import."""
-        if self._closed:
-            raise RuntimeError("This executor has been shut down.")
-        future: Future = Future()
-        self._calls.put((future, pickle.dumps((fn, args, kwargs))))
-        return future
+        return super().submit(self._call, pickle.dumps((fn, args, kwargs)))
+
+    def _call(self, data: bytes) -> Any:
+        """In a thread of the pool: hand a call to the thread's own worker."""
+        here = self._here
+        with self._lock:
+            if self._stopped:
+                raise WorkerDied("The executor was stopped.")
+            if not hasattr(here, "slot"):
+                here.slot, here.worker = self._free.pop(), None
+            if here.worker not in self._living:
+                here.worker = _Worker(here.slot, self._log)
+                self._living.add(here.worker)
+        try:
+            return here.worker.call(data, self._heard)
+        except WorkerDied:
+            with self._lock:
+                self._living.discard(here.worker)
+            here.worker.close()
+            raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after the calls already submitted, or without those not yet begun."""
-        self._closed = True
-        if cancel_futures:
-            self._drain()
-        for _ in self._threads:
-            self._calls.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        if not wait:
+            threading.Thread(target=self.shutdown, daemon=True).start()
+            return
+        with self._lock:
+            workers, self._living = self._living, set()
+        for worker in workers:
+            worker.close()
 
     def kill(self, grace: float = 0.0) -> None:
         """End the workers now; calls under way fail with WorkerDied.
 
         grace  seconds to give them first: a call is interrupted, and may still return a result
         """
-        self._stopped = True
-        self.shutdown(wait=False, cancel_futures=True)
-        until = time.monotonic() + grace
-        if grace:
-            self._each(_Worker.interrupt)
-            self._join(until)
-        self._each(_Worker.kill)
-        self._join(time.monotonic() + 30)
-
-    def _each(self, action: Callable[[_Worker], None]) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
         with self._lock:
-            for worker in self._living:
-                action(worker)
-
-    def _join(self, until: float) -> None:
-        for thread in self._threads:
-            thread.join(timeout=max(0.0, until - time.monotonic()))
-
-    def _drain(self) -> None:
-        with suppress(queue.Empty):
-            while True:
-                if (call := self._calls.get_nowait()) is not None:
-                    call[0].cancel()
-
-    def _serve(self, slot: dict[str, str]) -> None:
-        worker: _Worker | None = None
-        while (call := self._calls.get()) is not None:
-            future, data = call
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                worker = worker or self._start(slot)
-                future.set_result(worker.call(data, self._heard))
-            except WorkerDied as error:
-                worker = self._end(worker)
-                future.set_exception(error)
-            except BaseException as error:
-                future.set_exception(error)
-        self._end(worker)
-
-    def _start(self, slot: dict[str, str]) -> _Worker:
-        with self._lock:
-            if self._stopped:
-                raise WorkerDied("The executor was stopped.")
-            worker = _Worker(slot, self._log)
-            self._living.add(worker)
-            return worker
-
-    def _end(self, worker: _Worker | None) -> None:
-        if worker is not None:
-            with self._lock:
-                self._living.discard(worker)
-            worker.close()
+            self._stopped = True
+            workers = list(self._living)
+        for worker in workers if grace else ():
+            worker.interrupt()
+        for worker in workers:
+            worker.end(grace)
+        self.shutdown()
 
 
 class _Worker:
@@ -186,23 +154,23 @@ class _Worker:
         with suppress(OSError):
             self.process.stdin.close()
 
-    def kill(self) -> None:
-        """End the process, and what it started in its own group."""
+    def end(self, grace: float = 10.0) -> None:
+        """End the process by ending its input; after `grace` seconds by force, and its process group with it."""
+        if grace:
+            self.interrupt()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(grace)
         if self.process.poll() is None:
             with suppress(OSError):
                 if os.name == "posix":
                     os.killpg(self.process.pid, signal.SIGKILL)
                 else:
                     self.process.kill()
+            self.process.wait()
 
     def close(self) -> None:
-        """End the process: it leaves when its input ends."""
-        self.interrupt()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self.process.wait()
+        """End the process when no call waits for it."""
+        self.end()
         self.process.stdout.close()
 
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from attnlib.config import DataConfig
 from attnlib.store.codehash import code_hash
 from attnlib.store.keys import CONTENTS, contents
+from attnlib.store.processes import DEVICE
 from attnlib.store.specs import FitSpec, MeasureSpec, Run, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.files import hint
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
-DEVICE = "ATTNLIB_DEVICE"
-"""Environment variable: the device of this worker, which runs without a device of their own take."""
 KEPT_CORPORA = 4
 """Corpora a worker keeps in memory between jobs."""
 PERMANENT = (ConfigError, DataError, UnknownName)
