@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ROWS = 50
 """Rows of a table that are shown; all are saved."""
+FOLDED = 20
+"""Shown rows beyond which a table is folded under its caption."""
 WIDE = 8
 """Columns from which a table is set smaller."""
 EMBEDDED = 500_000
@@ -30,7 +32,13 @@ LONG = ' class="long" style="text-align:left"'
 
 
 def table_html(
-    frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3, rows: int = ROWS, keep: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    caption: str = "",
+    digits: int = 3,
+    rows: int = ROWS,
+    keep: Sequence[str] = (),
+    folded: bool | None = None,
 ) -> str:
     """The first `rows` rows; what is the same in every row is said once below; the whole table for download."""
     keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
@@ -45,7 +53,7 @@ def table_html(
         for column, right in zip(shown.columns, numeric, strict=True)
     )
     lines = (
-        "<tr>" + "".join(td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
+        "<tr>" + "".join(_td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
         for row in zip(*cells, strict=True)
     )
     notes = []
@@ -59,10 +67,13 @@ def table_html(
     note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
-    return (
-        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
+    body = (
+        f'<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}"
     )
+    if len(shown) > FOLDED if folded is None else folded:
+        body = f"<details><summary>Table of {len(shown):,} rows</summary>{body}</details>"
+    return f'<figure class="table" id="table-{escape(name)}">{title}{body}</figure>'
 
 
 def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -162,12 +173,11 @@ def cell(value: Any, digits: int) -> str:
     return str(value)
 
 
-def td(text: str, right: bool, label: str = "") -> str:
-    """A cell of a table, escaped; `label` names its column where a phone stacks the cells of a row."""
+def _td(text: str, right: bool) -> str:
+    """A cell of a table, escaped."""
     kind = NUMBER if right else LONG if len(text) > 40 else TEXT
-    named = f' data-label="{escape(label)}"' if label else ""
     joined = TOGETHER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
-    return f"<td{kind}{named}>{escape(joined)}</td>"
+    return f"<td{kind}>{escape(joined)}</td>"
 
 
 def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:

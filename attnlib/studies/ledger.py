@@ -22,11 +22,12 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
 from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
 Size = Literal["as large", "smaller", "larger", "no printed value", ""]
 SIZES: tuple[Size, ...] = get_args(Size)
 Direction = Literal["greater", "less", "within"]

@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.stats import Difference, Interval
-from attnlib.viz.prose import points, say, share
+from attnlib.viz.prose import emphasised, points, say, share
 
 NAN = float("nan")
 
@@ -34,3 +34,7 @@ def test_a_difference_says_on_which_side_of_zero_it_lies(low, high, where):
 
 def test_a_difference_without_an_interval_claims_nothing():
     assert "too few for an interval" in points(Difference(0.5, NAN, NAN, 1, 0, NAN))
+
+
+def test_an_interval_stays_on_one_line():
+    assert emphasised("by **0.12** [0.05, 0.19] <b>") == "by <b>0.12</b> [0.05,\N{NO-BREAK SPACE}0.19] &lt;b&gt;"

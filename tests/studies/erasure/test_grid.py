@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.studies.common import CPU_DATA, CPU_MODEL, CPU_TRAIN
 from attnlib.studies.erasure import grid as study
 from attnlib.utils import paths
@@ -16,7 +16,7 @@ DATA = paths.development_data()
 
 
 def profile(name):
-    (plan,) = notebooks.plan(["05_erasure"], name, [])
+    (plan,) = plans(["05_erasure"], name, [])
     return study.Params(**plan.values)
 
 

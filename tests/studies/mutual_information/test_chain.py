@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.reports import output as report
 from attnlib.studies.datasets import short
 from attnlib.studies.mutual_information import intervals, tables
 from attnlib.utils import paths
@@ -54,7 +53,7 @@ def chain(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTNLIB_STORE", str(folder / "store"))
         patch.setenv("ATTNLIB_PROGRESS", "0")
-        patch.setenv(report.VARIABLE, str(folder / "out"))
+        patch.setenv("ATTNLIB_OUT", str(folder / "out"))
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 exec(compile(cell.source, "cell", "exec"), names)

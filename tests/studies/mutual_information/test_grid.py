@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec
 from attnlib.studies.mutual_information import claims as ledger
 from attnlib.studies.mutual_information import figures, intervals, tables, words
@@ -260,14 +260,14 @@ def test_figures_draw() -> None:
     ("profile", "runs", "models"), [("smoke", 33, 32), ("cpu", 102, 97), ("paper", 2340, 2270)]
 )
 def test_grids_of_the_profiles(profile: str, runs: int, models: int) -> None:
-    (plan,) = notebooks.plan(["04_mutual_information"], profile, [])
+    (plan,) = plans(["04_mutual_information"], profile, [])
     found = study.grid(plan.values)
     fits = {fit for run in found for fit in run.fits}
     assert (len(found), len(fits)) == (runs, models)
 
 
 def test_vectors_of_the_paper_profile() -> None:
-    (plan,) = notebooks.plan(["04_mutual_information"], "paper", [])
+    (plan,) = plans(["04_mutual_information"], "paper", [])
     used = {run.label["dataset"]: run.fits[0].model for run in study.grid(plan.values)}
     widths = {name: model.embedding_size for name, model in used.items()}
     assert {name for name, width in widths.items() if width == 50} == {"babi_1", "babi_2", "babi_3"}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from attnlib.config import TrainConfig
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.stats import kendall_tau
 from attnlib.store.grid import GridFailed
 from attnlib.store.specs import FitSpec
@@ -28,7 +28,7 @@ from tests.studies.sparsity.frames import LAMBDAS, found, model_rows
 
 def given_by(profile: str) -> dict:
     """The parameters of a profile, as `attnlib run` hands them to the notebook."""
-    (plan,) = notebooks.plan(["03_sparsity"], profile, [])
+    (plan,) = plans(["03_sparsity"], profile, [])
     return plan.values
 
 

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm import settings
@@ -16,7 +16,7 @@ from tests import own_tables
 
 
 def planned(profile: str) -> study.Params:
-    (plan,) = notebooks.plan(["02_tying_mlm"], profile, [])
+    (plan,) = plans(["02_tying_mlm"], profile, [])
     return study.Params(**plan.values)
 
 
@@ -36,7 +36,7 @@ def test_the_grid_of_each_profile(profile, classifiers, adversaries, information
 
 
 def test_the_grid_takes_plain_values_too() -> None:
-    (plan,) = notebooks.plan(["02_tying_mlm"], "smoke", [])
+    (plan,) = plans(["02_tying_mlm"], "smoke", [])
     assert study.grid(plan.values) == study.grid(study.Params(**plan.values))
 
 

@@ -8,8 +8,10 @@ import own_tables
 import pytest
 from click.testing import CliRunner
 
+from attnlib.cli.check import Checked, check
 from attnlib.cli.main import main
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans, read
+from attnlib.studies.study import study_for
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
 
@@ -124,22 +126,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def planned(name: str, folder: Path, *told: tuple[str, str]) -> notebooks.Plan:
+def checked(name: str, folder: Path, *told: tuple[str, str]) -> Checked:
     texts = [(option, value.replace("DIR", str(folder))) for option, value in told]
-    return notebooks.plan([name], "smoke", texts)[0]
+    return check(plans([name], "smoke", texts))[0]
 
 
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize(("option", "value", "said"), CORPORA)
 def test_every_notebook_refuses(name: str, option: str, value: str, said: str, folder: Path) -> None:
     with pytest.raises(ConfigError, match=f"(?s)^{name}: .*{said}"):
-        planned(name, folder, (option, value))
+        checked(name, folder, (option, value))
 
 
 @pytest.mark.parametrize(("name", "option", "value", "said"), WRONG)
 def test_refused(name: str, option: str, value: str, said: str, folder: Path) -> None:
     with pytest.raises(ConfigError, match=f"(?s)^{name}: .*{said}"):
-        planned(name, folder, (option, value))
+        checked(name, folder, (option, value))
 
 
 @pytest.mark.parametrize("name", SERIES)
@@ -168,8 +170,7 @@ def test_refused(name: str, option: str, value: str, said: str, folder: Path) ->
 )
 def test_every_notebook_takes(name: str, corpus: str, called: str, options: dict, folder: Path) -> None:
     own = [("beyond", "null")] if name == ERASURE else []
-    values = planned(name, folder, ("corpus", corpus), *own).values
-    params = notebooks.study_module(name, "_params").Params.of(values)
+    params = checked(name, folder, ("corpus", corpus), *own).params
     assert params.corpora == (called,)
     wanted = {key: v.replace("DIR", str(folder)) if isinstance(v, str) else v for key, v in options.items()}
     assert dict(params.data(called).options) == wanted
@@ -196,9 +197,9 @@ def test_every_notebook_takes(name: str, corpus: str, called: str, options: dict
     ],
 )
 def test_taken(name: str, told: dict[str, str], folder: Path) -> None:
-    plan = planned(name, folder, *told.items())
-    assert set(told) <= {*plan.changed, "learning_rate"}
-    assert not plan.absent
+    found = checked(name, folder, *told.items())
+    assert set(told) <= {*found.plan.changed, "learning_rate"}
+    assert not found.absent
 
 
 def test_corpus_and_corpora_are_one_parameter(tmp_path: Path) -> None:
@@ -210,7 +211,7 @@ def test_corpus_and_corpora_are_one_parameter(tmp_path: Path) -> None:
 
     def changed(text: str, *told: tuple[str, str]) -> dict:
         profile.write_text(text, encoding="utf-8")
-        return notebooks.plan([str(mine)], "mine", list(told))[0].changed
+        return plans([str(mine)], "mine", list(told))[0].changed
 
     assert changed("corpus: imdb\n") == {"corpora": ["imdb"]}
     assert changed("{}", ("corpus", "imdb"), ("corpus", "planted")) == {"corpora": ["planted"]}, "the last counts"
@@ -223,19 +224,19 @@ def test_corpus_and_corpora_are_one_parameter(tmp_path: Path) -> None:
 
 
 def test_files_of_the_paper_profile_are_listed_by_a_dry_run_and_refused_by_a_run() -> None:
-    (plan,) = notebooks.plan([TASC], "paper", [])
-    assert any("data/adr.csv" in text for text in plan.absent)
-    assert any("wiki.simple.vec" in text for text in plan.absent)
+    (found,) = check(plans([TASC], "paper", []))
+    assert any("data/adr.csv" in text for text in found.absent)
+    assert any("wiki.simple.vec" in text for text in found.absent)
     ended = CliRunner().invoke(main, ["run", TASC, "--profile", "paper"])
     assert ended.exit_code == 2
     assert "01_tasc: corpora: " in ended.output
     with pytest.raises(ConfigError, match=r"^01_tasc: vectors: .*nope\.txt"):
-        notebooks.plan([TASC], "paper", [("vectors", "nope.txt")])
+        check(plans([TASC], "paper", [("vectors", "nope.txt")]))
 
 
 @pytest.mark.parametrize("name", SERIES)
 def test_the_parameters_of_a_notebook_are_those_of_its_study(name: str) -> None:
-    assert set(notebooks.read(name).parameters) <= set(notebooks.study_module(name, "_params").Params.model_fields)
+    assert set(read(name).parameters) <= set(study_for(name).Params.model_fields)
 
 
 def test_list_params_tells_type_default_comment_and_profiles() -> None:

@@ -8,15 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from attnlib.reports.parameters import Parameter, check_texts, check_values, load_yaml, located, parse_cell
+from attnlib.reports.parameters import Parameter, check_texts, check_values, load_yaml, parse_cell
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 
@@ -49,8 +45,6 @@ class Plan:
     own: dict[str, Any] = field(default_factory=dict)
     """What differs from the profile."""
     name: str | None = None
-    absent: tuple[str, ...] = ()
-    """Files that its profile leaves to the user and that are not there: a dry run lists them, a run is refused."""
 
     @property
     def folder(self) -> str:
@@ -123,10 +117,10 @@ def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
     return {**known, **files}
 
 
-def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
+def plans(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
     """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
 
-    Types are those of the parameters cell; ranges, names and files those of the study's `Params`.
+    Names and types are those of the parameters cell; what a study makes of the values is for its `Params` to say.
 
     run  a name for the run, part of its folder's
     """
@@ -135,21 +129,21 @@ def plan(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str
     wanted = list(dict.fromkeys(names() if chosen == ["all"] else chosen))
     if not wanted:
         raise ConfigError(f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder.")
-    plans, problems = [], []
+    found, problems = [], []
     for name in wanted:
         try:
-            plans.append(_plan(name, profile, texts, run))
+            found.append(_plan(name, profile, texts, run))
         except AttnlibError as error:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
-    called = [plan.notebook.name for plan in plans]
+    called = [plan.notebook.name for plan in found]
     twice = sorted({name for name in called if called.count(name) > 1})
     if twice:
         raise ConfigError(
             f"Two notebooks are called {twice[0]!r} and would share a folder. Run them one at a time."
         )
-    return plans
+    return found
 
 
 def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None) -> Plan:
@@ -167,32 +161,10 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
     usual = defaults | given
     changed = {name: value for name, value in (given | told).items() if value != defaults[name]}
     own = {name: value for name, value in told.items() if value != usual[name]}
-    plan = Plan(notebook, profile, changed, own, run, _absent(notebook.name, usual | told, told))
+    plan = Plan(notebook, profile, changed, own, run)
     if plan.folder != profile and plan.folder in known:
         raise ConfigError(f"{notebook.name} has a profile {plan.folder!r}; choose another --name than {run!r}.")
     return plan
-
-
-def _absent(name: str, values: dict[str, Any], told: Iterable[str]) -> tuple[str, ...]:
-    """Refuse what the study refuses, and missing files that `-p` names; returns the other missing files."""
-    study = study_module(name, "_params")
-    if study is None:
-        return ()
-    try:
-        wrong = [(option, f"{option}: {text}") for option, text in study.Params.of(values).absent()]
-    except ConfigError as error:
-        raise ConfigError(located(error, name)) from None
-    if now := [text for option, text in wrong if option in told]:
-        raise ConfigError("\n".join(f"{name}: {text}" for text in now))
-    return tuple(f"{name}: {text}" for _, text in wrong)
-
-
-def study_module(name: str, ending: str = "") -> ModuleType | None:
-    """The module of the study behind a notebook such as `01_tasc`, or None for one without."""
-    module = f"{name.partition('_')[2]}{ending}"
-    if not module.isidentifier() or find_spec(f"attnlib.studies.{module}") is None:
-        return None
-    return import_module(f"attnlib.studies.{module}")
 
 
 def _yaml(file: Path) -> dict[Any, Any]:

@@ -1,4 +1,4 @@
-"""Every notebook of the series keeps to the house rules; a made-up bad one breaks them all."""
+"""Every notebook of the series keeps to the house rules; a made-up bad one breaks them all. nbval runs them."""
 
 import ast
 import re
@@ -8,8 +8,8 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from attnlib.reports import notebooks
 from attnlib.reports.parameters import parse_cell
+from attnlib.reports.plan import names, plans, profiles
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError
 
@@ -19,7 +19,7 @@ LINES, CODE_IN_A_ROW, OUTPUT = 30, 4, 2000
 MACHINE = re.compile(r"(?<![\w.])/(home|root|work|tmp|Users|mnt)/|[A-Z]:\\\\")
 
 
-def problems(notebook):
+def problems(notebook, name):
     """What is wrong with a notebook, in words."""
     found = []
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -41,7 +41,9 @@ def problems(notebook):
     found += [f"the value of `{call}` is never shown" for tree in trees for call in _lost(tree)]
     if not any(isinstance(node, ast.Assert) for node in ast.walk(trees[-1])):
         found.append("the last code cell must check the results")
-    return found
+    source = "\n".join(cell.source for cell in code)
+    needed = (f'Output.of("{name}")', "output.claims(")
+    return found + [f"`{call}` is missing: a run writes its results" for call in needed if call not in source]
 
 
 def _lost(tree):
@@ -89,6 +91,8 @@ def _code(cell):
     kept = KEPT & set(cell.metadata.get("tags", ()))
     if cell.outputs and kept != KEPT:
         yield "a stored output without the tags keep_output and nbval-check-output"
+    if cell.execution_count and not kept:
+        yield "a stored execution count"
     if kept:
         if kept != KEPT or not cell.outputs or not cell.execution_count:
             yield "an output to compare needs both tags, an output and its execution count"
@@ -96,30 +100,32 @@ def _code(cell):
             yield "an output to compare must be small plain text"
 
 
-def test_there_are_notebooks():
-    assert "00_quickstart" in [path.stem for path in NOTEBOOKS]
+def test_the_series_has_a_way_in_and_every_parameter_file_a_notebook():
+    assert names() == [path.stem for path in NOTEBOOKS]
+    assert names()[0] == "00_quickstart"
+    assert {folder.name for folder in paths.params().iterdir() if folder.is_dir()} <= set(names())
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_keeps_to_the_rules(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert problems(notebook) == []
+    assert problems(notebook, path.stem) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_profiles_hold_only_what_differs_and_fit_the_parameters(path):
-    known = notebooks.profiles(path.stem)
+    known = profiles(path.stem)
     assert {"smoke", "cpu", "paper"} <= set(known)
     for profile, file in known.items():
-        (plan,) = notebooks.plan([path.stem], profile, [])
+        (plan,) = plans([path.stem], profile, [])
         stated = {} if file is None else yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         assert set(plan.changed) == set(stated), f"{profile}: a line repeats the notebook's own default"
 
 
 def test_a_bad_notebook_breaks_the_rules():
     bad = new_notebook(metadata={"kernelspec": {"name": "mine", "display_name": "mine"}, "papermill": {}})
-    stray = new_code_cell("x = 1", outputs=[new_output("stream", text="1")])
+    stray = new_code_cell("x = 1", outputs=[new_output("stream", text="1")], execution_count=3)
     half = new_code_cell("x", metadata={"tags": ["keep_output"]})
     rich = new_code_cell(
         "y",
@@ -138,7 +144,7 @@ def test_a_bad_notebook_breaks_the_rules():
         new_code_cell("narrate.say('lost')\nif x:\n    al.heatmap(x)"),
         new_markdown_cell("few words"),
     ]
-    told = "\n".join(problems(bad))
+    told = "\n".join(problems(bad, "90_bad"))
     for part in (
         "kernel must be python3",
         "metadata of a run",
@@ -149,6 +155,7 @@ def test_a_bad_notebook_breaks_the_rules():
         "31 lines",
         "a magic",
         "without the tags",
+        "a stored execution count",
         "needs both tags",
         "small plain text",
         "2 functions",
@@ -157,5 +164,7 @@ def test_a_bad_notebook_breaks_the_rules():
         "al.heatmap(x)` is never shown",
         "path of one machine",
         "must check the results",
+        'Output.of("90_bad")` is missing',
+        "output.claims(` is missing",
     ):
         assert part in told
