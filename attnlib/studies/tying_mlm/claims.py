@@ -52,7 +52,7 @@ def _learned(results: Results, name: str) -> pd.DataFrame:
 
 def _minus(frame: pd.DataFrame, column: str, a: object, b: object, cells: Sequence[str], **options) -> Effect:
     """`contrast` of two kinds of models, paired by training; not tested where the run lacks one of them."""
-    if frame.empty or not {a, b} <= set(frame[column]):
+    if frame.empty or not {a, b} <= set(frame[column].unique()):
         raise NotTested
     return contrast(frame, column, a, b, cells, **options)
 
@@ -77,7 +77,7 @@ def _informed(variant: str, results: Results) -> Effect:
 
 def _fooled(variant: str, results: Results) -> Effect:
     distances = _learned(results, "distances")
-    if distances.empty or not {variant, "base"} <= set(distances["variant"]):
+    if distances.empty or not {variant, "base"} <= set(distances["variant"].unique()):
         raise NotTested("No adversaries of both models are part of this run, or the models learned nothing.")
     gap = tables.frontier_gap(distances, variant, "base")
     if np.isnan(gap.estimate):
@@ -93,7 +93,7 @@ def _alone(variant: str, results: Results) -> Effect:
 def _deep(results: Results, score: str = JUDGED) -> Effect:
     drops = _drops(results, score)
     part = drops[drops["chosen"] & (drops["attention"] == "additive") & (drops["variant"] == "base")]
-    deepest = max(part["layers"], default=1)
+    deepest = part["layers"].max() if len(part) else 1
     if deepest == 1:
         raise NotTested("No base model with more than one layer is part of this run, or none learned something.")
     return _minus(part, "layers", deepest, 1, ["dataset"], bounds=POINTS)
@@ -115,10 +115,10 @@ def _printed(
     """The paper's difference of `a` and `b`, mean over metrics and the run's attentions: for the run's corpora, or
     the closest that the paper has; where it has none, over all of its corpora."""
     rows = reference(STUDY, table)
-    ours = {kin(name) for name in results.swaps["dataset"]}
+    ours = {kin(name) for name in results.swaps["dataset"].unique()}
     corpora = [name for name in rows["dataset"].unique() if name in ours]
     cells = [{"dataset": name} for name in corpora] or [{}]
-    attentions = set(results.swaps["attention"]) & set(rows["attention"])
+    attentions = set(results.swaps["attention"].unique()) & set(rows["attention"])
     gaps = [
         printed(STUDY, table, metric=m, attention=t, **cell, **a)
         - printed(STUDY, table, metric=m, attention=t, **cell, **b)
@@ -128,14 +128,14 @@ def _printed(
 
 
 def _printed_information(variant: str, results: Results) -> Printed | None:
-    if set(results.information["k"]) != {CLUSTERS}:
+    if set(results.information["k"].unique()) != {CLUSTERS}:
         return None
     metrics = ("mi_most_frequent", "mi_random_sample")
     return _printed(2, metrics, {"variant": variant}, {"variant": "base"}, results)
 
 
 def _printed_depth(results: Results) -> Printed | None:
-    deep, flat = ({"encoder": f"lstm-{n}layer", "variant": "base"} for n in (max(results.swaps["layers"]), 1))
+    deep, flat = ({"encoder": f"lstm-{n}layer", "variant": "base"} for n in (results.swaps["layers"].max(), 1))
     found = _printed(6, DROPS, deep, flat, results, note=POSITIVE)
     return None if np.isnan(found.value) else found
 
@@ -259,6 +259,8 @@ def by_score(results: Results) -> pd.DataFrame:
             try:
                 found = rule.effect(results, score)
             except NotTested:
+                continue
+            if np.isnan(found.estimate):
                 continue
             verdict = judge(found.low, found.high, rule.direction, rule.border)
             rows.append(

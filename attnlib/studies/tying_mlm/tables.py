@@ -57,15 +57,16 @@ def scores(swaps: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for key, model in swaps.groupby([*MODEL, "chosen"], sort=False, dropna=False):
-        if missing := {"trained", *SWAPPED} - set(model["swap"]):
-            raise DataError(f"A model lacks attention {sorted(missing)}; it has {sorted(set(model['swap']))}.")
-        labels = dict(zip((*MODEL, "chosen"), key, strict=True))
+        if missing := {"trained", *SWAPPED} - set(model["swap"].unique()):
+            raise DataError(f"A model lacks attention {sorted(missing)}; it has {sorted(model['swap'].unique())}.")
+        found = {}
         for score, values in _by_text(model).items():
             means = 100 * values.groupby(["swap", "instance"], sort=False)[["value", "point"]].mean()
             own = means.loc["trained"]
-            found = {f"{score}_trained": own}
-            found |= {f"delta_{score}_{swap}": means.loc[swap] - own for swap in SWAPPED}
-            rows += [part.assign(**labels, score=score, metric=m).reset_index() for m, part in found.items()]
+            found[score, f"{score}_trained"] = own
+            found |= {(score, f"delta_{score}_{swap}"): means.loc[swap] - own for swap in SWAPPED}
+        labels = dict(zip((*MODEL, "chosen"), key, strict=True))
+        rows.append(pd.concat(found, names=["score", "metric"]).reset_index().assign(**labels))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -224,12 +225,14 @@ def known(information: pd.DataFrame) -> pd.DataFrame:
 
 
 def _minus_base(frame, variants: Iterable[str], by: Sequence[str], cells: Sequence[str] = (), **options):
+    present = set(frame["variant"].unique())
     tables = [
         contrasts(frame, "variant", v, "base", by, cells, **options).assign(variant=v)
         for v in variants
-        if v in set(frame["variant"])
+        if v in present
     ]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", *by, "p"])
+    columns = ["variant", *by, "a", "b", *Effect(np.nan).row()]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
     return _ordered(
         table.assign(p_holm=holm(table["p"].to_numpy(float))), [k for k in (*CELL, "metric") if k in table]
     )
@@ -343,10 +346,12 @@ def spelled(table: pd.DataFrame, columns: Sequence[str], name: str = "ours", dig
 
 
 def _ordered(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows in the paper's order of variants and metrics."""
+    """Rows in the paper's order of variants and metrics, and the run's of data sets."""
     order = {name: k for k, name in enumerate((*VARIANTS, "additive", "dot", *NAMES))}
 
     def rank(column: pd.Series) -> pd.Series:
+        if column.name == "dataset":
+            return pd.Series(pd.factorize(column)[0], index=column.index)
         return column.map(order) if column.name in ("variant", "attention", "metric") else column
 
     return frame.sort_values(list(keys), key=rank, kind="stable", ignore_index=True)
