@@ -6,6 +6,11 @@
 
 The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
 compare the two, and the variants shall differ in nothing else.
+
+Trainings of different data sets and attentions have seeds of their own. Within such a cell, everything with the
+same replicate is paired: variants, weights of a loss, depths and starts of the query share initial values as far as
+their shapes allow, the order of batches and the vectors of unknown words. So do the adversaries of one replicate,
+whatever their base and λ. The column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import pandas as pd
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle
+from attnlib.studies.study import seed_of
 from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
@@ -32,7 +38,7 @@ def fit(
     corpus: str,
     variant: str,
     attention: str,
-    seed: int,
+    replicate: int,
     *,
     layers: int = 1,
     strength: float | None = None,
@@ -42,8 +48,9 @@ def fit(
     usual = params.strength(corpus, variant)
     strength = usual if strength is None else strength
     label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
-    label["init"] = init if attention == "dot" else "–"
+    label |= {"init": init if attention == "dot" else "–", "seed": replicate}
     model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
+    seed = seed_of(replicate, corpus, model.encoder, attention)
     return FitSpec(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
 
 
@@ -77,19 +84,19 @@ def models(params: Params) -> list[FitSpec]:
     return list(dict.fromkeys(found))
 
 
-def adversary(params: Params, corpus: str, variant: str, seed: int, lam: float) -> FitSpec:
+def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: float) -> FitSpec:
     """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term.
 
     It starts elsewhere than its base: from the same values it would have less far to go to imitate a base model
     than a regularised one.
     """
-    base = fit(params, corpus, variant, "additive", seed)
+    base = fit(params, corpus, variant, "additive", replicate)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
     return FitSpec(
         data=base.data,
         model=plain,
         train=params.adversary_training,
-        seed=seed + 10,
+        seed=seed_of(replicate, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
         trainer=IMITATE,
         params={"lam": lam, "texts": params.adversary_texts},

@@ -55,6 +55,19 @@ def test_adversaries_are_fresh_and_minimise_equation_6_alone() -> None:
         assert adversary.seed != adversary.warm_start.seed, "from its base's start it would have no way to go"
 
 
+def test_cells_share_no_seed_and_what_is_compared_within_one_does() -> None:
+    params = planned("cpu").replace(corpora=("planted", "rotten_tomatoes"))
+    seeds: dict[tuple, set[int]] = {}
+    for model in study.models(params):
+        cell = (model.data.corpus, model.model.attention, model.label["seed"])
+        seeds.setdefault(cell, set()).add(model.seed)
+    assert len(seeds) == 2 * 2 * 3
+    assert all(len(own) == 1 for own in seeds.values()), "variants, weights, depths and starts are paired"
+    assert len(set.union(*seeds.values())) == len(seeds)
+    fooled = {study.adversary(params, "planted", v, 0, lam).seed for v in ("base", "mlm") for lam in (0.0, 1.0)}
+    assert len(fooled) == 1
+
+
 def test_a_corpus_of_six_classes_is_refused_before_training(tmp_path, monkeypatch) -> None:
     path = own_tables.write(tmp_path, "six")
     monkeypatch.setattr(study, "run_grid", lambda *_, **__: pytest.fail("nothing may be trained"))
