@@ -40,7 +40,7 @@ def drops(table: pd.DataFrame, score: str) -> Chart:
     part = _lines(table.assign(line=table["attention"] + ", " + swap)[swap.notna()])
     return plots.intervals(
         part, "line", hue="variant", reference="paper" if "paper" in part else None, n="texts",
-        title=f"{SCORES[score]} lost when attention is replaced", x=f"points of {SCORES[score]}",
+        title=f"Change of {SCORES[score]} when attention is replaced", x=f"points of {SCORES[score]}",
     )  # fmt: skip
 
 
