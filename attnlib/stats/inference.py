@@ -361,7 +361,11 @@ def _cells(frame, cells, training, text, weights) -> list[_Cell]:
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]
     groups = [(key[: len(cells)], key[len(cells) :], part) for key, part in groups if len(part)]
     if weights is None:
+<<<<<<< HEAD
         shares = [1 / max(len(groups), 1)] * len(groups)
+=======
+        shares = [1 / len(groups) for _ in groups]
+>>>>>>> h/tying_mlm
     else:
         parts = pd.Series([key for key, _, _ in groups], dtype=object).value_counts()
         shares = [weights.get(key, 0.0) / parts[key] for key, _, _ in groups]

@@ -1,4 +1,4 @@
-"""What the study of word-level objectives works with: corpora, hyper-parameters, estimators, and the paper's."""
+"""What the study of word-level objectives works with: hyper-parameters next to the paper's, and estimators."""
 
 from __future__ import annotations
 
@@ -10,34 +10,17 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.measures.information import ESTIMATORS, mutual_information
-from attnlib.studies.beside import reference
-from attnlib.studies.datasets import kin
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.studies.tying_mlm.grid import Params
-
-
-def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
-    """Table 5: mean words and |V|, with the paper's numbers for the corpus of that name or its child."""
-    printed = reference("tying_mlm", 5).pivot_table(index="dataset", columns="metric", values="value")
-    rows = []
-    for corpus in corpora:
-        twin = kin(corpus.name)
-        known = printed.loc[twin] if twin in printed.index else {"avg_words": np.nan, "vocabulary": np.nan}
-        found = corpus.stats().set_index("split")
-        row = {"dataset": corpus.name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
-        row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
-        row["paper's corpus"] = twin if twin in printed.index else "–"
-        rows.append(row | {"paper: mean words": known["avg_words"], "paper: |V|": known["vocabulary"]})
-    return pd.DataFrame(rows).astype({"paper: |V|": "Int64"})
+    from attnlib.studies.tying_mlm.params import Params
 
 
 def hyperparameter_table(params: Params) -> pd.DataFrame:
     """Table 4 and what sections 3 and 4 add: the paper's values and those of this run."""
     model = {v: params.model(params.corpora[0], v, "additive") for v in ("base", "mlm")}
-    train = params.training
+    train, special = params.training, "".join(f", {name} {value:g}" for name, value in params.eta_of.items())
     decays = sorted({train.weight_decay, *train.weight_decays.values()}, reverse=True)
+    most = "all" if params.mi_occurrences is None else f"{params.mi_occurrences:,}"
     rows = [
         ("width of word vectors", "300", _listed([model["base"].embedding_size])),
         ("width of the LSTM, each direction", "150", _listed([model["base"].hidden_size // 2])),
@@ -48,27 +31,14 @@ def hyperparameter_table(params: Params) -> pd.DataFrame:
         ("share of masked words", "0.15", _listed([model["mlm"].mlm_probability])),
         ("weights η of MLM", "0.1, 0.3, 1, 3, 5", _listed(params.etas)),
         ("weights δ of tying", "10, 20, 30 (section 3: also 1)", _listed(params.deltas)),
-        ("η, δ of the other tables", "the best", _chosen(params)),
+        ("η, δ of the other tables", "the best", f"η {params.eta:g}{special}; δ {params.delta:g}"),
         ("epochs", "–", f"at most {params.epochs}"),
         ("runs", "5", _listed([len(params.seeds)])),
         ("words, clusters of mutual information", "1000, 1000", _listed([params.mi_words, params.mi_clusters])),
         ("batch of k-means", "100", _listed([params.mi_batch])),
-        (
-            "occurrences at most",
-            "1,000,000",
-            "all" if params.mi_occurrences is None else f"{params.mi_occurrences:,}",
-        ),
+        ("occurrences at most", "1,000,000", most),
     ]
     return pd.DataFrame(rows, columns=["parameter", "paper", "this run"])
-
-
-def _listed(values: Iterable[float | None]) -> str:
-    return ", ".join("none" if value is None else f"{value:g}" for value in values) or "none"
-
-
-def _chosen(params: Params) -> str:
-    special = "".join(f", {name} {value:g}" for name, value in params.eta_of.items())
-    return f"η {params.eta:g}{special}; δ {params.delta:g}"
 
 
 def estimator_table(k: int, n: int, *, seed: int = 0) -> pd.DataFrame:
@@ -89,5 +59,9 @@ def estimator_table(k: int, n: int, *, seed: int = 0) -> pd.DataFrame:
     rows = []
     for name, (first, second, truth) in cases.items():
         values = {e: mutual_information(first, second, estimator=e) for e in ESTIMATORS}
-        rows.append({"variables": name, "labels a side": k, "samples": n, "known": truth} | values)
+        rows.append({"variables": name, "labels per side": k, "samples": n, "known": truth} | values)
     return pd.DataFrame(rows)
+
+
+def _listed(values: Iterable[float | None]) -> str:
+    return ", ".join("none" if value is None else f"{value:g}" for value in values) or "none"

@@ -14,6 +14,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sixty", "lopsided"])
 def test_the_notebook_gets_through(tmp_path, name) -> None:
     run_cells("02_tying_mlm", tmp_path, corpora=[str(own_tables.write(tmp_path, name))], **SMALL)
