@@ -198,7 +198,8 @@ def path_table(entropies: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     columns = {}
     for metric in metrics:
         part = labelled(entropies[entropies["metric"] == metric])
-        summary = effects(part, by, bounds=None if metric == "support" else SHARE).set_index(by)
+        bounds = (0.0, float(part["length"].max())) if metric == "support" else SHARE
+        summary = effects(part, by, bounds=bounds).set_index(by)
         columns[METRICS[metric]] = [interval_text(*row) for row in summary[OURS].to_numpy(float)]
     return named(summary[COUNTS].reset_index().assign(**columns))[[*by, *columns, *COUNTS]]
 
@@ -342,6 +343,8 @@ def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
 
 def judged_table(adversaries: pd.DataFrame) -> pd.DataFrame:
     """The adversaries that the claims look at, with their controls: `least_push` for readers."""
+    if adversaries.empty:
+        return adversaries
     table = least_push(adversaries).rename(columns={"push": "λ", "silent": "decides nothing"})
     columns = ["λ", "jsd", "base", "adversary", *OURS, "control", "control_low", "control_high", "control_jsd"]
     return named(table)[[*DUEL[:-1], *columns, "decides nothing", *COUNTS]]
