@@ -5,6 +5,11 @@
 
 Two paths lead from soft to sparse: sparsegen over its lambda, the paper's, and entmax over its alpha from softmax
 (1) to sparsemax (2). Sparsegen with lambda 0 *is* sparsemax: the paths meet there, and that model is trained once.
+
+Paired are the projections of a cell (data set, encoder, attention): in one replicate they share initial values, the
+order of batches and the vectors of unknown words, so that sparsemax minus softmax and a path over lambda compare
+projections alone. Cells share nothing. `seed` in the frames is the replicate. An adversary is paired with its base,
+but draws initial values of its own: a fresh one must not start where its base did.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ from attnlib.store.grid import GridFailed, GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle, without
 from attnlib.studies.sparsity import measures
-from attnlib.studies.sparsity.params import PAIR, Params, models
+from attnlib.studies.sparsity.params import PAIR, Params, cell_of, models
+from attnlib.studies.study import seed_of
 
 KEYS = ["dataset", "encoder", "attention", "projection", "lam", "alpha"]
 """The columns that tell the models of the grid apart, seeds aside."""
@@ -32,35 +38,40 @@ ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[Run]:
-    """Every run: all models measured; adversaries of some; Appendix A on the softmax models of the first seed."""
+    """Every run: all models measured; adversaries of some; Appendix A on the softmax models."""
     params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in params.corpora:
         for base, place in models(params, corpus):
             counts = {"texts": params.texts, "hidden_texts": params.hidden_texts}
             runs.append(MeasureSpec.of(measures.readings, base, label={"part": "readings", **place}, **counts))
-            soft = base.model.projection == "softmax"
-            if soft and base.seed == params.seeds[0] and params.facet_texts != 0:
+            projection, replicate = base.model.projection, base.label["seed"]
+            if projection == "softmax" and params.facet_texts != 0:
                 label = {"part": "facets"}
                 runs.append(MeasureSpec.of(measures.appendix, base, label=label, texts=params.facet_texts))
-            if base.model.projection in params.adversary_projections and base.seed in params.adversary_seeds:
-                runs += [_duel(params, base, kind, lam) for kind in ADVERSARIES for lam in params.adversary_lambdas]
+            if projection in params.adversary_projections and replicate in params.adversary_seeds:
+                seed = seed_of(replicate, *cell_of(corpus, base.model.encoder), "adversary")
+                runs += [
+                    _duel(params, base, seed, kind, push)
+                    for kind in ADVERSARIES
+                    for push in params.adversary_lambdas
+                ]
     return runs
 
 
-def _duel(params: Params, base: FitSpec, kind: str, lam: float) -> Run:
-    """An adversary and its base. Its own seed, so that a fresh one does not start where the base did."""
+def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
+    """An adversary and its base."""
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
     other = FitSpec(
         data=base.data,
         model=base.model,
         train=base.train.replace(**schedule),
-        seed=base.seed + 10,
+        seed=seed,
         warm_start=base,
         trainer=f"{measures.__name__}:{measures.adversary.__name__}",
-        params={"lam": lam, "frozen": ADVERSARIES[kind]},
+        params={"lam": push, "frozen": ADVERSARIES[kind]},
     )
-    return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": lam})
+    return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": push})
 
 
 @dataclass
