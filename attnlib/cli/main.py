@@ -123,17 +123,16 @@ def run(
     """
     from attnlib.reports import execute
     from attnlib.reports.notebooks import plan
+    from attnlib.store.executors import check_executor
 
-    executor = execute.parse_executor(executor)
-    if executor == "serial" and jobs not in (None, 1):
-        raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
+    check_executor(executor, jobs)
     plans = plan(list(notebooks), profile, list(params), name)
     absent = [text for one in plans for text in one.absent]
     if absent and not dry_run:
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
     execute.check_out(plans, out)
     if dry_run:
-        from attnlib.store.executors import cores
+        from attnlib.store.processes import cores
 
         for one in plans:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
@@ -177,7 +176,7 @@ class Watch:
         return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
 
     def _tell(self, outcome: Any) -> None:
-        from attnlib.reports.render import duration
+        from attnlib.utils.text import duration
 
         head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":

@@ -20,7 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from attnlib.utils.files import FAILED, UNFINISHED, spell_size
+from attnlib.utils.files import FAILED, UNFINISHED
+from attnlib.utils.text import duration, filesize
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
@@ -101,7 +102,7 @@ def _card(folder: Path, out: Path) -> dict[str, Any]:
         "date": day(run["date"]),
         "took": duration(run["seconds"]),
         "link": folder.relative_to(out).as_posix() + "/report.html",
-        "size": spell_size((folder / "report.html").stat().st_size),
+        "size": filesize((folder / "report.html").stat().st_size),
         "verdicts": summary(folder),
     }
 
@@ -190,16 +191,6 @@ def inline_svg(svg: str, prefix: str) -> str:
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
     return offline(svg).strip().replace("<svg ", f'<svg style="{PAGE_STYLE}" ', 1)
-
-
-def duration(seconds: float) -> str:
-    """`42 s`, `3 min 5 s`, `2 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def day(date: str) -> str:

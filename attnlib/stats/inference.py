@@ -88,6 +88,14 @@ class Effect:
             self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, **parts
         )
 
+    def at(self, level: float) -> Effect:
+        """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""
+        if math.isnan(self.low) or math.isnan(self.df):
+            return self
+        t = scipy_stats.t.ppf([(1 + LEVEL) / 2, (1 + level) / 2], self.df)
+        ends = self.estimate + (np.array([self.low, self.high]) - self.estimate) * float(t[1] / t[0])
+        return replace(self, low=float(ends[0]), high=float(ends[1]))
+
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
         """Trainings and texts in all that would tell this estimate from `target`, were it to stay; None: too many.
 

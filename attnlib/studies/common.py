@@ -17,12 +17,12 @@ from scipy import stats as scipy_stats
 
 from attnlib import stats
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.studies.beside import beside
 from attnlib.studies.datasets import kin
 from attnlib.studies.ledger import Claim, Direction, Verdict, judge
 from attnlib.utils.errors import DataError
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.store.grid import GridResult
@@ -49,7 +49,7 @@ stay as GloVe has them: two thirds of the words occur at most twice here, too ra
 CPU_SEEDS = (0, 1, 2)
 CPU_TEXTS = 400
 """How many test texts costly measures look at: `sampled(corpus.test, CPU_TEXTS)`. A measure imports it
-from `attnlib.data.sampling`: what a measure imports is part of its result's name, and this module changes often."""
+from `attnlib.data.selection`: what a measure imports is part of its result's key, and this module changes often."""
 
 
 DIFFERS = {

@@ -16,7 +16,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.studies.common import RESAMPLES, bounds, weights
 from attnlib.utils.errors import DataError
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 LEARNED = 0.1
 OPTIONS = {"lam": "λ", "alpha": "α"}

@@ -187,8 +187,12 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return "reproduced" if found == {"reproduced"} else "undetermined"
 
 
-def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
-    """What becomes of a rule on the results of a run."""
+def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1) -> Claim:
+    """What becomes of a rule on the results of a run; `looks`: how often growing data have been judged by now.
+
+    Where trainings are added because claims were open, every look may decide by chance. Each interval then has the
+    level 1 - 0.05 / looks, so that all looks together are wrong in 5% of cases at most (Bonferroni).
+    """
     said = {"id": rule.id, "paper": paper, "claim": rule.says, "where": rule.where, "test": rule.decided_by}
     said |= {"setting": setting, "direction": rule.direction, "border": rule.border, "unit": rule.unit}
     said |= {"figure": rule.figure, "history": rule.history}
@@ -197,7 +201,8 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
     except NotTested as why:
         return Claim(**said, verdict="not tested", note=str(why) or ABSENT)
     cases = dict(found) if isinstance(found, Mapping) else {"": found}
-    cases = {name: effect for name, effect in cases.items() if not math.isnan(effect.estimate)}
+    level = 1 - (1 - LEVEL) / looks
+    cases = {name: effect.at(level) for name, effect in cases.items() if not math.isnan(effect.estimate)}
     if not cases:
         return Claim(**said, verdict="not tested", note=ABSENT)
     few = min((e.texts for e in cases.values() if e.texts), default=FEWEST_TEXTS)
@@ -220,9 +225,9 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
     return Claim(**{**vars(claim), "settles": settles})
 
 
-def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str) -> list[Claim]:
+def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, looks: int = 1) -> list[Claim]:
     """The claims of a study, judged in the order of its rules."""
-    return [judged(rule, results, paper=paper, setting=setting) for rule in rules]
+    return [judged(rule, results, paper=paper, setting=setting, looks=looks) for rule in rules]
 
 
 def settling(effect: Effect, rule: Rule, printed: float) -> str:

@@ -6,6 +6,7 @@ import re
 from html import escape
 
 from attnlib.stats import Difference, Interval
+from attnlib.utils.text import percent
 from attnlib.viz.textmap import Html
 
 
@@ -26,19 +27,9 @@ def points(gap: Difference) -> str:
     return f"{100 * gap.estimate:.1f} points (95% interval {between}, {where}; n = {gap.n:,})"
 
 
-def percent(share: float) -> str:
-    """A share as readers like it: 12.3%, and never -0.0%."""
-    return "unknown" if share != share else f"{share + 0.0:.1%}".replace("-0.0%", "0.0%")
-
-
 def share(interval: Interval) -> str:
     """`**12.3%** (95% interval 10.1% to 14.4%; n = 853)`."""
     if interval.low != interval.low:
         return f"**{percent(interval.estimate)}** (n = {interval.n:,}, too few for an interval)"
     between = f"{percent(interval.low)} to {percent(interval.high)}"
     return f"**{percent(interval.estimate)}** (95% interval {between}; n = {interval.n:,})"
-
-
-def plural(n: int, noun: str) -> str:
-    """`1 text`, `2 texts`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -182,14 +182,6 @@ def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
     assert render.offline(tag) == kept
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599.6, "1 h 0 min"), (7800, "2 h 10 min")],
-)
-def test_durations_read_well(seconds: float, text: str) -> None:
-    assert render.duration(seconds) == text
-
-
 def test_warnings_do_not_name_folders_of_the_machine() -> None:
     said = "bbc: 3 of 212 test texts are training texts\n"
     library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"

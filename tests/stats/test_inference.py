@@ -214,6 +214,12 @@ def test_more_trainings_narrow_what_trainings_widen() -> None:
     assert found.needed(found.estimate) is None
 
 
+def test_another_level_is_the_interval_computed_at_that_level() -> None:
+    frame = pd.DataFrame({"seed": range(6), "value": [0.1, 0.4, 0.2, 0.5, 0.3, 0.4]})
+    one, other = effect(frame, text=None).at(0.99), effect(frame, text=None, level=0.99)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+
+
 def test_what_does_not_fit_is_named() -> None:
     frame = design(cells=2)
     with pytest.raises(DataError, match="Several values share a training and a text"):

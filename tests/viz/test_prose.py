@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.stats import Difference, Interval
-from attnlib.viz.prose import percent, plural, points, say, share
+from attnlib.viz.prose import points, say, share
 
 NAN = float("nan")
 
@@ -16,13 +16,6 @@ def test_saying_escapes_and_makes_bold():
     assert page.b.get_text() == "<script>"
     assert not page.find_all("script")
     assert repr(said) == "a <script> b\nx < y & z"
-
-
-@pytest.mark.parametrize(
-    ("value", "told"), [(0.1234, "12.3%"), (1.0, "100.0%"), (-0.0001, "0.0%"), (NAN, "unknown")]
-)
-def test_percent(value, told):
-    assert percent(value) == told
 
 
 def test_a_share_carries_its_interval_and_n():
@@ -41,7 +34,3 @@ def test_a_difference_says_on_which_side_of_zero_it_lies(low, high, where):
 
 def test_a_difference_without_an_interval_claims_nothing():
     assert "too few for an interval" in points(Difference(0.5, NAN, NAN, 1, 0, NAN))
-
-
-def test_plural():
-    assert [plural(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]

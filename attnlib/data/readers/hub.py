@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import BROUGHT
+from attnlib.data.readers.base import register_corpus
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import Table
 from attnlib.data.readers.pairs import question_row
-from attnlib.data.readers.split_words import meant
+from attnlib.data.splits import meant
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
 from attnlib.utils.progress import progress
 
@@ -88,7 +89,7 @@ def hub(
     rows                at most so many rows of each split, drawn with a fixed seed before anything is read
                         (amazon_polarity has 3.6 million)
 
-    The split `validation` becomes dev (see `readers.split_words`); splits of other names are left out and
+    The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and
     noted. Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2),
     validation becomes test and dev is cut from train.
     """

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
-from attnlib.data.sentences import sentence_starts
+from attnlib.data.preprocess import sentence_starts
+from attnlib.data.selection import sampled
 from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec

@@ -20,7 +20,7 @@ from attnlib.studies.datasets import short
 from attnlib.studies.erasure.tables import MODEL, model_name
 from attnlib.studies.f1 import without
 from attnlib.studies.ledger import Claim, judge, not_tested, together
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import percent, plural
 
 if TYPE_CHECKING:
     from attnlib.studies.erasure.grid import Results

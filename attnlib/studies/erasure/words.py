@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.studies.beside import reference
 from attnlib.studies.common import contrast, missing, summarise
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import (
@@ -22,7 +21,9 @@ from attnlib.studies.erasure.grid import (
 )
 from attnlib.studies.erasure.rules import idle
 from attnlib.studies.erasure.tables import CLOSE, LARGE, MODEL, NAMES, STAND_INS, duel, model_name, outcomes
-from attnlib.viz.prose import percent, plural, points, share
+from attnlib.studies.reference import reference
+from attnlib.utils.text import percent, plural
+from attnlib.viz.prose import points, share
 
 
 def about_grid(found: Results, params: Params) -> list[str]:

@@ -32,7 +32,7 @@ from attnlib.studies.mutual_information.intervals import (
     without_idle,
 )
 from attnlib.studies.mutual_information.tables import gumbel_pairs, with_base
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 KEPT = 0.1
 """A change of tau below this is none: the largest the paper still calls so is 0.09 (Table 4)."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.beside import reference
@@ -25,7 +25,7 @@ from attnlib.studies.datasets import kin
 from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import MAIN, QUERIES, Params, models
 from attnlib.utils.errors import ConfigError
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus

@@ -24,7 +24,7 @@ from attnlib.studies.mutual_information.intervals import (
     without_idle,
 )
 from attnlib.studies.mutual_information.tables import ESTIMATES, SAME, deltas, gumbel_pairs, paper_total
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import percent, plural
 
 MODEL = ("dataset", "encoder", "attention", "projection", "variant")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.measures.adversary import compare, train_adversary
 from attnlib.measures.agreement import attention_agreement
 from attnlib.measures.dispersion import facets, hidden_dispersion

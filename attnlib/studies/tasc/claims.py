@@ -21,7 +21,7 @@ from attnlib.studies.tasc.cells import CELL, contrast
 from attnlib.studies.tasc.grid import BASELINES, FRACTION, PAPER, RANKINGS, TOP1, Results
 from attnlib.studies.tasc.rules import MARGIN_F1, MARGIN_FRACTION, RULES, TRAININGS
 from attnlib.studies.tasc.tables import NAMES, balanced, f1_changes, nothing_to_lose, without_idle
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
 ABSENT = "The models it needs are not part of this run, or learned nothing."

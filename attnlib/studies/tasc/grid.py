@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.importance.scores import importance
 from attnlib.store.grid import GridResult, run_grid

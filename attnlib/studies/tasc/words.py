@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.data.unsuitable import preferred
+from attnlib.data.selection import preferred
 from attnlib.studies.common import missing
 from attnlib.studies.f1 import about_idle
 from attnlib.studies.tasc.cells import CELL
 from attnlib.studies.tasc.grid import FRACTION, RANKINGS, TOP1, Params, Results
 from attnlib.studies.tasc.rules import TRAININGS
 from attnlib.studies.tasc.tables import BASELINES, NAMES, changes, idle, named
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import percent, plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example

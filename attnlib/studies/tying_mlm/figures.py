@@ -177,7 +177,7 @@ def sentences(models: Mapping[str, Fitted], example: Example) -> tuple[Chart, di
 
 def readable(examples: Sequence[Example], n: int, *, shortest: int = 8, longest: int = 24) -> list[Example]:
     """`n` dev texts of a length that fits a line, by chance and not by what models make of them."""
-    from attnlib.data.sampling import sampled
+    from attnlib.data.selection import sampled
 
     return sampled([e for e in examples if shortest <= len(e) <= longest] or list(examples), n) if n else []
 

@@ -10,7 +10,7 @@ from attnlib import stats
 from attnlib.studies.f1 import idle, without
 from attnlib.studies.tying_mlm.grid import REGULARISED
 from attnlib.studies.tying_mlm.tables import DROPS, Resampled, difference, f1_of
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 MODEL = ["dataset", "attention", "variant", "layers", "strength", "init", "seed"]
 """The columns that tell models apart."""

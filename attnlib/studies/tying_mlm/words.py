@@ -17,7 +17,7 @@ from attnlib.studies.f1 import about_idle
 from attnlib.studies.tying_mlm.grid import MI_PAPER, Params, Results, models
 from attnlib.studies.tying_mlm.pairs import unlearned
 from attnlib.studies.tying_mlm.tables import DROPS, NAMES
-from attnlib.viz.prose import percent, plural
+from attnlib.utils.text import percent, plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus

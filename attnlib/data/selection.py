@@ -1,16 +1,14 @@
-"""Texts that are not shown as examples: those with a slur or a word of sex or violence.
-
-They are trained on and measured like all others; only what a notebook picks to show a reader leaves them out.
-"""
+"""Some texts of a split: a random part for costly measures, those fit to be shown for a reader."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
+import numpy as np
+
+from attnlib.data.types import Example
+from attnlib.utils.errors import ConfigError
 
 STEMS = """
     arous asshole bastard bestial bitch blowjob boob breast brothel bukkake clit coitus condom crotch cunt dildo
@@ -27,6 +25,19 @@ WHOLE = """
 """.split()
 """Whole words, or their plurals: as beginnings they would hit assume, cumulative or deadpan."""
 _FOUND = re.compile(rf"{'|'.join(STEMS)}|(?:{'|'.join(WHOLE)})(?:e?s)?$")
+
+
+def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:
+    """`n` of the texts at random, in their own order (None: all), since splits may be sorted by class.
+
+    A smaller sample with the same seed lies within a larger one, so that measures on both can be paired.
+    """
+    if n is not None and n < 1:
+        raise ConfigError(f"A sample needs at least one text; got n = {n}. None takes them all.")
+    if n is None or n >= len(examples):
+        return list(examples)
+    chosen = np.random.default_rng(seed).permutation(len(examples))[:n]
+    return [examples[i] for i in np.sort(chosen)]
 
 
 def presentable(tokens: Iterable[str]) -> bool:

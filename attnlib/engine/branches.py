@@ -4,8 +4,8 @@ Read from the left, two variants of a text have the same states until they first
 ranking, R_1 ⊂ R_2 ⊂ …: at position t the state of variant k depends on :math:`R_k \cap [0, t]` alone, so there are
 only as many distinct states as removed positions up to t. They form a tree: a branch is born at the position that
 variant j removes and others do not, from the state of the branch below it. All branches of all texts advance
-together, one matrix product a position; on average half of the T × K states of either direction remain. What a
-branch reads is the projection of a word or of the replacement token: computed once a text, not once a variant.
+together, one matrix product per position; on average half of the T × K states of either direction remain. What a
+branch reads is the projection of a word or of the replacement token: computed once per text, not once per variant.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from torch.nn.functional import embedding_bag
 
 from attnlib.engine.attention import CELLS
 from attnlib.engine.head import Head
-from attnlib.engine.orders import inverse
-from attnlib.engine.rows import Rows
+from attnlib.engine.rows import Shared
 from attnlib.models.recurrent import reversal, turned
 
 ROWS = 256
@@ -172,7 +171,7 @@ class Gru:
         return (out,)
 
 
-class Recurrent(Rows):
+class Branches(Shared):
     """Prefixes and single removals with shared states, then the head on shared features."""
 
     def __init__(self, model, batch, trace, operator) -> None:
@@ -190,46 +189,30 @@ class Recurrent(Rows):
         ]
         self.encoder_weight = self.head.weight[:, : encoder.width]
 
-    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
-        rank = (inverse(order) + 1).masked_fill(~self.batch.content, order.shape[1] + stop + 1)
-        most = min(ROWS, max(1, CELLS // (order.shape[1] * self.head.width)))
-        blocks = []
-        for low in range(start, stop, most):
-            high = min(stop, low + most)
-            rows = max(1, most // (high - low))
-            blocks.append(torch.cat([self._answers(some, rank[some], low, high) for some in texts.split(rows)]))
-        return torch.cat(blocks, 1)
+    @property
+    def at_once(self) -> int:
+        return min(ROWS, max(1, CELLS // (self.batch.ids.shape[1] * self.head.width)))
 
-    def _answers(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
-        width = self._longest(texts)
+    def texts_at_once(self, variants: int) -> int:
+        return max(1, self.at_once // variants)
+
+    def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
+        width = self.longest(texts)
         rank = rank[:, :width]
         trees = [nested(rank, start, stop)]
         if len(self.cells) > 1:
             trees.append(nested(rank.gather(1, self.turn[texts, :width]), start, stop))
         return self._logits(texts, width, trees)
 
-    def singles(self) -> Tensor:
-        out = self.trace.logits.double().unsqueeze(1).repeat(1, self.batch.ids.shape[1], 1)
-        most = min(ROWS, max(1, CELLS // (out.shape[1] * self.head.width)))
-        for texts in torch.arange(len(out), device=self.device).split(max(1, most // out.shape[1])):
-            width = self._longest(texts)
-            for places in torch.arange(width, device=self.device).split(most):
-                position = places.expand(len(texts), -1)
-                real = self.batch.content[texts][:, places]
-                trees = [separate(position.masked_fill(~real, width), width)]
-                if len(self.cells) > 1:
-                    turned = self.turn[texts][:, places]
-                    trees.append(separate(turned.masked_fill(~real, width), width))
-                logits = self._logits(texts, width, trees)
-                row, column = real.nonzero(as_tuple=True)
-                out[texts[row], places[column]] = logits[row, column]
-        return out
-
-    def _longest(self, texts: Tensor) -> int:
-        return max(1, int(self.batch.lengths[texts].max()))
+    def separate(self, texts: Tensor, places: Tensor, real: Tensor) -> Tensor:
+        width = self.longest(texts)
+        trees = [separate(places.expand(len(texts), -1).masked_fill(~real, width), width)]
+        if len(self.cells) > 1:
+            trees.append(separate(self.turn[texts][:, places].masked_fill(~real, width), width))
+        return self._logits(texts, width, trees)
 
     def _logits(self, texts: Tensor, width: int, trees: list[Tree]) -> Tensor:
-        """Logits (R, K, C) of the variants that the trees describe, one tree a direction."""
+        """Logits (R, K, C) of the variants that the trees describe, one tree per direction."""
         removed = trees[0].removed[:, 1:]
         first = texts * self.batch.ids.shape[1]
         parts, index, column = [], [], 0

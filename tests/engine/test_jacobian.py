@@ -10,7 +10,7 @@ from tests.conformance import zoo
 
 
 @pytest.mark.parametrize("name", zoo.FLAT)
-def test_equal_to_one_backward_pass_a_position(name):
+def test_equal_to_one_backward_pass_per_position(name):
     fitted = zoo.fitted(name)
     batch = fitted.vectoriser.batch(fitted.vectoriser.encode(zoo.texts(fitted, 3)))
     fast = jacobian.influence(fitted.model, batch)
