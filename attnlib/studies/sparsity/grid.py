@@ -68,7 +68,7 @@ def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> R
         train=base.train.replace(**schedule),
         seed=seed,
         warm_start=base,
-        trainer=f"{measures.__name__}:{measures.adversary.__name__}",
+        trainer="attnlib.measures.adversary:adversary",
         params={"lam": push, "frozen": ADVERSARIES[kind]},
     )
     return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": push})

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.selection import sampled
-from attnlib.measures.adversary import compare, train_adversary
+from attnlib.measures.adversary import compare
 from attnlib.measures.agreement import attention_agreement
 from attnlib.measures.dispersion import facets, hidden_dispersion
 
@@ -53,32 +52,9 @@ def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.
     return facets(fitted, asked).assign(norm=_norms(fitted, asked))
 
 
-def adversary(
-    corpus: Corpus,
-    model: ModelConfig,
-    train: TrainConfig,
-    seed: int,
-    *,
-    warm_start: Fitted,
-    lam: float,
-    frozen: bool,
-) -> Fitted:
-    """Trainer of an adversary against `warm_start`: the loss of Wiegreffe & Pinter, TVD - lam KL(adversary ‖ base).
-
-    frozen: the base's own encoder and decoder, attention alone is drawn and trained again (the base's own weights
-    are a local minimum of the loss); else a fresh model of the same kind.
-    """
-    if model != warm_start.model_config:
-        raise ValueError("An adversary has the architecture of its base; the two configs differ.")
-    return train_adversary(warm_start, corpus, lam, frozen=frozen, restart=frozen, train_config=train, seed=seed)
-
-
 def duel(base: Fitted, other: Fitted, corpus: Corpus) -> pd.DataFrame:
     """An adversary next to its base on every test text: jsd of attentions, tvd of outputs, which is right."""
-    found = compare(base, other, corpus.test)
-    for side in ("base", "adversary"):
-        found[f"right_{side}"] = (found[f"prediction_{side}"] == found["label"]).astype(float)
-    return found.drop(columns="instance").rename(columns={"id": "instance"})
+    return compare(base, other, corpus.test).drop(columns="instance").rename(columns={"id": "instance"})
 
 
 def _labels(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:

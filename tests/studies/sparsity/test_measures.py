@@ -57,7 +57,8 @@ def test_appendix_has_the_length_of_every_state(fitted, corpus) -> None:
         np.testing.assert_allclose(part["norm"], trace.hidden[0].norm(dim=-1).numpy(), rtol=1e-6)
 
 
-def test_an_adversary_has_the_architecture_of_its_base(fitted, corpus) -> None:
-    other = fitted.model_config.replace(projection="sparsemax")
-    with pytest.raises(ValueError, match="the two configs differ"):
-        measures.adversary(corpus, other, TrainConfig(epochs=1), 0, warm_start=fitted, lam=0.1, frozen=True)
+def test_a_duel_has_one_row_per_test_text(fitted, corpus) -> None:
+    found = measures.duel(fitted, fitted, corpus)
+    assert list(found["instance"]) == [example.id for example in corpus.test]
+    assert (found["right_base"] == found["right_adversary"]).all()
+    np.testing.assert_allclose(found["jsd"], 0, atol=1e-6)
