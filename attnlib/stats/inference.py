@@ -40,6 +40,8 @@ from scipy import stats as scipy_stats
 from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
+ROUNDING = 1e-9
+"""A standard error below this share of the estimate is none but for rounding: all values agree."""
 NAN = float("nan")
 
 
@@ -361,11 +363,7 @@ def _cells(frame, cells, training, text, weights) -> list[_Cell]:
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]
     groups = [(key[: len(cells)], key[len(cells) :], part) for key, part in groups if len(part)]
     if weights is None:
-<<<<<<< HEAD
-        shares = [1 / max(len(groups), 1)] * len(groups)
-=======
         shares = [1 / len(groups) for _ in groups]
->>>>>>> h/tying_mlm
     else:
         parts = pd.Series([key for key, _, _ in groups], dtype=object).value_counts()
         shares = [weights.get(key, 0.0) / parts[key] for key, _, _ in groups]
@@ -412,7 +410,7 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
     from_trainings, from_texts = sum(v for v, _ in trainings), sum(v for v, _ in texts)
     total = max(from_trainings + from_texts - twice, from_trainings, from_texts)
     variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": from_texts}
-    if total <= 0:
+    if total <= ROUNDING**2 * max(1.0, estimate**2):
         return Effect(estimate, se=0.0, **counted, **variances)
     se, freedom, reach = _margin([*_together(trainings), *texts], total, level)
     stretch = reach / (se * float(scipy_stats.t.ppf((1 + level) / 2, freedom)))

@@ -215,13 +215,14 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
     case = _least_favourable(cases, verdicts, verdict, rule)
     effect, printed = cases[case], _printed(rule, results, case)
     size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
-    one = "Each cell has one training, which leaves no interval." if math.isnan(effect.low) else ""
+    unbounded = math.isnan(effect.low)
+    one = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
         df=effect.df, p=effect.p, case=case, note=one, found=effect,
     )  # fmt: skip
-    settles = "" if claim.decided else settling(effect, rule, printed.value)
+    settles = "" if claim.decided or unbounded else settling(effect, rule, printed.value)
     return Claim(**{**vars(claim), "settles": settles})
 
 
