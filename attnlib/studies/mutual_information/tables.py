@@ -257,7 +257,7 @@ def stability_table(learned: pd.DataFrame) -> pd.DataFrame:
     if not rows:
         return pd.DataFrame()
     bounds = effects(gap_values(learned), CELL, text=None, bounds=(0.0, 2.0))[[*CELL, "low", "high"]]
-    table = pd.DataFrame(rows).merge(bounds, on=CELL, how="left")
+    table = pd.DataFrame(rows).merge(bounds, on=CELL, how="left").astype({"low": float, "high": float})
     return named(table[[*CELL, "value", "low", "high", "largest", "pairs", "trainings"]])
 
 
