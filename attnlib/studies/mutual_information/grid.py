@@ -7,6 +7,12 @@
 Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
 Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
 representation fixed, and with an adversary.
+
+Every cell (corpus, encoder, attention) has trainings of its own: their seeds come from the cell and the replicate
+(`study.seed_of`), so that encoders and attentions are compared as independent trainings. Within a cell a replicate
+is paired with what is made of it: its Gumbel twin and its twin with attention fixed share its seed, hence initial
+values, batch order and random vectors; the model with its representation fixed and the adversary start from it. The
+column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -63,23 +69,24 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     runs: list[Run] = []
     for corpus in (*params.corpora, *params.query_corpora):
         for base in params.models(corpus):
-            runs.append(_measured(params, corpus, base, base.seed))
-            if base.seed in params.gumbel_seeds:
-                runs.append(_measured(params, corpus, _gumbel(base), base.seed))
+            seed = base.label["seed"]
+            runs.append(_measured(params, corpus, base, seed))
+            if seed in params.gumbel_seeds:
+                runs.append(_measured(params, corpus, _gumbel(base), seed))
             if (base.model.encoder, base.model.attention) != MAIN:
                 continue
-            if base.seed in params.ablation_seeds:
-                runs += [_measured(params, corpus, fit, base.seed, kind) for kind, fit in _ablations(base).items()]
-            if base.seed in params.adversary_seeds and corpus in params.corpora:
+            if seed in params.ablation_seeds:
+                runs += [_measured(params, corpus, fit, seed, kind) for kind, fit in _ablations(base).items()]
+            if seed in params.adversary_seeds and corpus in params.corpora:
                 other = _adversary(params, corpus, base)
-                runs.append(_measured(params, corpus, other, base.seed, "adversary_unfrozen"))
-                label = {"dataset": corpus, "variant": "adversary_unfrozen"}
+                runs.append(_measured(params, corpus, other, seed, "adversary_unfrozen"))
+                label = {"dataset": corpus, "variant": "adversary_unfrozen", "seed": seed}
                 runs.append(MeasureSpec.of(measures.apart, base, other, label=label, texts=params.texts))
     return runs
 
 
 def _measured(params: Params, corpus: str, fit: FitSpec, seed: int, variant: str = "none") -> Run:
-    label = {"dataset": corpus, "variant": variant, "seed": seed}  # the seed of the base, so that the two pair up
+    label = {"dataset": corpus, "variant": variant, "seed": seed}
     options = {"counts": list(params.counts), "texts": params.texts, "resamples": params.resamples}
     return MeasureSpec.of(measures.by_rank, fit, label=label, **options)
 

@@ -12,6 +12,7 @@ from attnlib.data import corpora as registered
 from attnlib.store.specs import FitSpec
 from attnlib.studies.datasets import Dataset, brought
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.study import seed_of
 from attnlib.utils.errors import unknown
 
 QUERIES: dict[str, dict[str, Any]] = {
@@ -136,11 +137,17 @@ class Params(StudyParams):
         return ModelConfig(encoder=encoder, attention=attention, vectors=vectors, **sizes, **own)
 
     def models(self, corpus: str) -> list[FitSpec]:
-        """The softmax models of a corpus."""
+        """The softmax models of a corpus; `seed` in their label is that of the notebook, which counts trainings."""
         encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
         data, train = self.data(corpus), self.training(corpus)
         return [
-            FitSpec(data=data, model=self.model(corpus, encoder, attention), train=train, seed=seed)
+            FitSpec(
+                data=data,
+                model=self.model(corpus, encoder, attention),
+                train=train,
+                seed=seed_of(seed, corpus, encoder, attention),
+                label={"seed": seed},
+            )
             for encoder in encoders
             for attention in self.attentions
             for seed in self.seeds

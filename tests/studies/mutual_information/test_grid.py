@@ -58,6 +58,21 @@ def test_ablations_are_what_they_say() -> None:
     assert other.trainer.endswith(":adversary")
 
 
+def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() -> None:
+    params = Params(query_encoders=["lstm", "cnn", "mlp"])
+    runs = [run for run in grid(params) if run.task.endswith(":by_rank")]
+    seeds: dict[tuple, set[int]] = {}
+    for run in runs:
+        (fit,) = run.fits
+        cell = (run.label["dataset"], fit.model.encoder, fit.model.attention, run.label["seed"])
+        if run.label["variant"] in ("none", "fix_attention"):
+            seeds.setdefault(cell, set()).add(fit.seed)
+        else:
+            assert {fit.warm_start.seed} == seeds[cell], "made of the training that it is paired with"
+    assert all(len(own) == 1 for own in seeds.values()), "Gumbel-softmax and fixed attention share it"
+    assert len(seeds) == len(set().union(*seeds.values())) == 2 * 9 * 3, "no two cells do"
+
+
 def test_corpora_without_the_model_of_ablations_get_none() -> None:
     queries = grid(Params(corpora=[], query_corpora=["stories", "snli"]))
     assert {run.label["dataset"] for run in queries} == {"stories", "snli"}
