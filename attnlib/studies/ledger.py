@@ -61,6 +61,7 @@ class Rule:
     paper        results -> the paper's printed effect, or case -> printed effect; None where it prints none
     figure       name of the table or figure of the report that shows it
     history      how the rule changed after results had been seen, with the verdict by the old rule
+    also         results -> an effect that must be above 0 as well (what is kept must be there); `test` tells of it
     """
 
     id: str
@@ -74,6 +75,7 @@ class Rule:
     unit: str = ""
     figure: str = ""
     history: str = ""
+    also: Callable[[Any], Effect] | None = None
 
     def __post_init__(self) -> None:
         if self.direction not in DIRECTIONS:
@@ -215,12 +217,20 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
     case = _least_favourable(cases, verdicts, verdict, rule)
     effect, printed = cases[case], _printed(rule, results, case)
     size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
+<<<<<<< HEAD
     unbounded = math.isnan(effect.low)
     one = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
+=======
+    note = "Each cell has one training, which leaves no interval." if math.isnan(effect.low) else ""
+    if rule.also is not None:
+        second = rule.also(results)
+        verdict = together([verdict, judge(second.low, second.high, "greater")])
+        note = f"{note} What must be above 0 as well is {second}.".strip()
+>>>>>>> h/mutual_information
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
-        df=effect.df, p=effect.p, case=case, note=one, found=effect,
+        df=effect.df, p=effect.p, case=case, note=note, found=effect,
     )  # fmt: skip
     settles = "" if claim.decided or unbounded else settling(effect, rule, printed.value)
     return Claim(**{**vars(claim), "settles": settles})
