@@ -77,9 +77,11 @@ def without_encoder(results: Results) -> Cases:
     """
     kept = _single(results)
     kept = kept[(kept["dataset"] != "yahoo") | ~kept["encoder"].str.startswith("flan")]
-    parts = kept["encoder"].str.partition("_")
     either = kept["flip_top"].astype(bool) | kept["flip_other"].astype(bool)
-    kept = kept.assign(value=either.astype(float), architecture=parts[0], context=parts[2])
+    names = [encoder.split("_") for encoder in kept["encoder"]]
+    kept = kept.assign(
+        value=either.astype(float), architecture=[a for a, _ in names], context=[c for _, c in names]
+    )
     found = {}
     for (dataset, architecture), part in kept.groupby(["dataset", "architecture"], sort=False):
         for other in ("rnn", "conv") if part["context"].nunique() == 3 else ():

@@ -173,7 +173,7 @@ def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = 
         found = effects(outcomes(single[single["importance"] == "alpha"], name), cells, bounds=PERCENT)
         found[column] = _texts(found, 1)
         kept = [*cells, column, *(["value", "n"] if name == "authors" else [])]
-        table = table.merge(found[kept].astype(dict.fromkeys(cells, object)), on=cells, how="left")
+        table = table.merge(found[kept], on=cells, how="left")
     if table["value"].isna().all():
         return pd.DataFrame()
     same = table["dataset"].map(lambda dataset: _same(dataset, sources))
@@ -222,13 +222,13 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
     late["% above 0.5"] = _texts(late, 1)
     shared = effects(common_set(fractions), cells, bounds=SHARE)
     shared = shared.assign(**{"mean, same texts": _texts(shared)}).rename(columns={"n": "n, same texts"})
-    shared = shared.astype(dict.fromkeys(cells, object))
     printed = ["paper", "difference"] if late["paper"].notna().any() else []
     table = table[[*cells, "mean", "median", *COUNTS]]
     table = table.merge(late[[*cells, "% above 0.5", *printed]], on=cells, validate="one_to_one")
     table = table.merge(shared[[*cells, "mean, same texts", "n, same texts"]], on=cells, how="left")
     table["n, same texts"] = table["n, same texts"].fillna(0).astype(int)
-    return _told(table.fillna({"mean, same texts": "–"}))
+    table["mean, same texts"] = table["mean, same texts"].astype(object).fillna("–")
+    return _told(table)
 
 
 def context_table(fractions: pd.DataFrame) -> pd.DataFrame:
@@ -237,7 +237,7 @@ def context_table(fractions: pd.DataFrame) -> pd.DataFrame:
     On the texts that all four rankings flip; one row per context, one column per ranking.
     """
     same = common_set(fractions)
-    same = same.assign(context=same["encoder"].str.partition("_")[2])
+    same = same.assign(context=[encoder.partition("_")[2] for encoder in same["encoder"]])
     found = effects(same, ["context", "importance"], MODEL, bounds=SHARE)
     found["told"] = _texts(found)
     rows = []
