@@ -7,6 +7,11 @@
 HAN attends to words within sentences and to sentences within the text, FLAN to all words at once; only the last
 attention layer is tested, so what is removed is a sentence for HAN and a word for FLAN. Encoders: rnn (a
 bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Every model is measured once.
+
+`seeds` are replicates: the seed of a training comes from its replicate and its cell (data set, encoder, attention),
+so trainings of different cells share nothing. What is compared within a model (rankings, the two items removed) is
+paired by training and text. The models beyond the paper differ in projection, scaling or regulariser within one
+cell, and share its seeds.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies.erasure.measures import RANKINGS, describe, erasures
 from attnlib.studies.erasure.params import Params
 from attnlib.studies.learned import idle, without
+from attnlib.studies.study import seed_of
 
 MODEL = ["dataset", "encoder"]
 """The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""
@@ -41,18 +47,19 @@ BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULAR
 SPARSE = ("sparsemax", "sparsegen", "entmax")
 
 
-def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> FitSpec:
+def fit(params: Params, dataset: str, architecture: str, context: str, replicate: int) -> FitSpec:
     """One model of the paper's grid."""
+    model, encoder = params.model(dataset, architecture, context), f"{architecture}_{context}"
     return FitSpec(
         data=params.data(dataset),
-        model=params.model(dataset, architecture, context),
+        model=model,
         train=params.training(dataset, context),
-        seed=seed,
-        label={"dataset": dataset, "encoder": f"{architecture}_{context}"},
+        seed=seed_of(replicate, dataset, encoder, model.attention),
+        label={"dataset": dataset, "encoder": encoder, "seed": replicate},
     )
 
 
-def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int) -> FitSpec:
+def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, replicate: int) -> FitSpec:
     """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
     hidden = params.embedding_size if base else params.beyond_hidden
     train = TrainConfig(
@@ -63,7 +70,8 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int
         train_embeddings=params.vectors == "none",
     )
     model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
-    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed)
+    seed = seed_of(replicate, params.beyond, model.encoder, model.attention)
+    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed, label={"seed": replicate})
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
@@ -73,16 +81,16 @@ def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
     for dataset, architectures in params.trained.items():
         for architecture in architectures:
             for context in params.encoders:
-                for seed in params.seeds:
-                    one = fit(params, dataset, architecture, context, seed)
+                for replicate in params.seeds:
+                    one = fit(params, dataset, architecture, context, replicate)
                     runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
     if params.beyond is None:
         return runs
     variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
     variants |= {name: (options, True) for name, options in REGULARISERS.items()}
     for name, (options, base) in variants.items():
-        for seed in params.beyond_seeds:
-            one = beyond_fit(params, options, base, seed)
+        for replicate in params.beyond_seeds:
+            one = beyond_fit(params, options, base, replicate)
             label = {"part": "beyond", "variant": name, "dataset": params.beyond}
             runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
     return runs

@@ -8,6 +8,7 @@ from attnlib.config import ModelConfig
 from attnlib.data.corpora import data_config
 from attnlib.studies.erasure.grid import common_set, grid, several
 from attnlib.studies.erasure.measures import RANKINGS
+from attnlib.studies.study import seed_of
 from tests.studies.erasure.frames import firsts, profile, singles, study
 
 
@@ -39,6 +40,17 @@ def test_the_models_of_the_other_papers_are_as_wide_and_trained_as_theirs():
     assert fits["softmax"].model == plain
     assert fits["lin"].model == plain.replace(scaling="lin")
     assert fits["tying"].model == plain.replace(regulariser="tying", hidden_size=50)
+
+
+def test_trainings_of_different_cells_share_no_seed():
+    params = profile("cpu")
+    fits = [run.fits[0] for run in grid(params) if run.label.get("part") == "paper"]
+    assert len({fit.seed for fit in fits}) == len(fits)
+    assert {fit.label["seed"] for fit in fits} == set(params.seeds), "frames show the replicate"
+    beyond = [run.fits[0] for run in grid(params) if run.label.get("part") == "beyond"]
+    assert {fit.seed for fit in beyond} == {
+        seed_of(k, "rotten_tomatoes", "lstm", "additive") for k in params.beyond_seeds
+    }, "variants of one cell are paired"
 
 
 def test_the_common_set_holds_what_every_ranking_flips():
