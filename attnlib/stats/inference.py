@@ -40,8 +40,6 @@ from scipy import stats as scipy_stats
 from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
-ROUNDING = 1e-9
-"""A standard error below this share of the estimate is none but for rounding: all values agree."""
 NAN = float("nan")
 ROUNDING = 1e-12
 """A standard error below this part of the largest value is the rounding of equal values."""
@@ -413,12 +411,8 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
     from_trainings, from_texts = sum(v for v, _ in trainings), sum(v for v, _ in texts)
     total = max(from_trainings + from_texts - twice, from_trainings, from_texts)
     variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": from_texts}
-<<<<<<< HEAD
-    if total <= ROUNDING**2 * max(1.0, estimate**2):
-=======
     largest = max(float(np.nanmax(np.abs(cell.values))) for cell in parts)
     if total <= (ROUNDING * largest) ** 2:  # equal values
->>>>>>> h/erasure
         return Effect(estimate, se=0.0, **counted, **variances)
     se, freedom, reach = _margin([*_together(trainings), *texts], total, level)
     stretch = reach / (se * float(scipy_stats.t.ppf((1 + level) / 2, freedom)))

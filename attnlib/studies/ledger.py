@@ -217,16 +217,12 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
     case = _least_favourable(cases, verdicts, verdict, rule)
     effect, printed = cases[case], _printed(rule, results, case)
     size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
-<<<<<<< HEAD
     unbounded = math.isnan(effect.low)
-    one = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
-=======
-    note = "Each cell has one training, which leaves no interval." if math.isnan(effect.low) else ""
+    note = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
     if rule.also is not None:
         second = rule.also(results)
         verdict = together([verdict, judge(second.low, second.high, "greater")])
         note = f"{note} What must be above 0 as well is {second}.".strip()
->>>>>>> h/mutual_information
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
