@@ -20,8 +20,6 @@ WIDE = 8
 """Columns from which a table is set smaller."""
 EMBEDDED = 500_000
 """Bytes of CSV that a report carries along for download; of larger tables it names the file."""
-FLOORS = tuple(2 / (resamples + 1) for resamples in (1000, 2000))
-"""The smallest two-sided p of the kit's bootstraps: see `stats.paired_bootstrap`."""
 P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
 TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
@@ -119,7 +117,7 @@ def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) 
 
     if is_float_dtype(values):
         if P_VALUE.fullmatch(str(values.name)):
-            return p_values(values)
+            return [_p(_float(value)) for value in values]
         finite = [float(v) for v in (values if like is None else like).dropna() if math.isfinite(v)]
         largest = max(map(abs, finite), default=0.0)
         if largest > 1 and all(v == int(v) for v in finite):
@@ -130,29 +128,18 @@ def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) 
     return [cell(value, digits) for value in values]
 
 
-def p_values(values: Sequence[float] | pd.Series) -> list[str]:
-    """p-values with two digits that count: `0.34`, `0.012`, `< 0.001`.
-
-    Resampling gives no p below its floor, and Holm's correction multiplies that by the number of tests: where the
-    smallest value of a column is a multiple of the floor, it is an upper bound, `≤ 0.012`.
-    """
-    numbers = [_float(value) for value in values]
-    least = min((p for p in numbers if p == p), default=math.nan)
-    bounded = 0.001 < least < 0.05 and any(abs(least / floor - round(least / floor)) < 1e-6 for floor in FLOORS)
-    return [("≤ " if bounded and p == least else "") + _p(p) for p in numbers]
-
-
 def p_said(p: float) -> str:
     """A p-value in a sentence.
 
-    >>> p_said(0.044), p_said(4 * 2 / 1001), p_said(0.0002)
-    ('p = 0.044', 'p ≤ 0.008', 'p < 0.001')
+    >>> p_said(0.044), p_said(0.0002)
+    ('p = 0.044', 'p < 0.001')
     """
-    text = p_values([p])[0]
-    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+    text = _p(p)
+    return f"p {text}" if text[0] == "<" else f"p = {text}"
 
 
 def _p(p: float) -> str:
+    """A p-value with two digits that count: `0.34`, `0.012`, `< 0.001`."""
     return "–" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
