@@ -102,6 +102,12 @@ def main() -> None:
     help="Where the work is done: one thing at a time, in processes on this machine, on a Dask cluster.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one per core.")
+@click.option(
+    "--settle",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MINUTES",
+    help="Then add trainings, for about so many minutes, to what undetermined claims wait for, and judge again.",
+)
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
 def run(
     notebooks: tuple[str, ...],
@@ -111,6 +117,7 @@ def run(
     out: Path,
     executor: str,
     jobs: int | None,
+    settle: float | None,
     dry_run: bool,
 ) -> None:
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
@@ -144,14 +151,35 @@ def run(
         needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
+    cut = len(outcomes) < len(planned)
+    if settle is not None and not cut and all(o.status == "done" for o in outcomes):
+        outcomes = _settle(checked, settle, out.resolve(), executor, jobs) or outcomes
     if outcomes:
         series.relink(out.resolve())
         click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
-    if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(planned):
+    if cut or any(outcome.status == "interrupted" for outcome in outcomes):
         click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
         sys.exit(130)
     if any(outcome.status == "failed" for outcome in outcomes):
         sys.exit(1)
+
+
+def _settle(checked: list[Any], minutes: float, out: Path, executor: str, jobs: int | None) -> list[Any]:
+    """Add trainings to what open claims wait for, one notebook after the other, and say what came of it."""
+    from attnlib.cli.settle import addition, outcome
+    from attnlib.reports import execute
+    from attnlib.store.processes import cores
+
+    outcomes: list[Any] = []
+    for one in checked:
+        added = addition(one, minutes / len(checked), out, jobs or (1 if executor == "serial" else cores()))
+        click.echo(added.said)
+        if added.plan is not None:
+            outcomes += execute.run_all([added.plan], out, executor, jobs, Watch())
+            if outcomes[-1].status != "done":
+                break
+            click.echo(outcome(added, out))
+    return outcomes
 
 
 class Watch:

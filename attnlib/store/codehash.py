@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import importlib.util
-import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -164,16 +164,22 @@ def _file(module: str) -> Path | None:
         return None
     if not rest:
         return Path(spec.origin) if (spec.origin or "").endswith(".py") else None
-    places = [(folder, rest) for folder in spec.submodule_search_locations or ()]
-    for k in range(1, len(rest)):  # a package whose path was extended, as `attnlib.studies` may be
-        parent = sys.modules.get(".".join([root, *rest[:k]]))
-        places += [(folder, rest[k:]) for folder in getattr(parent, "__path__", ())]
-    for folder, parts in places:
-        path = Path(folder).joinpath(*parts)
-        for file in (path.with_name(path.name + ".py"), path / "__init__.py"):
-            if file.is_file():
+    for folder in spec.submodule_search_locations or ():  # several for a package without `__init__`
+        if (file := _below(folder, rest)) is not None:
+            return file
+    if module.startswith(f"{KIT}.studies."):  # may lie in a folder of the user's own
+        for folder in importlib.import_module(f"{KIT}.studies").__path__:
+            if (file := _below(folder, rest[1:])) is not None:
                 return file
     return None
+
+
+def _below(folder: str, parts: list[str]) -> Path | None:
+    """The file of a module in a folder: `parts[-1].py`, or the `__init__` of a package."""
+    path = Path(folder).joinpath(*parts)
+    return next(
+        (file for file in (path.with_name(path.name + ".py"), path / "__init__.py") if file.is_file()), None
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -60,6 +60,7 @@ class Rule:
     direction    `greater` or `less` than `border`, or `within` ± `border` (two things are comparable)
     paper        results -> the paper's printed effect, or case -> printed effect; None where it prints none
     figure       name of the table or figure of the report that shows it
+    waits        the list of replicates among the parameters that more trainings for this claim are added to
     history      how the rule changed after results had been seen, with the verdict by the old rule
     also         results -> an effect that must be above 0 as well (what is kept must be there); `test` tells of it
     """
@@ -74,6 +75,7 @@ class Rule:
     paper: Callable[[Any], Printed | Mapping[str, Printed] | None] | None = None
     unit: str = ""
     figure: str = ""
+    waits: str = "seeds"
     history: str = ""
     also: Callable[[Any], Effect] | None = None
 

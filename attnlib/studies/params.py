@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -19,7 +19,7 @@ from pydantic import (
 
 from attnlib.config import Config, DataConfig
 from attnlib.studies.datasets import Dataset
-from attnlib.utils.errors import DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -72,11 +72,13 @@ class StudyParams(Config):
     corpora  data sets; `corpus` is understood too
     limit    at most so many texts per split; None: all
     vectors  word vectors: none, glove, or a path
+    looks    how often growing data have been judged by now (`attnlib run --settle` counts)
     """
 
     corpora: Annotated[Datasets, AfterValidator(_some)] = (Dataset("planted"),)
     limit: Size | None = None
     vectors: str = "none"
+    looks: Size = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -104,6 +106,23 @@ class StudyParams(Config):
     def datasets(self) -> dict[str, tuple[Dataset, ...]]:
         """Parameters that name data sets, with what they name."""
         return {"corpora": self.corpora}
+
+    def more(self, lists: Collection[str], k: int) -> Self:
+        """The same with k more replicates in these lists, such as `seeds`.
+
+        A list that must be part of `seeds` takes those along.
+        """
+        given = {name: getattr(self, name) for name in type(self).model_fields if name.endswith("seeds")}
+        first = 1 + max((max(v, default=-1) for v in given.values() if isinstance(v, tuple)), default=-1)
+        new = tuple(range(first, first + k))
+        for chosen in ({*lists}, {*lists, "seeds"}):
+            grown = {n: v + k if isinstance(v, int) else (*v, *new) for n, v in given.items() if n in chosen}
+            try:
+                return self.replace(**grown)
+            except ConfigError:
+                if "seeds" in lists:
+                    raise
+        raise ConfigError(f"No replicates can be added to {sorted(lists)}; there are {sorted(given)}.")
 
     def dataset(self, name: str) -> Dataset:
         """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import attnlib.studies
+from attnlib.reports.plan import names, read
 from attnlib.studies.beside import printed
 from attnlib.studies.study import Study, seed_of, studies, study_for
 from attnlib.utils.errors import ConfigError
@@ -61,7 +62,7 @@ CELLS = [
         ["parameters"],
     ),
     ("code", 'study = study_for("09_toy")\nparams = study.Params.of(globals())\nfound = study.results(params)', []),
-    ("code", 'claims = study.ledger(found, "planted")\nOutput.of("09_toy").claims(claims)', []),
+    ("code", 'claims = study.ledger(found, "planted", looks)\nOutput.of("09_toy").claims(claims)', []),
     ("code", "assert all(study.checks(found, params).values())", []),
 ]
 
@@ -107,7 +108,9 @@ def test_every_study_keeps_the_contract(name: str) -> None:
     assert study.grid(params)
     ids = [rule.id for rule in study.rules]
     assert len(ids) == len(set(ids)) > 0
-    assert all(rule.says.endswith(".") and rule.where and rule.test and rule.figure for rule in study.rules)
+    assert all(rule.says and rule.where and rule.test and rule.figure for rule in study.rules)
+    if "looks" in read(next(n for n in names() if study_for(n).name == name)).parameters:
+        assert all(rule.waits in study.Params.model_fields for rule in study.rules)
 
 
 def test_a_sixth_paper_edits_nothing(toy: Path) -> None:

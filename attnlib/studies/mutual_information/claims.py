@@ -255,6 +255,7 @@ RULES = (
         effect=partial(_loss, variant="fix_attention"),
         paper=partial(_printed_loss, variant="fix_attention"),
         figure="ablations",
+        waits="ablation_seeds",
         history=HISTORY,
     ),
     Rule(
@@ -269,6 +270,7 @@ RULES = (
         also=partial(_there, variant="fix_representation"),
         paper=partial(_printed_loss, variant="fix_representation"),
         figure="ablations",
+        waits="ablation_seeds",
         history=f"{HISTORY} Also since then: there must be a τ above 0 to keep.",
     ),
     Rule(
@@ -285,6 +287,7 @@ RULES = (
         also=partial(_there, variant="adversary_unfrozen"),
         paper=partial(_printed_loss, variant="adversary_unfrozen"),
         figure="adversaries",
+        waits="adversary_seeds",
         history=f"{HISTORY} Also since then: adversaries must have moved their attention, kept their accuracy and "
         "stayed close in their outputs (halved with two classes only, over the texts that τ is measured on), and "
         "there must be a τ above 0 to keep.",
@@ -299,6 +302,7 @@ RULES = (
         border=0.5,
         paper=_counted,
         figure="gumbel",
+        waits="gumbel_seeds",
         history=HISTORY,
     ),
     Rule(

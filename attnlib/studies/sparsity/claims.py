@@ -147,6 +147,7 @@ def _hidden_above_inputs(number: int, kind: str, where: str, history: str) -> Ru
         paper=lambda results: theirs(results, MODEL, value, 6),
         unit="τ-b",
         figure="agreement-gap",
+        waits="pair_seeds",
         history=history,
     )
 
@@ -162,6 +163,7 @@ def _not_lower(number: int, kind: str, history: str) -> Rule:
         border=-MARGIN,
         unit="of the maximal entropy",
         figure="entropy-gap",
+        waits="pair_seeds",
         history=history,
     )
 
@@ -201,6 +203,7 @@ def _duel(number: int, base: str, variant: str, says: str) -> Rule:
         paper=(lambda results: theirs(results, CELL, value, 5)) if soft else None,
         unit="of accuracy",
         figure="adversaries-judged",
+        waits="adversary_seeds",
         history=history,
     )
 
@@ -221,6 +224,7 @@ RULES: Sequence[Rule] = (
         paper=lambda results: theirs(results, MODEL, partial(printed, "sparsity", 1), 1),
         unit="of the maximal entropy",
         figure="hidden",
+        waits="pair_seeds",
     ),
     Rule(
         "sparsity-3",
@@ -234,6 +238,7 @@ RULES: Sequence[Rule] = (
         OWN,
         unit="of the influence",
         figure="own-word",
+        waits="pair_seeds",
         history="A text of one word no longer counts.",
     ),
     _hidden_above_inputs(4, "gradient", "Figure 1, Table 6", ""),

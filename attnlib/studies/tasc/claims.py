@@ -254,12 +254,13 @@ RULES: Sequence[Rule] = (
     Rule(
         "tasc-11", "Without TaSc, BERT needs the largest fraction (α∇α) of all encoders.", "section 6.4, Figure 2",
         "fraction with BERT minus that with each other encoder, without TaSc",
-        bert_needs_most, "greater", unit=TOKENS, figure="figure2_fraction", history=PRETRAINED,
+        bert_needs_most, "greater", unit=TOKENS, figure="figure2_fraction", waits="bert_seeds", history=PRETRAINED,
     ),
     Rule(
         "tasc-12", "Lin-TaSc lowers BERT's fraction (α∇α).", "section 6.4, Figure 2",
         "fraction with BERT, Lin-TaSc minus no TaSc",
-        gain_of_bert, "less", paper=printed_gain, unit=TOKENS, figure="figure2_fraction", history=PRETRAINED,
+        gain_of_bert, "less", paper=printed_gain, unit=TOKENS, figure="figure2_fraction", waits="bert_seeds",
+        history=PRETRAINED,
     ),
     Rule(
         "tasc-13", "With Lin-TaSc the fraction to flip (α∇α) varies less from text to text.",

@@ -186,6 +186,7 @@ def _rules(variant: str) -> list[Rule]:
             effect=partial(_fooled, variant),
             unit="TVD",
             figure="frontier",
+            waits="adversary_seeds",
         ),
         Rule(
             id=f"tying_mlm-tokens-{variant}",
