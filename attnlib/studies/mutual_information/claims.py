@@ -219,7 +219,7 @@ def _order(number: int, better: str, worse: str, history: str = HISTORY) -> Rule
         test="difference of mean τ over the corpora and encoders that have both",
         effect=partial(_above, better=better, worse=worse),
         paper=lambda results: _average(results, better, worse),
-        figure="averages",
+        figure="tau_averages",
         history=history,
     )
 
@@ -227,12 +227,12 @@ def _order(number: int, better: str, worse: str, history: str = HISTORY) -> Rule
 RULES = (
     Rule(
         "mutual-information-1",
-        "The more a state is attended, the more it tells of the output (additive attention)",
+        "The more attention a state receives, the more it tells about the output (additive attention)",
         where="section 5, Figure 2",
         test="mean weighted τ over corpora, encoders and trainings",
         effect=_tracks,
         paper=lambda results: _average(results, "additive"),
-        figure="averages",
+        figure="tau_averages",
         history=HISTORY,
     ),
     _order(2, "additive", "dot"),
@@ -307,7 +307,7 @@ RULES = (
     ),
     Rule(
         "mutual-information-9",
-        "Models whose attention is nearer to uniform follow information less",
+        "Models with more uniform attention follow information less",
         where="section 5.3",
         test="Kendall τ-b of τ with the mean normalised entropy of attention over the models of a corpus, mean "
         f"over the corpora with {LEAST_ORDERED} settings (encoder, attention) at least; settings are what is drawn",
@@ -347,7 +347,7 @@ RULES = (
 def by_estimates(results: Results) -> pd.DataFrame:
     """The claims on the level or order of tau by the paper's estimate of information and by two others."""
     rows = []
-    for rule in (rule for rule in RULES if rule.figure in ("averages", "figure2_tau")):
+    for rule in (rule for rule in RULES if rule.figure in ("tau_averages", "figure2_tau")):
         row = {"claim": rule.says}
         for column, name in OTHERS.items():
             taus = results.taus.assign(value=results.taus[column])

@@ -263,5 +263,6 @@ def stability_table(learned: pd.DataFrame) -> pd.DataFrame:
 
 def _beside(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
     """The columns of a table next to the paper's: what tells rows apart, the effect, the paper's, how many."""
-    told = ["value", "low", "high", "paper", "difference", "paper's corpus", "trainings", "texts", "n", "df"]
+    told = ["value", "low", "high", "paper", "difference", "paper's corpus", "n", "trainings", "df"]
+    told[-1:-1] = ["texts"] if table["texts"].any() else []  # a tau has trainings alone
     return table[[c for c in (*keys, *told) if c in table]]
