@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnlib.engine.select import input_eraser
 from attnlib.importance.base import Case, method
-from attnlib.utils.errors import ConfigError
+from attnlib.utils.extras import needs
 
 RIDGE = 1.0
 """Penalty on the squared weights of LIME's linear model."""
@@ -34,7 +34,7 @@ class AllZero(UserWarning):
     target="probability",
 )
 def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
-    captum = _captum()
+    captum = needs("captum.attr", "captum")
     from captum._utils.models.linear_model import SkLearnRidge
 
     return _surrogate(
@@ -50,16 +50,8 @@ def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
     target="probability",
 )
 def kernel_shap(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
-    captum = _captum()
+    captum = needs("captum.attr", "captum")
     return _surrogate(case, captum.KernelShap, samples, operator)
-
-
-def _captum():
-    try:
-        import captum.attr
-    except ImportError:
-        raise ConfigError("lime and kernel_shap need captum: pip install captum.") from None
-    return captum.attr
 
 
 def _surrogate(case: Case, kind, samples: int, operator: str) -> Tensor:

@@ -14,6 +14,7 @@ from attnlib.data.pretrained import reading, refuse_pickles
 from attnlib.data.readers import packaged
 from attnlib.models.masking import Averaged, blank
 from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.extras import needs
 
 _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=None)
 
@@ -92,10 +93,9 @@ class Bert(Averaged, nn.Module):
 
 def load_pretrained(name: str) -> nn.Module:
     """An encoder by name: `minilm` (packaged), a local folder or a hub id; float32, plain attention."""
-    try:
-        from transformers import AutoConfig, AutoModel
-    except ImportError:
-        raise ConfigError("encoder 'bert' needs transformers: pip install 'attnlib[hub]'.") from None
+    needs("transformers", "hub")
+    from transformers import AutoConfig, AutoModel
+
     if (values := _given.get()) is not None:
         return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
     if name == "minilm":

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.reports import kernel
-from attnlib.reports.notebooks import Plan
+from attnlib.reports.plan import Plan
 from attnlib.store.processes import GRACE, LocalExecutor, WorkerDied, cores
 from attnlib.utils import files, paths
 from attnlib.utils.errors import AttnlibError, ConfigError
@@ -152,7 +152,7 @@ def _supervise(
 def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, seconds: float) -> None:
     import yaml
 
-    from attnlib.reports import render
+    from attnlib.reports import facts, render
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
     files.write(folder / "params.yaml", parameters)
@@ -162,7 +162,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     if not notebook.exists():  # ended before papermill began
         shutil.copyfile(plan.notebook.path, notebook)
     header = folder / "header.json"
-    facts = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
+    said = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
     header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
@@ -171,8 +171,8 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "status": result["status"],
         "date": date.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
-        "header": facts,
-        "versions": render.versions(),
+        "header": said,
+        "versions": facts.versions(),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),
@@ -225,7 +225,7 @@ def run_all(
     watch: Callable[[list[Running], list[Outcome]], None],
 ) -> list[Outcome]:
     """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
-    from attnlib.reports import render
+    from attnlib.reports import series
 
     stop, outcomes = threading.Event(), []
     side_by_side, inner = share(executor, jobs, len(plans))
@@ -248,7 +248,7 @@ def run_all(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     if future.result() is not None:
-                        files.write(out / "index.html", render.index(out))
+                        files.write(out / "index.html", series.index(out))
                 watch(states, outcomes)
             except BaseException as error:
                 if failure is not None and isinstance(error, KeyboardInterrupt):

@@ -75,6 +75,11 @@ class Study:
         """The paper's claims, and how each is decided."""
         return self._from("claims", "RULES")
 
+    @property
+    def sizes(self) -> Mapping[str, Any] | None:
+        """Training texts and mean words by corpus, for the forecast of corpora that are not at hand."""
+        return getattr(self._file("grid"), "SIZES", None)
+
     def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:
         """Every run that the notebook needs."""
         return self._from("grid", "grid")(params)
