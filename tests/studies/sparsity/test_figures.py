@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -29,23 +30,25 @@ DRAWN = {
 }
 
 
+@pytest.fixture(scope="module")
+def both():
+    return two_corpora()
+
+
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_figure_is_of_one_corpus_and_names_it(name) -> None:
-    both = two_corpora()
+def test_a_figure_is_of_one_corpus_and_names_it(both, name) -> None:
     with pytest.raises(DataError, match="one corpus"):
         DRAWN[name](both)
     for corpus in CORPORA:
-        alone = two_corpora()
-        for frame in ("agreement", "entropies", "adversaries", "facets"):
-            rows = getattr(alone, frame)
-            setattr(alone, frame, rows[rows["dataset"] == corpus])
+        frames = {frame: getattr(both, frame) for frame in ("agreement", "entropies", "adversaries", "facets")}
+        alone = replace(both, **{frame: rows[rows["dataset"] == corpus] for frame, rows in frames.items()})
         drawn = DRAWN[name](alone)
         titles = [axis.get_title(loc="left") for axis in drawn.axes]
         assert any(corpus in title for title in [*titles, drawn.get_suptitle()])
 
 
-def test_adversaries_are_as_far_as_in_their_own_corpus() -> None:
-    for corpus, _, part in tables.by_corpus(two_corpora().adversaries):
+def test_adversaries_are_as_far_as_in_their_own_corpus(both) -> None:
+    for corpus, _, part in tables.by_corpus(both.adversaries):
         axes = figures.adversaries(part).axes
         reach = {"sst": 0.6, "20news": 0.4}[corpus]
         places = [line.get_xdata() for axis in axes for box in axis.containers for line in box.lines[:1]]

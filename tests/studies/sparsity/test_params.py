@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.studies.sparsity.params import Params, models
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
@@ -14,8 +14,8 @@ from tests.studies.sparsity.frames import LAMBDAS
 
 def given_by(profile: str) -> dict:
     """The parameters of a profile, as `attnlib run` hands them to the notebook."""
-    (plan,) = notebooks.plan(["03_sparsity"], profile, [])
-    return plan.values
+    (one,) = plans(["03_sparsity"], profile, [])
+    return one.values
 
 
 @pytest.mark.parametrize(
