@@ -116,7 +116,10 @@ def late_flips(results: Results) -> Effect:
 
 def more_context(results: Results, more: str, less: str) -> Effect:
     """Share of words removed by attention with more context minus that with less, where both models flip."""
-    kept = firm(pd.concat([_by_attention(results, more), _by_attention(results, less)]))
+    kept = pd.concat([_by_attention(results, more), _by_attention(results, less)])
+    sides = firm(kept).groupby("dataset")["encoder"].nunique()
+    if (sides == 2).any():
+        kept = kept[kept["dataset"].isin(sides.index[sides == 2])]
     both = kept.groupby(["dataset", "instance"])["encoder"].transform("nunique") == 2
     kept = _some(kept[both], "No text is flipped in both models.")
     return contrast(kept, "encoder", more, less, ["dataset"], paired=False, bounds=GAIN)
