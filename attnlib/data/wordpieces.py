@@ -17,6 +17,7 @@ from attnlib.data.pretrained import reading
 from attnlib.data.readers import packaged
 from attnlib.data.types import Example
 from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.extras import needs
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -161,6 +162,7 @@ def vectoriser_from_json(text: str) -> Vectoriser:
 
 
 def _load(pretrained: str) -> LoadedTokenizer:
+    needs("transformers", "hub")
     from transformers import AutoConfig, AutoTokenizer
 
     place = pretrained

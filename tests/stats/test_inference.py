@@ -127,6 +127,14 @@ def test_one_training_has_no_interval() -> None:
     assert math.isnan(found.p)
 
 
+def test_a_cell_with_one_training_borrows_the_spread_of_the_others() -> None:
+    frame = pd.DataFrame({"encoder": list("aaab"), "seed": [0, 1, 2, 0], "value": [0.1, 0.2, 0.4, 0.5]})
+    found = effect(frame, ["encoder"], text=None)
+    spread = np.var([0.1, 0.2, 0.4], ddof=1)
+    assert found.se**2 == pytest.approx(0.25 * spread / 3 + 0.25 * spread)
+    assert found.df == pytest.approx(2)
+
+
 def test_order_and_names_do_not_matter() -> None:
     frame = design(cells=2)
     shuffled = frame.sample(frac=1, random_state=0).assign(seed=lambda f: "training " + f["seed"].astype(str))
@@ -212,6 +220,12 @@ def test_more_trainings_narrow_what_trainings_widen() -> None:
     assert trainings > found.trainings
     assert texts >= found.texts
     assert found.needed(found.estimate) is None
+
+
+def test_another_level_is_the_interval_computed_at_that_level() -> None:
+    frame = pd.DataFrame({"seed": range(6), "value": [0.1, 0.4, 0.2, 0.5, 0.3, 0.4]})
+    one, other = effect(frame, text=None).at(0.99), effect(frame, text=None, level=0.99)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 
 def test_what_does_not_fit_is_named() -> None:

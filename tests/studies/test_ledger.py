@@ -134,6 +134,12 @@ def test_one_training_decides_nothing() -> None:
     assert "no interval" in claim.note
 
 
+def test_a_second_look_asks_for_more() -> None:
+    rule = Rule("t-1", **SAID, effect=lambda _: effect(0.001, 0.3, df=5.0))
+    verdicts = [judged(rule, None, paper="P", setting="s", looks=looks).verdict for looks in (1, 2)]
+    assert verdicts == ["reproduced", "undetermined"]
+
+
 def test_the_border_is_said_once_by_the_rule() -> None:
     rule = Rule("t-1", **SAID, effect=lambda _: None, direction="within", border=0.02, unit="points")
     assert rule.decided_by == "Lin minus none, within ±0.02 points"

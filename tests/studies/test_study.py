@@ -33,7 +33,7 @@ FILES = {
         "from attnlib.studies.study import seed_of\n"
         "from attnlib.studies.toy import measures\n\n\n"
         "def grid(params):\n"
-        '    model, train = ModelConfig(encoder="mlp"), TrainConfig(epochs=1)\n'
+        '    model, train = ModelConfig(encoder="mlp"), TrainConfig(epochs=5, learning_rate=0.02)\n'
         "    fits = [\n"
         "        FitSpec(\n            data=params.data(name), model=model, train=train, seed=seed_of(k, name),\n"
         '            label={"seed": k},\n        )\n'
@@ -115,7 +115,7 @@ def test_a_sixth_paper_edits_nothing(toy: Path) -> None:
     assert "toy" in studies()
     assert study.paper.citation == "Toy 2030"
     assert printed("toy", 1, metric="accuracy") == 0.6
-    params = study.Params(limit=100)
+    params = study.Params(limit=300)
     found = study.results(params)
     claim = study.ledger(found, "planted")[0]
     assert claim.verdict == "reproduced"

@@ -19,6 +19,7 @@ from attnlib.data.readers.pairs import question_row
 from attnlib.data.splits import meant
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.progress import progress
 
 if TYPE_CHECKING:
@@ -150,12 +151,7 @@ def resolve(name: str, config: str | None = None, revision: str | None = None) -
 
 def _open(name: str, config: str | None, revision: str | None) -> tuple[Known | None, dict[str | None, Dataset]]:
     """The known entry (None for a folder) and the splits; None is the name of a lone, nameless split."""
-    try:
-        import datasets
-    except ImportError:
-        raise ConfigError(
-            f"hub:{name} needs the library 'datasets', an optional extra: pip install 'attnlib[hub]'."
-        ) from None
+    datasets = needs("datasets", "hub")
     folder = Path(name).expanduser()
     # a bare name is never a folder: what it means must not depend on the working directory
     local = folder.is_absolute() or name.startswith(("./", "../", ".\\", "..\\"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from attnlib.erasure.flips import erasure_curves
-from attnlib.reports import notebooks
+from attnlib.reports import plan
 from attnlib.stats.inference import effects
 from attnlib.studies.quickstart.measures import LEVELS, RANKINGS
 from attnlib.viz.heatmap import read
@@ -76,7 +76,7 @@ def mean_fractions(fractions: pd.DataFrame) -> pd.DataFrame:
 def series_map() -> pd.DataFrame:
     """The notebooks of the series, and what each asks."""
     return pd.DataFrame(
-        [{"notebook": name, "asks": SERIES.get(name) or notebooks.read(name).title} for name in notebooks.names()]
+        [{"notebook": name, "asks": SERIES.get(name) or plan.read(name).title} for name in plan.names()]
     )
 
 

@@ -1,256 +1,373 @@
-"""The ledger of the TaSc study: the rules of `tasc_rules` applied to the frames.
+"""What the TaSc paper claims, and how each claim is decided.
 
-Means are over the cells of corpus, encoder and attention of the setting, each of which counts alike; differences
-are paired by model, seed and text. A claim that something holds for *each* of several things needs each of them
-(`claims.together`), and shows the least favourable. Cells with a model that learned nothing (`tasc_tables.idle`)
-are left out; where no models are left, a claim is not tested and says why.
+Means are over the cells of corpus, encoder and attention of the run, each of which counts alike. Models with TaSc
+and without are paired: they share a training (seed) and the texts. Different encoders and attentions are trainings
+of their own and share the texts alone. Trainings with a model that learned nothing are left out
+(`Results.learned`); a mean over encoders needs those that have every cell (`Results.whole`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from attnlib.studies.common import FEWEST_TEXTS, RESAMPLES, claim, weights
-from attnlib.studies.f1 import RULE
-from attnlib.studies.ledger import Claim, Direction, judge, not_tested, together
-from attnlib.studies.tasc.cells import CELL, contrast
-from attnlib.studies.tasc.grid import BASELINES, FRACTION, PAPER, RANKINGS, TOP1, Results
-from attnlib.studies.tasc.rules import MARGIN_F1, MARGIN_FRACTION, RULES, TRAININGS
-from attnlib.studies.tasc.tables import NAMES, balanced, f1_changes, nothing_to_lose, without_idle
-from attnlib.viz.prose import plural
+from attnlib.stats.inference import NAN, Effect, contrast, effect, exact_share, f1_values, spread_values
+from attnlib.studies.beside import printed, reference
+from attnlib.studies.datasets import kin
+from attnlib.studies.learned import RULE as NOTHING
+from attnlib.studies.ledger import NotTested, Printed, Rule
+from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, TOP1, Results, cells
+from attnlib.studies.tasc.params import Params
+from attnlib.studies.tasc.tables import NAMES, compared
+from attnlib.utils.text import plural
 
+MARGIN_F1 = 0.02
+"""How much F1 may be lost and still count as none sacrificed: two of the paper's standard deviations."""
+MARGIN_FRACTION = 0.05
+"""Mean fractions that differ by less count as comparable."""
+TRAININGS = 3
+"""Trainings of an encoder that a claim about it needs, where others have as many."""
 RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
-ABSENT = "The models it needs are not part of this run, or learned nothing."
-IDLE = f"In every cell a model learned nothing ({RULE}), so what flips decisions says nothing about attention."
-PARTIAL = "No encoder has models that learned something in every cell, so there is no mean over cells."
-Said = Callable[[int], Mapping[str, Any]]
+TOKENS, CELLS = "of the tokens", "of the cells"
+MEAN = "mean over its corpora and encoders"
+MENDED = "Dot attention used to start at N(0, 1), not as in the authors' code; with that start the claim was {}."
+PRETRAINED = f"Since first results it needs {TRAININGS} trainings of the pretrained encoder; one used to be enough."
+SAMPLED = "Cells are the sample; the share used to vary with trainings and texts alone."
 
 
-def claims(results: Results, setting: str, *, frozen: bool = False) -> list[Claim]:
-    """The ledger of the study. `frozen`: the pretrained encoder was not fine-tuned."""
-    said = sayer(setting)
-    fewest = results.flips.groupby("dataset")["instance"].nunique().min()
-    if fewest < FEWEST_TEXTS:
-        why = f"A corpus has {plural(int(fewest), 'test text')}; a verdict needs at least {FEWEST_TEXTS}."
-        return [not_tested(why, **said(k)) for k in RULES]
-    flips = without_idle(results.flips, results.labels)
-    if flips.empty:
-        return [_f1(results.labels, said), *(not_tested(IDLE, **said(k)) for k in RULES if k > 1)]
-    whole = balanced(flips)
-    found = [
-        _f1(results.labels, said),
-        _every_encoder(flips, said),
-        _beats_baselines(flips, said),
-        _baselines_gain(flips, said),
-        *_bert(flips, said, frozen),
-    ]
-    if whole.empty:
-        found += [not_tested(PARTIAL, **said(k)) for k in (2, 3, 5, 6, 7, 8, 13)]
-    else:
-        found += [
-            *(_lin_below_none(whole, ranking, k, said) for k, ranking in ((2, "grad_alpha"), (3, "alpha_grad"))),
-            _dot_gains_most(whole, said),
-            *_recurrent(whole, said),
-            _best_ranking(whole, said),
-            _narrower(whole, said),
-        ]
-    return sorted(found, key=lambda one: int(one.id.removeprefix("tasc-")))
+def performance(results: Results) -> dict[str, Effect]:
+    """Macro-F1 of each variant minus that without TaSc, for each encoder trained often enough."""
+    labels = results.comparable_labels
+    if labels.empty:
+        raise NotTested("Without TaSc no model learned anything, so there is no performance to lose.")
+    values = f1_values(_judged(labels), [*CELL, "variant", "seed"])
+    return {
+        f"{NAMES[variant]}, {_name(encoder)}": contrast(part, "variant", variant, "none", CELL, bounds=(-1, 1))
+        for encoder, part in values.groupby("encoder", sort=False)
+        for variant in part["variant"].unique()
+        if variant != "none"
+    }
 
 
-def sayer(setting: str) -> Said:
-    """What the ledger says of claim k, whatever its verdict."""
-    common = {"paper": PAPER, "setting": setting, "n_of": "texts times models"}
-    return lambda k: {"id": f"tasc-{k}", **common, **RULES[k]._asdict()}
+def gain(results: Results, ranking: str) -> Effect:
+    """The fraction with Lin-TaSc minus that without, mean over all cells."""
+    return _lin(_fractions(_whole(results), ranking))
 
 
-def _f1(labels: pd.DataFrame, said: Said) -> Claim:
-    """Judged for the encoders that were trained most often; the others are named with their numbers."""
-    table = f1_changes(labels)
-    if table.empty:
-        return not_tested("Without TaSc no model learned anything, so there is no performance to lose.", **said(1))
-    full = table["seeds"] == table["seeds"].max()
-    judged, rest = table[full], table[~full]
-    verdicts = [judge(row.low, row.high, "greater", -MARGIN_F1) for row in judged.itertuples()]
-    worst = judged.loc[judged["estimate"].idxmin()]
-    notes = [
-        f"Not judged, since it rests on {plural(row.seeds, 'training')}: {NAMES[row.variant]} with "
-        f"{NAMES.get(row.encoder, row.encoder)} {row.estimate:+.3f}."
-        for row in rest.itertuples()
-    ]
-    gone = nothing_to_lose(labels)
-    if len(gone):
-        cells = ", ".join(sorted({" ".join(NAMES.get(k, k) for k in key) for key in gone[CELL].to_numpy()}))
-        notes.append(f"Left out, since the model without TaSc learned nothing: {cells}.")
-    shown = f"{NAMES[worst['variant']]}, {NAMES.get(worst['encoder'], worst['encoder'])}"
-    told = {**said(1), "test": f"{said(1)['test']}; shown: {shown}", "note": " ".join(notes)}
-    return claim(worst, "greater", -MARGIN_F1, verdict=together(verdicts), **told)
+def gain_by_encoder(results: Results) -> dict[str, Effect]:
+    """The same by α∇α, for each encoder trained often enough."""
+    part = _judged(_fractions(_learned(results)))
+    return {_name(encoder): _lin(own) for encoder, own in part.groupby("encoder", sort=False)}
 
 
-def _lin_below_none(flips: pd.DataFrame, ranking: str, k: int, said: Said) -> Claim:
-    part = _fractions(flips, [ranking])
-    return claim(contrast(part, "variant", "lin", "none", pair=CELL).iloc[0], "less", **said(k))
-
-
-def _every_encoder(flips: pd.DataFrame, said: Said) -> Claim:
-    part = _fractions(flips, ["alpha_grad"])
-    table = contrast(part, "variant", "lin", "none", ["encoder"], pair=["dataset", "attention"])
-    return _each(table, "encoder", "less", **said(4))
-
-
-def _dot_gains_most(flips: pd.DataFrame, said: Said) -> Claim:
+def gain_of_dot(results: Results) -> Effect:
+    """How many more decisions Lin-TaSc lets the top token flip, with Dot minus with Tanh."""
+    flips = _whole(results)
     part = flips[(flips["metric"] == TOP1) & (flips["importance"] == "alpha_grad")]
-    gains = _gains(part, ["attention", "dataset", "encoder"])
-    if set(gains["attention"]) < {"dot", "additive"}:
-        return not_tested(ABSENT, **said(5))
-    rows = contrast(gains, "attention", "dot", "additive", pair=["dataset", "encoder"])
-    return claim(rows.iloc[0], "greater", **said(5))
+    if not {"dot", "additive"} <= set(part["attention"]):
+        raise NotTested
+    lin, none = (part[part["variant"] == v] for v in ("lin", "none"))
+    gains = lin.merge(none, on=[*CELL, "seed", "instance"], suffixes=("", "_none"))
+    gains = gains.assign(value=gains["value"] - gains["value_none"])
+    sides = ("attention", "dot", "additive")
+    return contrast(gains, *sides, ["dataset", "encoder"], paired=False, bounds=(-200, 200))
 
 
-def _recurrent(flips: pd.DataFrame, said: Said) -> list[Claim]:
-    part = _fractions(flips, ["alpha_grad"])
-    kinds = part["encoder"].map({**dict.fromkeys(RECURRENT, "recurrent"), **dict.fromkeys(PLAIN, "plain")})
-    keys = ["dataset", "attention", "variant", "seed", "instance"]
-    part = part.assign(kind=kinds).dropna(subset=["kind"]).groupby([*keys, "kind"], as_index=False)["value"].mean()
-    if part["kind"].nunique() < 2:
-        return [not_tested(ABSENT, **said(k)) for k in (6, 7)]
-    rows = contrast(part, "kind", "recurrent", "plain", ["variant"], pair=["dataset", "attention"])
-    rows = rows.set_index("variant")
-    return [
-        claim(rows.loc["none"], "greater", **said(6)),
-        claim(rows.loc["lin"], "within", MARGIN_FRACTION, **said(7)),
-    ]
+def recurrent(results: Results, variant: str) -> Effect:
+    """The fraction by α∇α with recurrent encoders minus that with MLP and CNN; encoders of a kind count alike."""
+    part = _fractions(_whole(results))
+    part = part[part["variant"] == variant]
+    kinds = [[e for e in kind if e in set(part["encoder"])] for kind in (RECURRENT, PLAIN)]
+    if not all(kinds):
+        raise NotTested
+    shared = part[["dataset", "attention"]].drop_duplicates()
+    weights = {
+        (dataset, encoder, attention): sign / len(kind) / len(shared)
+        for dataset, attention in shared.itertuples(index=False, name=None)
+        for sign, kind in zip((1, -1), kinds, strict=True)
+        for encoder in kind
+    }
+    return effect(part, CELL, weights=weights, bounds=(-1, 1))
 
 
-def _best_ranking(flips: pd.DataFrame, said: Said) -> Claim:
-    part = _fractions(flips, RANKINGS)
-    tables = [
-        contrast(part, "importance", "alpha_grad", other, ["variant"], pair=CELL).assign(other=NAMES[other])
-        for other in ("alpha", "grad_alpha")
-    ]
-    table = pd.concat(tables, ignore_index=True)
-    return _each(table.assign(case=table["other"] + ", " + table["variant"].map(NAMES)), "case", "less", **said(8))
+def best_ranking(results: Results) -> dict[str, Effect]:
+    """The fraction by α∇α minus that by each other ranking, for each variant."""
+    part = _fractions(_whole(results), "alpha_grad", "alpha", "grad_alpha")
+    return {
+        case: contrast(part[part["variant"] == v], "importance", "alpha_grad", other, CELL, bounds=(-1, 1))
+        for case, v, other in _rivals(results)
+    }
 
 
-def _beats_baselines(flips: pd.DataFrame, said: Said) -> Claim:
-    part = _fractions(flips, (*BASELINES, "alpha_grad"))
-    ours = part[(part["variant"] == "lin") & (part["importance"] == "alpha_grad")]
-    theirs = part[(part["variant"] == "none") & part["importance"].isin(BASELINES)]
-    return _share(_cellwise(ours, theirs), True, said(9))
+def beats_baselines(results: Results) -> Effect:
+    """The share of cells where α∇α with Lin-TaSc needs fewer tokens than each of WO, x∇x and IG without."""
+    part = compared(_learned(results))
+    means = _cell_means(part)
+    won = means["lin", "alpha_grad"] < means["none"][list(BASELINES)].min(axis=1)
+    return _of_cells(exact_share(int(won.sum()), len(won)), part)
 
 
-def _baselines_gain(flips: pd.DataFrame, said: Said) -> Claim:
-    part = _fractions(flips, BASELINES)
-    lin, none = part[part["variant"] == "lin"], part[part["variant"] == "none"]
-    keys = [*CELL, "seed", "instance", "importance"]
-    both = lin.merge(none, on=keys, suffixes=("", "_other"))
-    both["value"] -= both["value_other"]
-    return _share(both, False, said(10))
+def baselines_gain(results: Results) -> Effect:
+    """The share of WO, x∇x and IG whose fraction Lin-TaSc lowers, mean over cells."""
+    part = _fractions(_learned(results), *BASELINES)
+    means = _cell_means(part)
+    shares = (means["lin"] < means["none"]).mean(axis=1).rename("value").reset_index()
+    found = effect(shares.assign(cell=range(len(shares))), training="cell", text=None, bounds=(0, 1))
+    return _of_cells(found, part)
 
 
-def _bert(flips: pd.DataFrame, said: Said, frozen: bool) -> list[Claim]:
-    part = _fractions(flips, ["alpha_grad"])
-    told = [dict(said(k)) for k in (11, 12)]
-    for entry in told if frozen else ():
-        entry["claim"] = entry["claim"].removesuffix(".") + ", its encoder frozen here."
-    trainings = part.loc[part["encoder"] == "bert", "seed"].nunique()
-    plain = part[part["variant"] == "none"]
-    others = [e for e in plain["encoder"].unique() if e != "bert"]
-    if not trainings or not others:
-        return [not_tested(ABSENT, **entry) for entry in told]
-    if trainings < TRAININGS:
-        how = " of a frozen encoder" if frozen else ""
-        why = f"This run has {plural(trainings, 'training')}{how}; a claim about BERT needs {TRAININGS}."
-        return [not_tested(why, **entry) for entry in told]
-    # BERT may have been measured for fewer seeds, attentions and texts: only what it shares is compared
-    shared = plain.merge(
-        plain.loc[plain["encoder"] == "bert", ["dataset", "attention", "seed", "instance"]],
-        on=["dataset", "attention", "seed", "instance"],
+def bert_needs_most(results: Results) -> dict[str, Effect]:
+    """The fraction by α∇α without TaSc, BERT minus each other encoder, in BERT's cells and on its texts."""
+    part = _fractions(_bert(results))
+    part = part[part["variant"] == "none"]
+    shared = ["dataset", "attention", "instance"]
+    part = part.merge(part.loc[part["encoder"] == "bert", shared].drop_duplicates(), on=shared)
+    return {
+        _name(other): contrast(part, "encoder", "bert", other, shared[:2], paired=False, bounds=(-1, 1))
+        for other in part["encoder"].unique()
+        if other != "bert"
+    }
+
+
+def gain_of_bert(results: Results) -> Effect:
+    """The fraction by α∇α with Lin-TaSc minus that without, with BERT."""
+    part = _fractions(_bert(results))
+    return _lin(part[part["encoder"] == "bert"])
+
+
+def narrower(results: Results) -> Effect:
+    """The standard deviation over texts of the fraction by α∇α, Lin-TaSc minus no TaSc, mean over cells."""
+    part = _fractions(_whole(results))
+    return _lin(spread_values(part[part["variant"].isin(["none", "lin"])], [*CELL, "variant", "seed"]))
+
+
+def printed_performance(results: Results) -> dict[str, Printed]:
+    """The changes of the paper's Table 2, for the same encoder and attentions and the closest corpora."""
+    found = {}
+    for encoder in results.labels["encoder"].unique():
+        rows, where = _closest(2, results.labels[results.labels["encoder"] == encoder])
+        means = rows.groupby("variant")["value"].mean()
+        for variant in means.index.drop("none"):
+            found[f"{NAMES[variant]}, {_name(encoder)}"] = Printed(means[variant] - means["none"], where)
+    return found
+
+
+def printed_gain(results: Results, ranking: str = "alpha_grad") -> Printed:
+    """What Lin-TaSc changes in the paper's Table 4."""
+    sides = [_table_4(results, variant=v, importance=ranking) for v in ("lin", "none")]
+    return Printed(sides[0] - sides[1], f"Table 4, {MEAN}")
+
+
+def printed_gain_of_dot(results: Results) -> Printed:
+    """The gain of Dot minus that of Tanh in the paper's Table 3."""
+    dot, tanh = (
+        printed("tasc", 3, attention=a, importance="alpha_grad", variant="lin")
+        - printed("tasc", 3, attention=a, importance="alpha_grad", variant="none")
+        for a in ("dot", "additive")
     )
-    pair = ["dataset", "attention"]
-    tables = [contrast(shared, "encoder", "bert", e, pair=pair).assign(other=NAMES.get(e, e)) for e in others]
-    worst = _each(pd.concat(tables, ignore_index=True), "other", "greater", **told[0])
-    gain = contrast(part[part["encoder"] == "bert"], "variant", "lin", "none", pair=pair).iloc[0]
-    return [worst, claim(gain, "less", **told[1])]
+    return Printed(dot - tanh, f"Table 3, {MEAN}")
 
 
-def _narrower(flips: pd.DataFrame, said: Said) -> Claim:
-    """Standard deviations over texts within a model, and their difference, with texts and seeds resampled."""
-    part = _fractions(flips, ["alpha_grad"])
-    draws, estimates, n = [], [], 0
-    for _, cell in part[part["variant"].isin(["none", "lin"])].groupby(CELL, sort=False):
-        sides = [_spread(cell[cell["variant"] == v]) for v in ("lin", "none")]
-        draws.append(sides[0][1:] - sides[1][1:])
-        estimates.append(sides[0][0] - sides[1][0])
-        n += int((cell["variant"] == "lin").sum())
-    low, high = np.quantile(np.mean(draws, 0), [0.025, 0.975])
-    return claim({"estimate": float(np.mean(estimates)), "low": low, "high": high, "n": n}, "less", **said(13))
+def printed_rankings(results: Results) -> dict[str, Printed]:
+    """The differences between rankings in the paper's Table 4."""
+    found = {}
+    for case, variant, other in _rivals(results):
+        sides = [_table_4(results, variant=variant, importance=r) for r in ("alpha_grad", other)]
+        found[case] = Printed(sides[0] - sides[1], f"Table 4, {MEAN}")
+    return found
 
 
-def _spread(cell: pd.DataFrame) -> np.ndarray:
-    """Standard deviation over texts, mean over seeds: the estimate, then its resamples."""
-    values, texts, seeds = _shares(cell)
-    variance = (texts @ values**2 - (texts @ values) ** 2).clip(0)
-    return (np.sqrt(variance) * seeds).sum(1)
+def printed_wins(results: Results) -> Printed:
+    """The share of cells in the paper's Table 5 where α∇α with Lin-TaSc has the smallest fraction."""
+    rows, where = _closest(5, results.flips)
+    wide = rows.pivot_table(index=CELL, columns="importance", values="value")
+    return Printed((wide["alpha_grad"] < wide[list(BASELINES)].min(axis=1)).mean(), where)
 
 
-def _means(part: pd.DataFrame) -> np.ndarray:
-    """Mean over seeds and texts: the estimate, then its resamples."""
-    values, texts, seeds = _shares(part)
-    return (texts @ values * seeds).sum(1)
+RULES: Sequence[Rule] = (
+    Rule(
+        "tasc-1", "TaSc does not sacrifice predictive performance.", "section 6.2, Table 2",
+        "macro-F1 of each variant minus that without TaSc, with each encoder trained often enough",
+        performance, "greater", -MARGIN_F1, printed_performance, unit="F1", figure="f1_changes",
+        history="It asks every encoder, where it used to average over them and so hid a loss with BERT; a training "
+        "counts only where the model without TaSc learned something, since it has nothing to lose otherwise.",
+    ),
+    Rule(
+        "tasc-2", "With Lin-TaSc, fewer tokens ranked by ∇α must go until the decision flips.",
+        "section 6.4, Table 4", "fraction to flip by ∇α, Lin-TaSc minus no TaSc",
+        lambda results: gain(results, "grad_alpha"), "less",
+        paper=lambda results: printed_gain(results, "grad_alpha"),
+        unit=TOKENS, figure="table4_fraction", history=MENDED.format("undetermined"),
+    ),
+    Rule(
+        "tasc-3", "With Lin-TaSc, fewer tokens ranked by α∇α must go until the decision flips.",
+        "section 6.4, Table 4", "fraction to flip by α∇α, Lin-TaSc minus no TaSc",
+        lambda results: gain(results, "alpha_grad"), "less", paper=printed_gain,
+        unit=TOKENS, figure="table4_fraction", history=MENDED.format("undetermined"),
+    ),
+    Rule(
+        "tasc-4", "Lin-TaSc lowers the fraction to flip (α∇α) with every encoder.", "section 6.4, Figure 2",
+        "Lin-TaSc minus no TaSc, for each encoder trained often enough",
+        gain_by_encoder, "less",
+        paper=lambda results: {_name(e): printed_gain(results) for e in results.flips["encoder"].unique()},
+        unit=TOKENS, figure="figure2_fraction",
+        history=MENDED.format("not reproduced") + f" An encoder with fewer than {TRAININGS} trainings is left out "
+        "where others have as many; it used to be judged by its texts alone.",
+    ),
+    Rule(
+        "tasc-5", "Dot attention gains more from TaSc than Tanh (decisions flipped by the top token, α∇α).",
+        "section 6.3, Table 3", "gain of Lin-TaSc with Dot minus gain with Tanh, in percentage points",
+        gain_of_dot, "greater", paper=printed_gain_of_dot,
+        unit="points", figure="table3_top_token", history=MENDED.format("undetermined"),
+    ),
+    Rule(
+        "tasc-6", "Without TaSc, MLP and CNN need a smaller fraction (α∇α) than recurrent encoders.",
+        "section 6.4, Figure 2", "fraction with recurrent encoders minus that with MLP and CNN",
+        lambda results: recurrent(results, "none"), "greater", unit=TOKENS, figure="figure2_fraction",
+    ),
+    Rule(
+        "tasc-7", "With Lin-TaSc, recurrent encoders become comparable to MLP and CNN (α∇α).",
+        "section 6.4, Figure 2", "fraction with recurrent encoders minus that with MLP and CNN, with Lin-TaSc",
+        lambda results: recurrent(results, "lin"), "within", MARGIN_FRACTION,
+        unit=TOKENS, figure="figure2_fraction",
+    ),
+    Rule(
+        "tasc-8", "Of the three attention rankings α∇α is the best, with TaSc or without.",
+        "sections 6.3 and 6.4, Table 4",
+        "fraction by α∇α minus that by each other ranking, without TaSc and with each variant",
+        best_ranking, "less", paper=printed_rankings, unit=TOKENS, figure="table4_fraction",
+        history="It asks every variant, where it used to pool them.",
+    ),
+    Rule(
+        "tasc-9",
+        "Lin-TaSc with α∇α flips decisions with fewer tokens than WO, x∇x and IG without TaSc in most cells.",
+        "section 7, Table 5", "share of cells where each of the three is beaten",
+        beats_baselines, "greater", 0.5, printed_wins, unit=CELLS, figure="table5_baselines", history=SAMPLED,
+    ),
+    Rule(
+        "tasc-10", "TaSc lowers the fraction of WO, x∇x and IG too, in most cells.", "section 7, Appendix E",
+        "share of cells and methods where the mean difference is below 0",
+        baselines_gain, "greater", 0.5, unit=CELLS, figure="appendix_e", history=SAMPLED,
+    ),
+    Rule(
+        "tasc-11", "Without TaSc, BERT needs the largest fraction (α∇α) of all encoders.", "section 6.4, Figure 2",
+        "fraction with BERT minus that with each other encoder, without TaSc",
+        bert_needs_most, "greater", unit=TOKENS, figure="figure2_fraction", history=PRETRAINED,
+    ),
+    Rule(
+        "tasc-12", "Lin-TaSc lowers BERT's fraction (α∇α).", "section 6.4, Figure 2",
+        "fraction with BERT, Lin-TaSc minus no TaSc",
+        gain_of_bert, "less", paper=printed_gain, unit=TOKENS, figure="figure2_fraction", history=PRETRAINED,
+    ),
+    Rule(
+        "tasc-13", "With Lin-TaSc the fraction to flip (α∇α) varies less from text to text.",
+        "section 6.5, Figure 3", "standard deviation over texts, Lin-TaSc minus no TaSc, mean over cells",
+        narrower, "less", unit=TOKENS, figure="figure3_boxes",
+    ),
+)  # fmt: skip
+"""Cells count alike in all of them; larger corpora used to weigh more, before first results on several corpora."""
 
 
-def _shares(cell: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values (texts, seeds) and the shares of texts and of seeds: equal ones, then resamples."""
-    values = cell.pivot_table(index="instance", columns="seed", values="value").sort_index().to_numpy(float)
-    texts, seeds = weights(*values.shape)
-    return values, texts / values.shape[0], seeds / values.shape[1]
+def checks(results: Results, params: Params) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does."""
+    flips, sizes = results.flips, results.parameters
+    fraction, top = (flips[flips["metric"] == metric] for metric in (FRACTION, TOP1))
+    models = results.labels[[*CELL, "variant", "seed"]].drop_duplicates()
+    one = (fraction["value"].to_numpy() * fraction["length"].to_numpy()).round(6) == 1
+    one &= (fraction["status"] != "never").to_numpy()
+    empty = fraction.loc[fraction["status"] == "only_when_empty", "value"]
+    linear = sizes[sizes["variant"] == "lin"]
+    found = {
+        "every model of the grid was measured": len(models) == len(cells(params)) and results.grid.failures.empty,
+        "a fraction lies above 0 and is 1 at most": fraction["value"].between(0, 1, inclusive="right").all(),
+        "what flips only when empty has the fraction 1": params.quirks or (empty == 1).all(),
+        "the top token flips a text where the fraction is one token": params.quirks
+        or (one == (top["value"] == 100).to_numpy()).all(),
+        "Lin-TaSc adds one number per word": (linear["scaling"] == linear["vocabulary"]).all(),
+    }
+    return {name: bool(holds) for name, holds in found.items()}
 
 
-def _cellwise(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Our value minus each of theirs for the same cell, seed and text."""
-    keys = [*CELL, "seed", "instance"]
-    both = theirs.merge(ours[[*keys, "value"]], on=keys, suffixes=("_theirs", ""))
-    both["value"] -= both["value_theirs"]
-    return both
+def _learned(results: Results) -> pd.DataFrame:
+    if results.learned.empty:
+        raise NotTested(f"In every cell a model learned nothing ({NOTHING}), so there is nothing to explain.")
+    return results.learned
 
 
-def _share(differences: pd.DataFrame, every: bool, said: Mapping[str, Any]) -> Claim:
-    """Share of cells where the mean difference is below 0, for `every` importance at once or for each alone."""
-    if differences.empty:
-        return not_tested(ABSENT, **said)
-    by = CELL if every else [*CELL, "importance"]
-    cells = []
-    for _, cell in differences.groupby(by, sort=False):
-        below = np.ones(RESAMPLES + 1, dtype=bool)
-        for _, part in cell.groupby("importance", sort=False):
-            below &= _means(part) < 0
-        cells.append(below)
-    shares = np.mean(cells, 0)
-    low, high = np.quantile(shares[1:], [0.025, 0.975])
-    row = {"estimate": shares[0], "low": low, "high": high, "n": len(cells)}
-    return claim(row, "greater", 0.5, **{**said, "n_of": "cells"})
+def _whole(results: Results) -> pd.DataFrame:
+    if _learned(results).empty or results.whole.empty:
+        raise NotTested("No encoder has models that learned something in every cell: there is no mean over cells.")
+    return results.whole
 
 
-def _gains(part: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Lin-TaSc minus no TaSc for every cell, seed and text."""
-    keys = [*keys, "seed", "instance"]
-    lin, none = (part.loc[part["variant"] == v, [*keys, "value"]] for v in ("lin", "none"))
-    both = lin.merge(none, on=keys, suffixes=("", "_none"))
-    return both.assign(value=both["value"] - both["value_none"]).drop(columns="value_none")
+def _bert(results: Results) -> pd.DataFrame:
+    flips = _learned(results)
+    trainings = flips.loc[flips["encoder"] == "bert", "seed"].nunique()
+    if not trainings or flips["encoder"].nunique() < 2:
+        raise NotTested
+    if trainings < TRAININGS:
+        raise NotTested(f"This run has {plural(trainings, 'training')}; a claim about BERT needs {TRAININGS}.")
+    return flips
 
 
-def _fractions(flips: pd.DataFrame, rankings) -> pd.DataFrame:
-    return flips[(flips["metric"] == FRACTION) & flips["importance"].isin(rankings)]
+def _judged(frame: pd.DataFrame) -> pd.DataFrame:
+    """The encoders with `TRAININGS` trainings, or with the most where none has as many.
+
+    The single training of an encoder leaves no interval, and would keep a claim on every encoder open.
+    """
+    trainings = frame.groupby("encoder")["seed"].nunique()
+    return frame[frame["encoder"].isin(trainings.index[trainings >= min(TRAININGS, trainings.max())])]
 
 
-def _each(table: pd.DataFrame, column: str, direction: Direction, **said) -> Claim:
-    """A claim about every row of a table; its least favourable row is shown."""
-    verdicts = [judge(row.low, row.high, direction) for row in table.itertuples()]
-    worst = table.loc[table["estimate"].idxmax() if direction == "less" else table["estimate"].idxmin()]
-    name = NAMES.get(worst[column], worst[column])
-    told = {**said, "test": f"{said['test']}; shown: {name}"}
-    return claim(worst, direction, verdict=together(verdicts), **told)
+def _fractions(flips: pd.DataFrame, *rankings: str) -> pd.DataFrame:
+    """Rows of the fraction to flip by the rankings, or by α∇α where none is named."""
+    return flips[(flips["metric"] == FRACTION) & flips["importance"].isin(rankings or ["alpha_grad"])]
+
+
+def _lin(part: pd.DataFrame) -> Effect:
+    """Lin-TaSc minus no TaSc, paired by training and text, mean over cells."""
+    return contrast(part, "variant", "lin", "none", CELL, bounds=(-1, 1))
+
+
+def _cell_means(part: pd.DataFrame) -> pd.DataFrame:
+    """Mean over texts and trainings: one row per cell, columns by variant and ranking."""
+    if part.empty:
+        raise NotTested
+    return part.pivot_table(index=CELL, columns=["variant", "importance"], values="value")
+
+
+def _of_cells(share: Effect, part: pd.DataFrame) -> Effect:
+    """A share of cells with the trainings and texts behind it; more cells would settle it, not more of those."""
+    trainings, texts = (len(part[keys].drop_duplicates()) for keys in ([*CELL, "seed"], ["dataset", "instance"]))
+    return replace(share, trainings=trainings, texts=texts, from_trainings=NAN, from_texts=NAN)
+
+
+def _rivals(results: Results) -> list[tuple[str, str, str]]:
+    """A name, the variant and the other ranking, for every comparison of α∇α with another ranking."""
+    variants = results.flips["variant"].unique()
+    return [(f"{NAMES[r]}, {NAMES[v]}", v, r) for v in variants for r in ("alpha", "grad_alpha")]
+
+
+def _table_4(results: Results, **where: str) -> float:
+    """A number of the paper's Table 4, mean over the attentions of the run."""
+    attentions = results.flips["attention"].unique()
+    return sum(printed("tasc", 4, attention=one, **where) for one in attentions) / len(attentions)
+
+
+def _closest(table: int, found: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows of a table of the paper for the cells of a frame, as far as it has them, and how to cite them."""
+    rows, means = reference("tasc", table), []
+    for column, every in (("dataset", "corpora"), ("encoder", "encoders"), ("attention", "attentions")):
+        ours = {kin(name) if column == "dataset" else name for name in found[column].unique()}
+        if ours.isdisjoint(rows[column]):
+            means.append(every)
+        else:
+            rows = rows[rows[column].isin(ours)]
+    corpora = ", ".join(rows["dataset"].unique()).upper()
+    return rows, f"Table {table}, " + (f"mean over its {' and '.join(means)}" if means else corpora)
+
+
+def _name(encoder: str) -> str:
+    return NAMES.get(encoder, encoder)

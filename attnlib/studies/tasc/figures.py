@@ -8,17 +8,14 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.tasc.cells import CELL, summarise
-from attnlib.studies.tasc.grid import FRACTION, RANKINGS, TOP1
-from attnlib.studies.tasc.tables import NAMES, balanced
+from attnlib.stats.inference import effects
+from attnlib.studies.tasc.grid import CELL, FRACTION, RANKINGS, TOP1, balanced
+from attnlib.studies.tasc.tables import NAMES, RANGE
 from attnlib.viz import plots
 from attnlib.viz.limits import from_zero
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 UNITS = {FRACTION: "fraction of tokens removed", TOP1: "decisions flipped (%)"}
 LINE = 30
@@ -27,9 +24,10 @@ TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top toke
 
 
 def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
-    """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), a panel per ranking, a marker per variant.
+    """The paper's Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), one panel per ranking.
 
-    A mean is over the cells of corpus, encoder and attention, which count alike however many texts they have.
+    One marker per variant. A mean is over the cells of corpus, encoder and attention, which count alike however
+    many texts they have.
     """
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
     rows = ["encoder"] + (["dataset"] if len(set(part["dataset"])) > 1 else [])
@@ -38,7 +36,8 @@ def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
     )
     for line, by in zip(axes, rows, strict=True):
         # a row by corpus averages over encoders, so it needs those that every corpus and variant has
-        summary = summarise(part if by == "encoder" else balanced(part), [by, "variant", "importance"])
+        whole = part if by == "encoder" else balanced(part)
+        summary = effects(whole, [by, "variant", "importance"], CELL, bounds=RANGE[metric])
         for axis, ranking in zip(line, RANKINGS, strict=True):
             _markers(axis, summary[summary["importance"] == ranking], by)
             y = UNITS[metric] if axis is line[0] else ""
@@ -67,7 +66,7 @@ def _markers(axis, summary: pd.DataFrame, by: str) -> None:
 
 
 def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:
-    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, three rankings, one panel per cell.
+    """The paper's Figure 3: the fraction over texts without TaSc and with Lin-TaSc, one panel per cell.
 
     cells  data set, encoder and attention of each panel; those that were not measured are left out
     """
@@ -98,7 +97,7 @@ def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.C
 
 
 def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
-    """Table 5 as a picture: one line per cell, one marker per method, the paper's values hollow."""
+    """The paper's Table 5 as a picture: one line per cell, one marker per method, the paper's values hollow."""
     part = table[table["dataset"] == dataset]
     part = part.assign(
         cell=part["encoder"] + ", " + part["attention"],
@@ -114,28 +113,8 @@ def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
     )
 
 
-def reading(pair: Sequence[Fitted], example: Example) -> pd.DataFrame:
-    """What a model without scaling and one with make of a text, one row per token.
-
-    attention (without, with), scale s, product α s, and what each token adds to the margin of the class that the
-    scaled model predicts: the logit of that class minus the mean of the others.
-    """
-    traces = [fitted.trace([example]) for fitted in pair]
-    predicted = int(traces[1].prediction[0])
-    rows = {"token": pair[1].tokens(example)}
-    for name, trace in zip(("without", "with"), traces, strict=True):
-        mask = trace.mask[0]
-        alpha, weights = (part[0][mask].double().cpu().numpy() for part in (trace.alpha, trace.weights))
-        logits = trace.token_logits[0][mask].detach().double().cpu().numpy()
-        margins = logits[:, predicted] - np.delete(logits, predicted, 1).mean(1)
-        scale = np.ones(len(alpha)) if trace.scale is None else trace.scale[0][mask].double().cpu().numpy()
-        rows |= {f"attention, {name}": alpha, f"scale, {name}": scale}
-        rows |= {f"product, {name}": weights, f"adds, {name}": weights * margins}
-    return pd.DataFrame(rows)
-
-
-def picture(table: pd.DataFrame, predicted: str) -> plots.Chart:
-    """Attention, scale, product and effect, word by word: without TaSc on the left bar, with it on the right.
+def picture(table: pd.DataFrame) -> plots.Chart:
+    """Attention, scale, product and effect of `measures.reading`: without TaSc the left bar, with it the right.
 
     Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
     """
@@ -145,7 +124,7 @@ def picture(table: pd.DataFrame, predicted: str) -> plots.Chart:
         (f"attention α{drawn}", "attention", ("without", "with")),
         ("scale s", "scale", ("with",)),
         ("product α s", "product", ("without", "with")),
-        (f"adds to “{predicted}”", "adds", ("without", "with")),
+        (f"adds to “{table['predicted'].iloc[0]}”", "adds", ("without", "with")),
     )
     figure, axes = plots.chart(4, 1, size=(max(6.5, 1.5 + 0.5 * len(table)), 6.4), sharex=True)
     colours = {"without": plots.CYCLE[0], "with": plots.CYCLE[1]}

@@ -1,4 +1,4 @@
-"""Task-scaled attention (Chrysostomou & Aletras 2021): parameters, grid, measures.
+"""What the TaSc study computes, and the tidy frames that come of it.
 
     params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "mlp"])
     found = results(params)         # tidy frames, from the store where it has them
@@ -6,31 +6,31 @@
 
 Every model of the grid is measured once: the first flip of every test text along every ranking tells both the
 share of decisions that the top token alone flips (it came at one token) and the fraction of tokens to a flip.
+
+What is paired: the variants of a cell of corpus, encoder and attention (without TaSc, Lin, Feat, Conv, other
+poolings) share the seed of a replicate, and with it initial values, batch order and vectors of unknown words.
+Trainings of different cells share nothing. The column `seed` holds the replicate.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.selection import sampled
-from attnlib.erasure.flips import fraction_to_flip
-from attnlib.importance.scores import importance
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.studies.learned import idle, without
+from attnlib.studies.study import seed_of
+from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
 
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
-
-PAPER = "Chrysostomou & Aletras 2021"
+CELL = ["dataset", "encoder", "attention"]
 RANKINGS = ("alpha", "grad_alpha", "alpha_grad")
 """The paper's attention rankings (section 5.1): weights, their gradients, the product."""
 BASELINES = ("omission", "input_x_grad", "integrated_gradients")
@@ -89,7 +89,8 @@ def fit(
         data=params.data(corpus, params.bert_limit if encoder == "bert" else None),
         model=_model(params, corpus, encoder, attention, variant, pool),
         train=_training(params, corpus, encoder, variant),
-        seed=seed,
+        seed=seed_of(seed, corpus, encoder, attention),
+        label={"seed": seed},
     )
 
 
@@ -113,20 +114,22 @@ def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
 
 
 def first_cell(params: Params) -> tuple[str, str, str]:
-    """Corpus, encoder and attention of the model that is shown where none is named."""
+    """Corpus, encoder and attention of the models that are shown where none are named."""
     return params.corpora[0], params.encoders[0], params.attentions[-1]
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
-    """Every run: the models of the grid measured, the words of some of them, and the pooling ablation."""
+    """Every run: the models of the grid measured, the words of some, one text of two, and the pooling ablation."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [_measured(params, *cell) for cell in cells(params)]
-    first = params.corpora[0]
+    pair = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
+    runs.append(MeasureSpec.of(reading, *pair, label={"part": "picture"}))
     for seed in params.seeds:
         for cell in params.shown_cells.get("words") or [first_cell(params)]:
             runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
         for pool in POOLS:
-            runs.append(_measured(params, first, *params.pooled, "lin", seed, pool=pool, part="pooling"))
+            cell = (params.corpora[0], *params.pooled, "lin", seed)
+            runs.append(_measured(params, *cell, pool=pool, part="pooling"))
     return runs
 
 
@@ -137,69 +140,14 @@ def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool
         faithfulness,
         fit(params, corpus, encoder, attention, variant, seed, pool),
         label={"part": part, "pool": pool},
-        rankings=[*RANKINGS, *(BASELINES if compared else ())],
+        rankings=list(RANKINGS),
+        baselines=list(BASELINES) if compared else [],
         texts=params.bert_texts if bert else params.texts,
+        baseline_texts=params.baseline_texts,
         operator=params.operator,
         ig_steps=params.ig_steps,
         quirks=list(params.quirks),
     )
-
-
-def faithfulness(
-    fitted: Fitted,
-    corpus: Corpus,
-    *,
-    rankings: Sequence[str],
-    texts: int | None = None,
-    operator: str = "pad",
-    ig_steps: int = 50,
-    quirks: Sequence[str] = (),
-) -> dict[str, pd.DataFrame]:
-    """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
-
-    Word omission erases a word by the same `operator` as the test does.
-
-    flips       one row per ranking and text: importance, instance, length, removed, fraction, status, as
-                `fraction_to_flip` gives them (fraction NaN: no number of removals flips the decision)
-    labels      one row per test text: instance, truth, prediction
-    parameters  |V|, embedding size and numbers in the scaling
-    """
-    some = sampled(corpus.test, texts)
-    frames = []
-    for ranking in rankings:
-        steps = {"steps": ig_steps} if ranking == "integrated_gradients" and "tasc_ig" not in quirks else {}
-        by = ranking
-        if ranking == "omission" and operator != "pad":
-            by = importance(fitted, some, ranking, operator=operator)
-        found = fraction_to_flip(fitted, some, by, level="input", operator=operator, quirks=quirks, **steps)
-        found = found.rename(columns={"id": "instance"})
-        frames.append(found[["instance", "length", "removed", "fraction", "status"]].assign(importance=ranking))
-    truth = [fitted.classes[example.label] for example in corpus.test]
-    labels = {
-        "instance": [e.id for e in corpus.test],
-        "truth": truth,
-        "prediction": fitted.predict(corpus.test).labels,
-    }
-    embedding = fitted.model.embedding
-    sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
-    sizes["scaling"] = fitted.parameters_count()["scaling"]
-    return {
-        "flips": pd.concat(frames, ignore_index=True),
-        "labels": pd.DataFrame(labels),
-        "parameters": pd.DataFrame([sizes]),
-    }
-
-
-def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
-    """u of Lin-TaSc (Figure 4), one row per word of the vocabulary: word, u, s, and its count in train."""
-    scaling, vectors = fitted.model.scaling, fitted.model.embedding.weight
-    known = fitted.vectoriser.vocabulary
-    u = scaling.table.weight.detach().squeeze(-1).double().cpu().numpy()
-    s = scaling.word_scores(vectors).double().cpu().numpy()
-    occurring = Counter(token for example in corpus.train for token in example.tokens)
-    frame = pd.DataFrame({"word": known.words, "u": u[: len(known)], "s": s[: len(known)]})
-    frame["count"] = [occurring[word] for word in known.words]
-    return frame[frame["count"] > 0].reset_index(drop=True)
 
 
 @dataclass
@@ -208,40 +156,62 @@ class Results:
 
     flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
+    picture  what two models make of one text (`measures.reading`)
     """
 
     flips: pd.DataFrame
     labels: pd.DataFrame
     parameters: pd.DataFrame
     words: pd.DataFrame
+    picture: pd.DataFrame
     pooling: pd.DataFrame
     pooling_labels: pd.DataFrame
     grid: GridResult
+
+    @cached_property
+    def idle(self) -> pd.DataFrame:
+        """Models of the grid that learned nothing, one row each."""
+        return idle(self.labels, [*CELL, "variant", "seed"])
+
+    @cached_property
+    def learned(self) -> pd.DataFrame:
+        """`flips` without the trainings in which a model of some variant learned nothing: the others have no
+        partner there."""
+        return without(self.flips, self.idle[[*CELL, "seed"]])
+
+    @cached_property
+    def whole(self) -> pd.DataFrame:
+        """`learned`, of the encoders that can be averaged over cells (`balanced`)."""
+        return balanced(self.learned)
+
+    @cached_property
+    def comparable_labels(self) -> pd.DataFrame:
+        """`labels` without the trainings whose model without TaSc learned nothing: there is no F1 to lose."""
+        return without(self.labels, self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]])
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
-    flips, labels = tidy(found.frame("flips")), found.frame("labels")
+    flips, labels, parameters = tidy(found.frame("flips")), found.frame("labels"), found.frame("parameters")
+    of_grid, of_pooling = (
+        [frame[frame["part"] == part] for frame in (flips, labels, parameters)] for part in ("grid", "pooling")
+    )
+    flips, labels, parameters = (frame.drop(columns=["part", "pool"]) for frame in of_grid)
     return Results(
-        flips=flips[flips["part"] == "grid"].drop(columns=["part", "pool"]),
-        labels=labels[labels["part"] == "grid"].drop(columns=["part", "pool"]),
-        parameters=found.frame("parameters").query("part == 'grid'").drop(columns=["part", "pool"]),
+        flips=flips,
+        labels=labels,
+        parameters=parameters,
         words=found.frame("words"),
-        pooling=flips[flips["part"] == "pooling"],
-        pooling_labels=labels[labels["part"] == "pooling"],
+        picture=found.frame("reading"),
+        pooling=of_pooling[0],
+        pooling_labels=of_pooling[1],
         grid=found,
     )
 
 
-def pair(params: Params, results: Results) -> list[Fitted]:
-    """Two models that differ in scaling alone, none and lin: `first_cell`, the first seed."""
-    runs = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
-    return [results.grid.fitted(run) for run in runs]
-
-
 def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
-    """Data set, encoder and attention of the cells of Figure 3, as the frames name them."""
+    """Data set, encoder and attention of the cells of the paper's Figure 3, as the frames name them."""
     encoders = [*params.encoders, *(["bert"] if params.bert_variants else [])]
     attention = params.attentions[0]
     every = [
@@ -250,6 +220,14 @@ def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
     return [
         (results.grid.corpora[params.data(c)].name, e, a) for c, e, a in params.shown_cells.get("boxes") or every
     ]
+
+
+def balanced(flips: pd.DataFrame) -> pd.DataFrame:
+    """The encoders measured with every corpus, attention, variant and seed: others would tilt a mean over cells."""
+    keys = ["dataset", "attention", "variant", "seed"]
+    full = flips[keys].drop_duplicates().shape[0]
+    counts = flips[["encoder", *keys]].drop_duplicates().groupby("encoder").size()
+    return flips[flips["encoder"].isin(counts.index[counts == full])]
 
 
 def tidy(flips: pd.DataFrame) -> pd.DataFrame:

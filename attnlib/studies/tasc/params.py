@@ -19,11 +19,14 @@ class Params(StudyParams):
     authors   train and read as the released code does: no early stopping, weight decay 1e-4 on everything, no
               clipping, start and end tokens, a full stop that attention never sees, and its epochs for ADR
     vector_files  corpus -> file of word vectors, where corpora differ
+    seeds     replicates: every cell is trained once for each
     texts     test texts that the erasure tests look at (F1 always sees them all); None: all
+    baseline_texts  how many of those WO, x∇x and IG look at, which are slower; None: all of them
     bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
               BERT. `bert_learning_rate` is that of the encoder; what is on top of it learns ten times as fast
-    shown_cells  corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder with
-              the first corpus and attention) and of the models whose u Figure 4 reads (`words`; `first_cell`)
+    shown_cells  corpus, encoder and attention of the box plots of the paper's Figure 3 (`boxes`; none named: every
+              encoder with the first corpus and attention) and of the models whose u its Figure 4 reads (`words`;
+              none named: `grid.first_cell`)
     pooling_cell  encoder and attention of the pooling ablation, on the first corpus; None: mlp with additive
               attention where both are in the grid, else the first of each
     """
@@ -39,6 +42,7 @@ class Params(StudyParams):
     learning_rate: Positive = 1e-3
     authors: bool = False
     texts: Size | None = None
+    baseline_texts: Size | None = None
     operator: Literal["pad", "delete", "mask", "unk"] = "pad"
     ig_steps: int = Field(50, ge=2)
     quirks: Once[str] = ()

@@ -9,7 +9,8 @@ from data.readers.written import PAIRS, marked, parts, table
 from attnlib.data import load_corpus
 from attnlib.data.checks import DataWarning
 from attnlib.data.corpora import data_config
-from attnlib.store.specs import Corpora, FitSpec, key_of
+from attnlib.store.keys import key_of
+from attnlib.store.specs import Corpora, FitSpec
 from attnlib.utils.errors import DataError
 
 
