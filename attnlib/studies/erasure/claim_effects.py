@@ -116,7 +116,7 @@ def late_flips(results: Results) -> Effect:
 
 def more_context(results: Results, more: str, less: str) -> Effect:
     """Share of words removed by attention with more context minus that with less, where both models flip."""
-    kept = firm(pd.concat([_by_attention(results, more), _by_attention(results, less)]))
+    kept = pd.concat([_by_attention(results, more), _by_attention(results, less)])
     both = kept.groupby(["dataset", "instance"])["encoder"].transform("nunique") == 2
     kept = _some(kept[both], "No text is flipped in both models.")
     return contrast(kept, "encoder", more, less, ["dataset"], paired=False, bounds=GAIN)
@@ -177,22 +177,19 @@ def readable(cases: Cases) -> Cases:
     return {name: found for name, found in cases.items() if found.texts >= FEWEST_TEXTS} or cases
 
 
-def firm(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the models that would leave a mean over models no interval: fewer than two trainings, or texts.
-
-    All models where none has two of each.
-    """
+def _firm(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the models of one text, which would leave a mean over models no interval; all where none has two."""
     kept = frame[frame["value"].notna()]
-    enough = (kept.groupby(MODEL, sort=False)[["seed", "instance"]].transform("nunique") >= 2).all(axis=1)
+    enough = kept.groupby(MODEL, sort=False)["instance"].transform("nunique") >= 2
     return kept[enough] if enough.any() else kept
 
 
 def _mean(frame: pd.DataFrame) -> Effect:
-    return effect(firm(frame), MODEL, bounds=SHARE)
+    return effect(_firm(frame), MODEL, bounds=SHARE)
 
 
 def _gap(frame: pd.DataFrame, column: str, a: str, b: str) -> Effect:
-    return contrast(firm(frame), column, a, b, MODEL, bounds=GAIN)
+    return contrast(_firm(frame), column, a, b, MODEL, bounds=GAIN)
 
 
 def _each(frame: pd.DataFrame, make: Callable[[pd.DataFrame], Effect]) -> Cases:
