@@ -48,9 +48,10 @@ nbval: $(READY)  ## run every notebook on its own defaults and compare the tagge
 	ATTNLIB_STRICT=1 ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 ATTNLIB_STORE=.pytest_cache/runs $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
 	  --nbval-cell-timeout 600 -n $(JOBS) --dist loadfile notebooks
 
-lint: $(READY)  ## ruff over code and notebooks
+lint: $(READY)  ## ruff over code and notebooks; the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 bench: $(READY)  ## speed, as ratios to the slow definitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench

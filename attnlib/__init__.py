@@ -1,7 +1,7 @@
 """attnlib: is attention an explanation?
 
-The names below are the public surface. They are imported when first used, so that `attnlib --help` and the
-check of a parameter file do not wait for torch.
+The names below are the public surface; `__init__.pyi` gives type checkers and editors the same. They are imported
+when first used, so that `attnlib --help` and the check of a parameter file do not wait for torch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PUBLIC = {
+_PUBLIC: dict[str, str] = {
     "ModelConfig": "attnlib.config",
     "DataConfig": "attnlib.config",
     "TrainConfig": "attnlib.config",
@@ -28,6 +28,9 @@ _PUBLIC = {
     "fraction_to_flip": "attnlib.erasure.flips",
     "top_token_flips": "attnlib.erasure.flips",
     "erasure_curves": "attnlib.erasure.flips",
+    "comprehensiveness": "attnlib.measures.faithfulness",
+    "sufficiency": "attnlib.measures.faithfulness",
+    "aopc": "attnlib.measures.faithfulness",
     "FitSpec": "attnlib.store.specs",
     "MeasureSpec": "attnlib.store.specs",
     "run_grid": "attnlib.store.grid",
@@ -35,7 +38,7 @@ _PUBLIC = {
     "heatmap": "attnlib.viz.heatmap",
     "explore": "attnlib.viz.explorer",
 }
-_MODULES = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots"}
+_MODULES: dict[str, str] = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots"}
 
 __all__ = ["__version__", *_PUBLIC, *_MODULES]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
@@ -105,14 +103,17 @@ class Config(BaseModel):
 
 
 class DataConfig(Config):
-    """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names."""
+    """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names.
+
+    `attnlib.data.corpora.data_config` makes one of what users write, and checks the names of corpus and options.
+    """
 
     corpus: str
     options: Options = Field(default_factory=FrozenDict)
     """Options of that corpus's own reader, such as `classes=5` for SST, `vocabulary=200` for planted or, for a
     table of training texts, `test="b.csv"`."""
     limit: int | None = Field(None, ge=1)
-    """At most so many texts a split, sampled with `seed`."""
+    """At most so many texts per split, sampled with `seed`."""
     min_df: int | None = Field(None, ge=1)
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
     max_length: int | None = Field(None, ge=1)
@@ -120,20 +121,6 @@ class DataConfig(Config):
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
-
-    @classmethod
-    def of(cls, spec: str | Path | Mapping[str, Any] | DataConfig, /, **defaults: Any) -> DataConfig:
-        """The config of a corpus as users write it: a name, a path, or a mapping.
-
-        A mapping names its texts by `corpus` (a name or a path), `path` (a table; beside `corpus` it is the
-        reader's option of that name) or `train`, with `dev` and `test` if they exist (tables). All other keys
-        are fields of DataConfig or options of the reader (text, label, delimiter, …); an unknown one is an error.
-
-        defaults  the same keys, for what the spec does not say; a DataConfig is returned as it is
-        """
-        from attnlib.data.corpora import data_config
-
-        return data_config(spec, defaults)
 
 
 class ModelConfig(Config):
@@ -156,7 +143,8 @@ class ModelConfig(Config):
     """Word vectors: `none` (random), `glove` (packaged, 50 wide) or a path to a GloVe or fastText text file."""
     embedding_size: int = Field(50, ge=1)
     hidden_size: int = Field(128, ge=2)
-    """Width of h_i: both directions of a recurrent encoder, all kernels of a cnn together."""
+    """Width of h_i: both directions of a recurrent encoder, all kernels of a cnn together. Where a regulariser
+    compares h_i with e_i, the size that is not given follows the other."""
     layers: int = Field(1, ge=1, le=12)
     bidirectional: bool = True
     kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
@@ -206,6 +194,23 @@ class ModelConfig(Config):
         return self.encoder in ("lstm", "gru")
 
     @model_validator(mode="after")
+    def _sizes_follow(self) -> Self:
+        """Where h is compared with e, a size that was not given follows the other; of both, hidden_size follows.
+
+        Word vectors from a file decide their width, so `embedding_size` follows only without them.
+        """
+        if self._compares and "hidden_size" not in self.model_fields_set:
+            self.__dict__["hidden_size"] = self.embedding_size
+        if self._compares and "embedding_size" not in self.model_fields_set and self.vectors == "none":
+            self.__dict__["embedding_size"] = self.width
+        return self
+
+    @property
+    def _compares(self) -> bool:
+        """Whether the regulariser needs h as wide as e, and the config decides both widths."""
+        return self.regulariser in ("residual", "tying", "mlm") and self.encoder not in ("none", "bert")
+
+    @model_validator(mode="after")
     def _combinations(self) -> Self:
         if self.recurrent and self.bidirectional and self.hidden_size % 2:
             raise ValueError(f"hidden_size must be even for two directions; got {self.hidden_size}.")
@@ -227,14 +232,13 @@ class ModelConfig(Config):
         if self.scaling_pool == "direct" and self.scaling not in ("none", "lin"):
             raise ValueError(
                 f"scaling_pool 'direct' uses u itself, which scaling {self.scaling!r} does not have as one "
-                "number a word; use scaling='lin' or scaling_pool='sum'."
+                "number per word; use scaling='lin' or scaling_pool='sum'."
             )
-        compares = self.regulariser in ("residual", "tying", "mlm") and self.encoder != "bert"
-        if compares and self.width != self.embedding_size:
+        if self._compares and self.width != self.embedding_size:
             raise ValueError(
                 f"regulariser {self.regulariser!r} compares h with e, so their widths must agree; got hidden "
-                f"width {self.width} and embedding_size {self.embedding_size}. Set hidden_size="
-                f"{self.embedding_size}."
+                f"width {self.width} and embedding_size {self.embedding_size}. Leave one of the two sizes out, and "
+                "it follows the other."
             )
         if self.regulariser == "mlm" and not self.contextual:
             raise ValueError(

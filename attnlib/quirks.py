@@ -8,16 +8,9 @@ discrepancies: B for bugs, A for ambiguities.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from attnlib.utils.errors import ConfigError, unknown
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from attnlib.training.fitted import Fitted
 
 
 class Quirk(NamedTuple):
@@ -81,61 +74,3 @@ def checked(quirks: Iterable[str], allowed: Iterable[str] | None = None) -> froz
         hint = f"{name!r} belongs to {QUIRKS[name].where}." if name in QUIRKS else ""
         raise ConfigError(unknown("quirk", name, known, hint=hint))
     return chosen
-
-
-def effects(fitted: Fitted, examples: Iterable, *, seed: int = 0) -> pd.DataFrame:
-    """What each quirk changes on a trained model: one row a quirk and number.
-
-    quirk, paper, where; measure; correct and with_quirk: the mean without and with it; changed: the share of texts
-    whose own value differs; n. Fractions count a decision that never flips as 1.
-    """
-    import pandas as pd
-
-    from attnlib import stats
-    from attnlib.erasure.flips import erasure_curves, fraction_to_flip, single_removals
-    from attnlib.importance.scores import importance
-
-    examples = fitted.examples(examples)
-
-    def fractions(ranking: str, quirk: str | None, **options) -> np.ndarray:
-        chosen = () if quirk is None else {quirk}
-        return (
-            fraction_to_flip(fitted, examples, ranking, quirks=chosen, **options)["fraction"].fillna(1.0).to_numpy()
-        )
-
-    rows = []
-
-    def add(name: str, measure: str, right: np.ndarray, wrong: np.ndarray) -> None:
-        right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
-        both = ~(np.isnan(right) | np.isnan(wrong))
-        changed = float((~np.isclose(right, wrong))[both].mean()) if both.any() else float("nan")
-        means = [float(x[both].mean()) if both.any() else float("nan") for x in (right, wrong)]
-        paper, where = QUIRKS[name].paper, QUIRKS[name].where
-        values = (name, paper, where, measure, *means, changed, int(both.sum()))
-        names = ("quirk", "paper", "where", "measure", "correct", "with_quirk", "changed", "n")
-        rows.append(dict(zip(names, values, strict=True)))
-
-    quiet = {"on_gap": "ignore"}
-    rankings = [("tasc_ig", "integrated_gradients", quiet), ("tasc_grad_after_ig", "alpha_grad", {})]
-    for name, ranking, options in (*rankings, ("tasc_nan_empty", "alpha", {}), ("tasc_denominator", "alpha", {})):
-        measure = f"fraction to flip by {ranking}"
-        add(name, measure, fractions(ranking, None, **options), fractions(ranking, name, **options))
-    for name, ranking, options in (
-        ("tasc_ig", "integrated_gradients", quiet),
-        ("tasc_grad_after_ig", "alpha_grad", {}),
-    ):
-        right = importance(fitted, examples, ranking, **options)
-        wrong = importance(fitted, examples, ranking, quirks={name}, **options)
-        tau = np.array([stats.kendall_tau(a, b) for a, b in zip(right, wrong, strict=True)])
-        add(name, f"Kendall tau of {ranking} with the correct one", np.where(np.isnan(tau), np.nan, 1.0), tau)
-    right, wrong = (single_removals(fitted, examples, seed=seed, quirks=q) for q in ((), {"serrano_r"}))
-    for column in ("flip_other", "delta_js", "delta_alpha"):
-        values = (
-            frame[column].astype("Float64").to_numpy(dtype=float, na_value=np.nan) for frame in (right, wrong)
-        )
-        add("serrano_r", f"{column} of single removals", *values)
-    curves = erasure_curves(fitted, examples, "alpha", level="attention")
-    p = [curves[curves["removed"] == k]["probability"].to_numpy() for k in (0, 1)]
-    true = stats.tvd(*(np.stack([x, 1 - x], -1) for x in p))
-    add("wp_half_tvd", "total variation after removing the top weight", true, np.abs(p[0] - p[1]) / 2)
-    return pd.DataFrame(rows)

@@ -11,16 +11,23 @@ import pandas as pd
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.utils.errors import ConfigError, DataError
 
 
-def small_fit(seed: int) -> FitSpec:
+def small_fit(seed: int = 0, **changes) -> FitSpec:
     """A model trained in a moment."""
-    return FitSpec(
+    fit = FitSpec(
         data=DataConfig(corpus="planted", limit=60),
         model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
         train=TrainConfig(epochs=1),
         seed=seed,
     )
+    return fit.replace(**changes)
+
+
+def squares(*xs: int, task: str = "square", **params) -> list[MeasureSpec]:
+    """One quick run for every x."""
+    return [MeasureSpec.of(f"grid_tasks:{task}", x=x, label={"seed": x}, **params) for x in xs]
 
 
 def example_runs(n: int) -> list:
@@ -53,6 +60,16 @@ def fails_on_three(x: int) -> pd.DataFrame:
     if x == 3:
         raise ValueError("three is not allowed <here>")
     return square(x)
+
+
+def refused(x: int) -> pd.DataFrame:
+    log(x)
+    raise ConfigError("four cannot be measured")
+
+
+def unusable(x: int) -> pd.DataFrame:
+    log(x)
+    raise DataError("four cannot be measured")
 
 
 def fails_once(x: int, folder: str) -> pd.DataFrame:
@@ -125,3 +142,26 @@ def fit_flipped(corpus, model, train, seed):
 
 def fit_fails(corpus, model, train, seed):
     raise RuntimeError("no training today")
+
+
+def loses_connection() -> None:
+    raise ConnectionResetError("by peer")
+
+
+def counts(n: int) -> int:
+    """Says how far it is."""
+    from attnlib.store.processes import tell
+
+    for k in range(n):
+        tell({"done": k})
+    return n
+
+
+def tidies(folder: str) -> str:
+    """Waits, and has something to say when it is interrupted."""
+    (Path(folder) / "waiting").touch()
+    try:
+        time.sleep(600)
+    except KeyboardInterrupt:
+        return "tidied"
+    return "slept"

@@ -15,18 +15,20 @@ encoder: Literal["lstm", "mlp"] = "lstm"  # what reads the text
 level: str = "input"  # one of: input | attention
 seeds: list[int] = [0, 1]
 options: dict = {}
-limit: int | None = None  # texts a split
+limit: int | None = None  # texts per split
 fail: bool = False
 wait: float = 0.0  # seconds
 """
 CLAIM = """dict(id="c{n}", paper="Paper", claim="<u>claim</u> {n}", where="Table 1", setting="here", effect=0.5, \
-low=0.1, high=0.9, n=10, verdict="{verdict}")"""
+low=0.1, high=0.9, n=10, verdict="{verdict}", figure="{figure}")"""
 VERDICTS = ("reproduced", "reproduced", "not reproduced", "undetermined")
+FIGURES = ("first", "first", "texts", "nosuch")
 DEMO: list[tuple[str, str, list[str]]] = [
     ("markdown", "# A **demo** of `everything`\n\nSee [the paper](https://doi.org/10.1/x) and $\\alpha_i$.", []),
     (
         "code",
-        "import os, sys, time\nfrom typing import Literal\n\nimport pandas as pd\n\nfrom attnlib import report",
+        "import os, sys, time\nfrom typing import Literal\n\nimport pandas as pd\n\n"
+        "from attnlib.reports.output import Output",
         [],
     ),
     ("code", PARAMETERS, ["parameters"]),
@@ -34,7 +36,8 @@ DEMO: list[tuple[str, str, list[str]]] = [
     (
         "code",
         "output = Output.of('90_demo')\n"
-        "output.header(corpus=corpus, sizes={'train': 1234}, seeds=seeds, device='cpu', process=os.getpid())\n"
+        "output.header(corpus=corpus, sizes={'train': 1234}, seeds=seeds, device='cpu', process=os.getpid(),\n"
+        "    citation='A & B 2020', paper_url='https://doi.org/10.1/x')\n"
         "time.sleep(wait)",
         [],
     ),
@@ -67,7 +70,13 @@ DEMO: list[tuple[str, str, list[str]]] = [
         [],
     ),
     ("code", "secret = 'left out'", ["remove_cell"]),
-    ("code", f"output.claims([{', '.join(CLAIM.format(n=n, verdict=v) for n, v in enumerate(VERDICTS))}])", []),
+    (
+        "code",
+        "output.short(['It <i>**holds**</i>.', 'Really.'])\noutput.claims(["
+        + ", ".join(CLAIM.format(n=n, verdict=VERDICTS[n], figure=FIGURES[n]) for n in range(4))
+        + "])",
+        [],
+    ),
 ]
 
 
@@ -114,11 +123,11 @@ def _series(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """OUT/90_demo/cpu of one whole run with `-p corpus other`."""
     from attnlib.reports import execute
-    from attnlib.reports.notebooks import plan
+    from attnlib.reports.plan import plans
 
     with pytest.MonkeyPatch.context() as patch:
         folder = _series(tmp_path_factory.mktemp("series"), patch)
-        (one,) = plan(["90_demo"], "cpu", [("corpus", "other")])
+        (one,) = plans(["90_demo"], "cpu", [("corpus", "other")])
         outcome = execute.run(one, folder / "reports", "serial", 1)
     assert outcome.status == "done", outcome
     return outcome.folder

@@ -15,6 +15,8 @@ from attnlib.utils.errors import ConfigError
 CONFIGS = (
     ModelConfig(),
     ModelConfig(encoder="cnn", kernel_sizes=(3, 5), scaling="conv", unattended=(".",)),
+    ModelConfig(regulariser="tying", encoder="cnn"),
+    ModelConfig(regulariser="mlm", hidden_size=128),
     TrainConfig(),
     TrainConfig(learning_rates={"encoder": 1e-4}, freeze=("decoder",), clip_norm=None),
     DataConfig(corpus="planted", options={"vocabulary": 100}),
@@ -59,9 +61,13 @@ def test_every_problem_is_listed():
         ({"vectors": "glove", "embedding_size": 300}, "are 50 wide", {"embedding_size": 50}),
         ({"encoder": "bert", "vectors": "glove"}, "brings its own embeddings", {"vectors": "none"}),
         ({"scaling": "feat", "scaling_pool": "direct"}, "uses u itself", {"scaling": "lin"}),
-        ({"regulariser": "tying"}, "widths must agree; .*Set hidden_size=50", {"hidden_size": 50}),
-        ({"regulariser": "residual"}, "widths must agree", {"embedding_size": 128}),
-        ({"regulariser": "mlm"}, "widths must agree", {"hidden_size": 50}),
+        (
+            {"regulariser": "tying", "hidden_size": 64, "embedding_size": 50},
+            "widths must agree; got hidden width 64 and embedding_size 50. Leave one",
+            {"hidden_size": 50},
+        ),
+        ({"regulariser": "mlm", "vectors": "glove", "hidden_size": 64}, "widths must agree", {"hidden_size": 50}),
+        ({"regulariser": "residual", "embedding_size": 51}, "must be even", {"encoder": "mlp"}),
         (
             {"regulariser": "mlm", "encoder": "none"},
             "encoder 'none' reads none. Use a contextual encoder",
@@ -74,6 +80,27 @@ def test_combinations_that_cannot_work_name_the_reason_and_the_fix(values, reaso
     with pytest.raises(ConfigError, match=reason):
         ModelConfig(**values)
     ModelConfig(**{**values, **fix})
+
+
+@pytest.mark.parametrize(
+    ("given", "embedding", "width"),
+    [
+        ({}, 50, 50),
+        ({"embedding_size": 20}, 20, 20),
+        ({"hidden_size": 64}, 64, 64),
+        ({"encoder": "cnn"}, 48, 48),  # four kernels share the width evenly
+        ({"vectors": "glove"}, 50, 50),
+        ({"encoder": "none", "embedding_size": 20}, 20, 20),
+    ],
+)
+def test_a_size_that_must_agree_follows_the_one_that_was_given(given, embedding, width):
+    config = ModelConfig(regulariser="tying", **given)
+    assert (config.embedding_size, config.width) == (embedding, width)
+
+
+def test_sizes_that_need_not_agree_stay():
+    assert ModelConfig(regulariser="concat").hidden_size == ModelConfig().hidden_size == 128
+    assert ModelConfig(regulariser="tying", encoder="none").hidden_size == 128
 
 
 @pytest.mark.parametrize("config", CONFIGS)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from attnlib.cli.main import main
-from attnlib.reports.notebooks import copy_out, plan
+from attnlib.reports.plan import copy_out, plans
 from attnlib.utils import paths
 
 SOURCES = ("attnlib", "notebooks", "params", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
@@ -112,7 +112,7 @@ def test_a_copy_has_parameters_of_its_own_and_is_not_overwritten(tmp_path: Path)
     assert copy_out(mine) == [], "what is the same already needs no --force"
     profile = mine / "params" / "00_quickstart" / "cpu.yaml"
     profile.write_text("epochs: 17\n")
-    (one,) = plan([str(mine / "notebooks" / "00_quickstart.ipynb")], "cpu", [])
+    (one,) = plans([str(mine / "notebooks" / "00_quickstart.ipynb")], "cpu", [])
     assert one.changed == {"epochs": 17}
     refused = CliRunner().invoke(main, ["notebooks", str(mine)])
     assert refused.exit_code == 2

@@ -31,7 +31,7 @@ PARTS = {
     "scalings": {
         "none": "attention as it is",
         "lin": "TaSc: one number per word type, Chrysostomou & Aletras 2021",
-        "feat": "TaSc: one number a dimension of the embedding",
+        "feat": "TaSc: one number per dimension of the embedding",
         "conv": "TaSc: a convolution over the scaled embeddings",
     },
     "regularisers": {
@@ -61,7 +61,7 @@ def importances() -> Rows:
 
 def notebooks() -> Rows:
     """Every notebook with its title, profiles and parameters."""
-    from attnlib.reports.notebooks import names, profiles, read
+    from attnlib.reports.plan import names, profiles, read
 
     rows = []
     for name in names():
@@ -76,10 +76,10 @@ def notebooks() -> Rows:
 
 def params(name: str) -> Rows:
     """Every parameter of a notebook: type, default, comment, and what each profile sets instead."""
-    from attnlib.reports.notebooks import plan, profiles, read
+    from attnlib.reports.plan import plans, profiles, read
 
     notebook = read(name)
-    planned = {profile: plan([name], profile, [])[0] for profile in profiles(notebook.name)}
+    planned = {profile: plans([name], profile, [])[0] for profile in profiles(notebook.name)}
     rows = []
     for p in notebook.parameters.values():
         told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in planned.items() if p.name in one.changed]
@@ -90,7 +90,7 @@ def params(name: str) -> Rows:
 
 def profiles() -> Rows:
     """Every size of a run, and the notebooks that have it."""
-    from attnlib.reports.notebooks import PROFILES, names, profiles
+    from attnlib.reports.plan import PROFILES, names, profiles
 
     having = {name: list(profiles(name)) for name in names()}
     known = dict(PROFILES)

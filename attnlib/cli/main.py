@@ -17,6 +17,7 @@ import click
 from attnlib import __version__
 from attnlib.cli.runs import runs
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.files import hint
 
 RUN_EXAMPLES = """
@@ -121,28 +122,32 @@ def run(
     The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
     something asked for does not exist or cannot be written, 130 after Ctrl-C.
     """
-    from attnlib.reports import execute
-    from attnlib.reports.notebooks import plan
+    from attnlib.cli.check import check
+    from attnlib.reports import execute, series
+    from attnlib.reports.plan import plans
+    from attnlib.store.executors import check_executor
 
-    executor = execute.parse_executor(executor)
-    if executor == "serial" and jobs not in (None, 1):
-        raise ConfigError(f"--executor serial does one thing at a time; got --jobs {jobs}. Use --executor local.")
-    plans = plan(list(notebooks), profile, list(params), name)
-    absent = [text for one in plans for text in one.absent]
+    check_executor(executor, jobs)
+    planned = plans(list(notebooks), profile, list(params), name)
+    checked = check(planned)
+    absent = [text for one in checked for text in one.absent]
     if absent and not dry_run:
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
-    execute.check_out(plans, out)
+    execute.check_out(planned, out)
     if dry_run:
-        from attnlib.store.executors import cores
+        from attnlib.store.processes import cores
 
-        for one in plans:
+        for one in checked:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
+    for package in ("papermill", "nbconvert", "ipykernel"):
+        needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
-    outcomes = execute.run_all(plans, out.resolve(), executor, jobs, Watch())
+    outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
     if outcomes:
+        series.relink(out.resolve())
         click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
-    if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(plans):
+    if any(outcome.status == "interrupted" for outcome in outcomes) or len(outcomes) < len(planned):
         click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
         sys.exit(130)
     if any(outcome.status == "failed" for outcome in outcomes):
@@ -177,7 +182,7 @@ class Watch:
         return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
 
     def _tell(self, outcome: Any) -> None:
-        from attnlib.reports.render import duration
+        from attnlib.utils.text import duration
 
         head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
         if outcome.status == "done":
@@ -192,28 +197,24 @@ class Watch:
         click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
 
 
-def _describe(plan: Any, out: Path, jobs: int) -> None:
-    """What would run. A study module `attnlib.studies.<name>` with `grid(params)` also lists its runs and the cost.
-
-    Its `SIZES` (training texts and mean words by corpus), if any, serve the estimate for corpora not at hand.
-    """
+def _describe(checked: Any, out: Path, jobs: int) -> None:
+    """What would run: every parameter, the files to bring, the runs of the study's grid and their cost."""
     from attnlib.reports.execute import place
-    from attnlib.reports.notebooks import study_module
 
+    plan = checked.plan
     click.echo(f"{plan.notebook.name} ({plan.profile}): {plan.notebook.title}")
     click.echo(f"  writes {place(plan, out)}")
     for name, value in plan.values.items():
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
         click.echo(f"  {name} = {value!r}{was}")
-    for text in plan.absent:
+    for text in checked.absent:
         click.echo(f"  to bring: {text.removeprefix(f'{plan.notebook.name}: ')}")
-    study = study_module(plan.notebook.name)
-    if hasattr(study, "grid"):
+    if checked.study is not None and (grid := checked.study.grid(checked.params)):
         from attnlib.store.forecast import dry_run
 
-        sizes = getattr(study, "SIZES", None)
-        click.echo(indent(str(dry_run(study.grid(plan.values), jobs=jobs, sizes=sizes)), "  "))
+        sizes = getattr(checked.study, "sizes", None)
+        click.echo(indent(str(dry_run(grid, jobs=jobs, sizes=sizes)), "  "))
 
 
 @main.command("list", epilog=LIST_EXAMPLES)
@@ -248,7 +249,7 @@ def list_(kind: str, notebook: str | None) -> None:
 @click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
 def notebooks(folder: Path, force: bool) -> None:
     """Copy the notebooks and their parameter files to DIR, to edit them."""
-    from attnlib.reports.notebooks import copy_out
+    from attnlib.reports.plan import copy_out
 
     written = copy_out(folder, force=force)
     click.echo(f"{len(written)} files written to {folder}." if written else f"{folder} has all of them already.")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from attnlib.utils.errors import ConfigError
-from attnlib.utils.files import spell_size
+from attnlib.utils.text import duration, filesize
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 store_option = click.option(
@@ -40,7 +40,7 @@ def runs() -> None:
 @click.option("--task", default="", help="Only tasks whose name contains this.")
 @click.option("--failed", is_flag=True, help="The runs that failed, in place of those that are finished.")
 def list_(root: Path | None, task: str, failed: bool) -> None:
-    """One line a run: key, what it is, how long it took, its size and age."""
+    """One line per run: key, what it is, how long it took, its size and age."""
     from attnlib.store.entries import Store
 
     store = Store(root)
@@ -55,7 +55,7 @@ def list_(root: Path | None, task: str, failed: bool) -> None:
     widths = [max((len(row["cells"][k]) for row in rows), default=0) for k in range(5)]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row["cells"], widths, strict=True)).rstrip())
-    click.echo(f"{len(rows)} runs, {spell_size(sum(row['size'] for row in rows))} in {store.root}")
+    click.echo(f"{len(rows)} runs, {filesize(sum(row['size'] for row in rows))} in {store.root}")
 
 
 @runs.command()
@@ -81,13 +81,13 @@ def show(key: str, root: Path | None) -> None:
         click.echo(f"{title}: {json.dumps(value, indent=2, ensure_ascii=False)}")
     click.echo("files:")
     for name, (size, digest) in sorted(entry.files.items()):
-        click.echo(f"  {name}  {spell_size(size)}  sha256 {digest[:12]}")
+        click.echo(f"  {name}  {filesize(size)}  sha256 {digest[:12]}")
     for name in entry.frame_names:
         rows, columns = entry.frame(name).shape
         click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
     changed = stale(spec)
     if changed:
-        click.echo(f"made by other code than this ({', '.join(changed)}): the same run would be computed anew")
+        click.echo(f"made by other code than this ({', '.join(changed)}): the same run would be computed again")
 
 
 @runs.command()
@@ -120,8 +120,7 @@ def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool)
             shutil.rmtree(path, ignore_errors=True)
     if not dry_run:
         store.sweep(locks=True)
-    store.close()
-    click.echo(f"{len(doomed)} runs and {len(damaged)} damaged entries {verb}, {spell_size(size)} in {store.root}")
+    click.echo(f"{len(doomed)} runs and {len(damaged)} damaged entries {verb}, {filesize(size)} in {store.root}")
 
 
 def stale(spec: dict[str, Any]) -> list[str]:
@@ -147,7 +146,6 @@ def parse_age(text: str) -> timedelta:
 def _rows(store: Any) -> list[dict[str, Any]]:
     """Finished runs, the newest first. A damaged one is set aside with a warning and left out."""
     from attnlib.store.entries import CorruptEntry
-    from attnlib.store.forecast import spell
 
     rows = []
     for key in store:
@@ -159,9 +157,9 @@ def _rows(store: Any) -> list[dict[str, Any]]:
             continue
         finished = datetime.fromisoformat(environment["finished"])
         what = " ".join(str(value) for value in spec["columns"].values())
-        age = spell((datetime.now(UTC) - finished).total_seconds())
-        cells = [key[:12], f"{spec['task'].rpartition('.')[2]} {what}".strip(), spell(environment["seconds"])]
-        cells += [spell_size(entry.size), f"{age} ago"]
+        age = duration((datetime.now(UTC) - finished).total_seconds())
+        cells = [key[:12], f"{spec['task'].rpartition('.')[2]} {what}".strip(), duration(environment["seconds"])]
+        cells += [filesize(entry.size), f"{age} ago"]
         row = {"key": key, "task": spec["task"], "spec": spec, "size": entry.size, "finished": finished}
         rows.append({**row, "cells": cells})
     return sorted(rows, key=lambda row: row["finished"], reverse=True)

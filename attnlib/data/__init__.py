@@ -8,17 +8,12 @@ from typing import Any
 from attnlib.data.assemble import assemble
 from attnlib.data.corpora import corpora, load_corpus, register_corpus
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.types import Corpus, Example
+from attnlib.data.types import Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
-
-READERS = ("planted", "packaged", "reviews", "news", "pairs", "hub", "clinical")
-"""Modules of `readers` that register corpora: imported below, so heavy imports belong inside functions."""
 
 _WITH_TORCH = ("Batch", "Encoded", "Vectoriser", "WordVectoriser")
 
 __all__ = [
-    "READERS",
     "Batch",
     "Corpus",
     "Encoded",
@@ -41,7 +36,3 @@ def __getattr__(name: str) -> Any:
     if name in _WITH_TORCH:
         return getattr(import_module(f"{__name__}.batching"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-for _module in READERS:
-    import_module(f"{__name__}.readers.{_module}")

@@ -10,10 +10,8 @@ import numpy as np
 from attnlib.config import DataConfig
 from attnlib.data import checks
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.readers.rationales import check_span
 from attnlib.data.splits import with_splits
-from attnlib.data.types import SPLITS, Corpus, Example
+from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
 from attnlib.utils.progress import progress
@@ -148,7 +146,7 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
     if row.tokens is not None:
         words, marks, sentences = _from_tokens(row, preprocessing)
     elif row.rationale is not None:
-        spans = [check_span(s, row.text, f"Text {row.id!r}") for s in row.rationale]
+        spans = [checks.check_span(s, row.text, f"Text {row.id!r}") for s in row.rationale]
         (words, marks), sentences = preprocessing.marked(row.text, spans), None
     else:
         words, marks, sentences = preprocessing.tokens(row.text), None, None
@@ -170,8 +168,8 @@ def _from_tokens(
     marks = row.rationale
     if marks is not None and len(marks) != len(words):
         raise DataError(
-            f"Text {row.id!r}: the rationale marks {len(marks)} tokens, the text has {len(words)}. Give one mark a "
-            "token."
+            f"Text {row.id!r}: the rationale marks {len(marks)} tokens, the text has {len(words)}. Give one mark "
+            "per token."
         )
     keep = [i for i, word in enumerate(words) if word]
     starts = None

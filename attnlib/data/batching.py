@@ -12,11 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.data.preprocess import Preprocessing
-from attnlib.data.sentences import sentence_index, sentence_starts
+from attnlib.data.preprocess import Preprocessing, sentence_starts
 from attnlib.data.types import Example
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
-from attnlib.utils.errors import DataError, unknown
+from attnlib.utils.errors import DataError
 
 MAX_TOKENS = 2**15
 """Padded positions of an inference batch at most: bounds memory for texts of thousands of words."""
@@ -93,18 +92,12 @@ class Vectoriser(ABC):
                                      `mask_id` may be n_ids itself: the extra row that masked-word training adds
     """
 
-    kind: ClassVar[str] = ""
-    kinds: ClassVar[dict[str, type[Vectoriser]]] = {}
+    kind: ClassVar[str]
     pad_id: int = PAD_ID
     unk_id: int = UNK_ID
     n_ids: int
     mask_id: int
     preprocessing: Preprocessing
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if cls.kind:
-            Vectoriser.kinds[cls.kind] = cls
 
     @abstractmethod
     def encode_one(self, example: Example) -> Encoded:
@@ -120,19 +113,8 @@ class Vectoriser(ABC):
 
     @classmethod
     @abstractmethod
-    def _from_values(cls, values: dict[str, Any]) -> Vectoriser:
-        """The inverse of `to_json`, on the parsed values."""
-
-    @classmethod
-    def from_json(cls, text: str) -> Vectoriser:
-        """The vectoriser that `to_json` wrote, of whichever kind."""
-        values = json.loads(text)
-        kind = values.get("kind")
-        if kind == "wordpieces" and kind not in Vectoriser.kinds:
-            import attnlib.data.wordpieces  # noqa: F401  registers itself; needs transformers
-        if kind not in Vectoriser.kinds:
-            raise DataError(unknown("kind of vectoriser", kind, Vectoriser.kinds))
-        return Vectoriser.kinds[kind]._from_values(values)
+    def from_values(cls, values: dict[str, Any]) -> Vectoriser:
+        """The inverse of `to_json`, on the parsed values; `wordpieces.vectoriser_from_json` knows every kind."""
 
     def from_text(self, text: str, query: str | None = None) -> Example:
         """A text somebody typed, as an Example without a label (-1)."""
@@ -152,7 +134,7 @@ class Vectoriser(ABC):
         if not len(encoded):
             raise DataError("A batch needs one text at least.")
         encoded = self._encoded(encoded)
-        width = max(1, *(len(e) for e in encoded)) if len(encoded) > 1 else max(1, len(encoded[0]))
+        width = max(1, max(map(len, encoded)))
         known = labels and all(e.label >= 0 for e in encoded)
         query = query_mask = sentences = None
         if encoded[0].query is not None:
@@ -185,7 +167,7 @@ class Vectoriser(ABC):
 
         shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
                       A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    padded positions a batch at most; by default 32,768 without shuffling, and no bound with
+        max_tokens    padded positions per batch at most; by default 32,768 without shuffling, and no bound with
                       it (the batch size is part of how one trains). A single longer text is a batch of its own
         """
         if batch_size < 1:
@@ -256,7 +238,7 @@ class WordVectoriser(Vectoriser):
         numbers = None
         if self.sentences:
             starts = sentence_starts(words) if example.sentences is None else example.sentences
-            numbers = sentence_index(starts, len(words))
+            numbers = np.searchsorted(starts[1:], index, side="right").tolist()
         if self.special:
             ids, content, index = [SOS_ID, *ids, EOS_ID], [False, *content, False], [-1, *index, -1]
             if numbers is not None:
@@ -293,7 +275,7 @@ class WordVectoriser(Vectoriser):
         return json.dumps(values, ensure_ascii=False)
 
     @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> WordVectoriser:
+    def from_values(cls, values: dict[str, Any]) -> WordVectoriser:
         values = {k: v for k, v in values.items() if k != "kind"}
         vocabulary = Vocabulary.from_json(json.dumps(values.pop("vocabulary")))
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)

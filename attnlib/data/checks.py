@@ -7,11 +7,11 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from attnlib.data.markup import without_html
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.types import SPLITS, Example
+from attnlib.data.types import SPLITS, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError, unknown
 
@@ -110,6 +110,26 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
             f"{name}: {len(twice):,} ids occur more than once: {some(map(repr, twice))}. Make them unique, or "
             "leave them out (id=None for a table) and ids are made."
         )
+
+
+def check_span(span: Any, text: str, where: str) -> tuple[int, int]:
+    """Start and end of a span, whole numbers within the text."""
+    try:
+        start, end = span
+        whole = int(start) == start and int(end) == end
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise DataError(
+            f"{where}: a rationale over a text is a list of character spans (start, end), two whole numbers each; "
+            f"got {str(span)[:60]!r}. Marks by token need the text as tokens."
+        )
+    if not 0 <= start <= end <= len(text):
+        raise DataError(
+            f"{where}: the span [{start}, {end}] lies outside the text, which has {len(text):,} characters. Count "
+            "from 0, start before end."
+        )
+    return int(start), int(end)
 
 
 def check_leak(name: str, splits: Mapping[str, Sequence[Example]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text to words: the cleaning and tokenising of Jain & Wallace, as named steps."""
+"""Text to words, by the cleaning and tokenising of Jain & Wallace as named steps; words to sentences, by a rule."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
 RUN = 2_000
 """Letters and signs without a blank that are tokenised at once: no language writes so, but links and rubbish do."""
+ENDS = frozenset((".", "!", "?", "…", "...", "....", "?!", "!?", "!!", "??"))
+CLOSING = frozenset(('"', "'", "''", "”", "’", "»", ")", "]", "}"))
 _ENDLESS = re.compile(rf"\S{{{RUN + 1},}}")
 _SPACE = re.compile(r"\s+")
 _NOT_WORD = re.compile(r"\W")
@@ -118,6 +120,27 @@ BROUGHT = Preprocessing(html="strip")
 """For texts that users bring, often from the web; the papers' corpora have steps of their own."""
 JAIN_WALLACE = Preprocessing(digits="qqq")
 """Their `cleaner`: AG News, SNLI, and before its own last step 20 Newsgroups."""
+
+
+def sentence_starts(tokens: Sequence[str]) -> tuple[int, ...]:
+    """Index of the first token of every sentence; the first is 0, and no sentence is empty.
+
+    A sentence ends with . ! ? or … (any run of them) and the closing quotes and brackets behind it. A text
+    without an end mark is one sentence; a text of end marks alone is one sentence too. No token: no sentence.
+    """
+    if not tokens:
+        return ()
+    starts = [0]
+    ended = wordy = False
+    for i, token in enumerate(tokens):
+        if token in ENDS or (token and not token.strip(".!?…")):
+            # Marks at the very start close nothing: they belong to the sentence that follows.
+            ended = wordy
+        elif ended and token not in CLOSING:
+            starts.append(i)
+            ended = False
+        wordy = wordy or not (token in ENDS or token in CLOSING)
+    return tuple(starts)
 
 
 def _normalised(text: str) -> str:

@@ -1,25 +1,26 @@
-"""Example and Corpus: what every corpus is, whatever its source."""
+"""Example and Corpus: what every corpus is, whatever its source. RawExample, RawCorpus: what a reader returns."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from attnlib.data.preprocess import Preprocessing
+from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.data.preprocess import Preprocessing
-    from attnlib.data.vocabulary import Vocabulary
-
 SPLITS = ("train", "dev", "test")
+Split = Literal["train", "dev", "test"]
+Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Example:
     """One text. `tokens` are preprocessed words; `label` indexes `Corpus.classes`.
 
     query      tokens of a question (QA) or a hypothesis (NLI), or None
-    rationale  one bool a token: what a human (or the generator) marked as decisive, or None
+    rationale  one bool per token: what a human (or the generator) marked as decisive, or None
     sentences  index of the first token of every sentence, or None where nobody said
     """
 
@@ -42,7 +43,7 @@ class Example:
         if self.rationale is not None and len(self.rationale) != len(self.tokens):
             raise DataError(
                 f"Example {self.id!r}: the rationale marks {len(self.rationale)} tokens, the text has "
-                f"{len(self.tokens)}. Give one mark a token."
+                f"{len(self.tokens)}. Give one mark per token."
             )
 
     def __len__(self) -> int:
@@ -85,8 +86,6 @@ class Corpus:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """Words of the training texts (and queries) with a document frequency of at least `min_df`."""
-        from attnlib.data.vocabulary import Vocabulary
-
         return Vocabulary.build(self.train, min_df=self.min_df) if self.known is None else self.known
 
     @cached_property
@@ -111,7 +110,7 @@ class Corpus:
         if n is None:
             return self
         if n < 1:
-            raise DataError(f"sample(n={n}): give at least one example a split, or None for all.")
+            raise DataError(f"sample(n={n}): give at least one example per split, or None for all.")
         drawn = {}
         for k, split in enumerate(splits):
             examples = getattr(self, split)
@@ -123,7 +122,7 @@ class Corpus:
         return replace(self, **drawn, notes=self.notes + note, known=known)
 
     def stats(self) -> pd.DataFrame:
-        """One row a split: texts, mean and extreme lengths, share of each class; |V| from train."""
+        """One row per split: texts, mean and extreme lengths, share of each class; |V| from train."""
         import pandas as pd
 
         rows = []
@@ -150,10 +149,45 @@ class Corpus:
         return f"Corpus({self.name!r}, {sizes} train/dev/test, classes: {', '.join(self.classes)})"
 
 
-def __getattr__(name: str) -> Any:
-    # Batch holds tensors; corpora and their list must not wait for torch.
-    if name == "Batch":
-        from attnlib.data.batching import Batch
+@dataclass(frozen=True, slots=True)
+class RawExample:
+    """One row as a reader found it. Either `text`, or `tokens` where the source is tokenised.
 
-        return Batch
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    label      class name, or a number: an index into `RawCorpus.classes` where those are given
+    split      None where the source has none; `assemble` then splits
+    query      question (QA) or hypothesis (NLI), as text or as tokens
+    rationale  one bool per token (with `tokens`), or character spans [start, end) of `text`
+    id         None: one is made from split and row
+    sentences  index of the first token of every sentence (with `tokens`)
+    """
+
+    text: str = ""
+    label: str | int | float | None = None
+    tokens: tuple[str, ...] | None = None
+    split: Split | None = None
+    query: str | tuple[str, ...] | None = None
+    rationale: tuple[bool, ...] | Spans | None = None
+    id: str | None = None
+    sentences: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class RawCorpus:
+    """A reader's rows with all that `assemble` needs to make a Corpus of them.
+
+    classes        names in the order of their indices; None: the labels that occur, sorted
+    length_filter  (min, max) for `strict_length_filter`; None: the shortest or longest of each split
+    drop_missing   leave out rows without a label instead of refusing them
+    notes          what the reader itself did that one should know
+    """
+
+    name: str
+    rows: list[RawExample]
+    classes: tuple[str, ...] | None = None
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    min_df: int = 1
+    source: str = ""
+    citation: str = ""
+    notes: tuple[str, ...] = ()
+    length_filter: tuple[int | None, int | None] = (None, None)
+    drop_missing: bool = False

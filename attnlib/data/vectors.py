@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from attnlib.data.checks import is_number
-from attnlib.data.readers.packed import open_packed
+from attnlib.data.readers import packaged
+from attnlib.data.readers.archives import BROKEN, open_packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.paths import user_path
@@ -25,21 +24,6 @@ EXPORT = (
 )
 
 
-class Found(NamedTuple):
-    """Initial embeddings and how much of the vocabulary the source knew.
-
-    matrix    (len(vocabulary), size) float32; the row of PAD is zero
-    coverage  share of the words (special ones aside) that have a vector in the source
-    weighted  the same, each word weighted by the number of training texts that hold it
-    missing   the most frequent words without one
-    """
-
-    matrix: np.ndarray
-    coverage: float
-    weighted: float
-    missing: tuple[str, ...]
-
-
 def vectors(
     name_or_path: str,
     vocabulary: Vocabulary,
@@ -49,20 +33,7 @@ def vectors(
     oov: Literal["normal", "zero"] = "normal",
     oov_scale: float | None = None,
 ) -> np.ndarray:
-    """(len(vocabulary), size) initial embeddings: the matrix of `find_vectors`."""
-    return find_vectors(name_or_path, vocabulary, size, seed, oov=oov, oov_scale=oov_scale).matrix
-
-
-def find_vectors(
-    name_or_path: str,
-    vocabulary: Vocabulary,
-    size: int,
-    seed: int = 0,
-    *,
-    oov: Literal["normal", "zero"] = "normal",
-    oov_scale: float | None = None,
-) -> Found:
-    """Initial embeddings for every id.
+    """(len(vocabulary), size) float32 initial embeddings; the row of PAD is zero.
 
     name_or_path  `none`: N(0, 1) for every row but PAD. `glove`: the packaged 50-wide GloVe. Else a text file,
                   a line for a word and its numbers (GloVe, fastText .vec with its header line; .gz is fine)
@@ -75,7 +46,7 @@ def find_vectors(
     noise = np.random.default_rng(seed).standard_normal((len(vocabulary), size), dtype=np.float32)
     if name_or_path == "none":
         noise[PAD_ID] = 0
-        return Found(noise, 0.0, 0.0, vocabulary.words[len(SPECIAL) : len(SPECIAL) + 10])
+        return noise
     known = _glove(vocabulary, size) if name_or_path == "glove" else _from_file(name_or_path, vocabulary, size)
     if not known:
         raise DataError(
@@ -88,20 +59,11 @@ def find_vectors(
     matrix = noise * np.float32(scale)
     matrix[rows] = values
     matrix[[PAD_ID, SOS_ID, EOS_ID]] = 0
-    counts = np.array(vocabulary.counts, dtype=float)
-    missing = [w for i, w in enumerate(vocabulary.words[len(SPECIAL) :], start=len(SPECIAL)) if i not in known]
-    return Found(
-        matrix,
-        len(known) / (len(vocabulary) - len(SPECIAL)),
-        float(counts[rows].sum() / max(counts.sum(), 1)),
-        tuple(missing[:10]),
-    )
+    return matrix
 
 
 def _glove(vocabulary: Vocabulary, size: int) -> dict[int, np.ndarray]:
-    from attnlib.data.readers.packaged import glove
-
-    source = glove()
+    source = packaged.glove()
     if source.matrix.shape[1] != size:
         raise ConfigError(f"vectors 'glove' are {source.matrix.shape[1]} wide; got size {size}.")
     return {i: source.matrix[source.index[w]] for w, i in _wanted(vocabulary).items() if w in source.index}
@@ -170,7 +132,7 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
                 line = raw_line.decode("utf-8", errors="replace")  # broken bytes only make that word unknown
                 if line.strip():
                     yield number, line
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except BROKEN as error:
         raise DataError(
             f"{file.name} cannot be read behind line {number:,} ({error}). Get the file again."
         ) from None

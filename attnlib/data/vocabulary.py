@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from typing import Protocol
 
-from attnlib.data.types import Example
 from attnlib.utils.errors import DataError
 
 PAD, UNK, SOS, EOS = "<pad>", "<unk>", "<sos>", "<eos>"
 SPECIAL = (PAD, UNK, SOS, EOS)
 PAD_ID, UNK_ID, SOS_ID, EOS_ID = range(4)
+
+
+class Words(Protocol):
+    """What a vocabulary counts: an Example, or anything with its words."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]: ...
+    @property
+    def query(self) -> tuple[str, ...] | None: ...
 
 
 class Vocabulary:
@@ -26,7 +34,7 @@ class Vocabulary:
     def __init__(self, words: Sequence[str], counts: Sequence[int]) -> None:
         """words, counts: without the special ones."""
         if len(words) != len(counts):
-            raise DataError(f"A vocabulary needs one count a word; got {len(words)} words, {len(counts)} counts.")
+            raise DataError(f"A vocabulary needs one count per word; got {len(words)} words, {len(counts)} counts.")
         self.words: tuple[str, ...] = (*SPECIAL, *words)
         self.counts: tuple[int, ...] = (0,) * len(SPECIAL) + tuple(counts)
         self._ids = {word: i for i, word in enumerate(words, start=len(SPECIAL))}
@@ -34,7 +42,7 @@ class Vocabulary:
             raise DataError("A vocabulary must not hold a word twice.")
 
     @classmethod
-    def build(cls, examples: Iterable[Example], min_df: int = 1) -> Vocabulary:
+    def build(cls, examples: Iterable[Words], min_df: int = 1) -> Vocabulary:
         """Words that occur in `min_df` texts at least, the most frequent first, ties by alphabet.
 
         A text counts once however often it repeats a word (the document frequency of scikit-learn's
@@ -47,7 +55,7 @@ class Vocabulary:
         return cls([w for w, _ in kept], [n for _, n in kept])
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
-        """One id a token; UNK for unknown words."""
+        """One id per token; UNK for unknown words."""
         get = self._ids.get
         return [get(token, UNK_ID) for token in tokens]
 
@@ -55,12 +63,6 @@ class Vocabulary:
     def mask_id(self) -> int:
         """The id after the last: an embedding row that only models with masked-word training have."""
         return len(self)
-
-    @cached_property
-    def unigram(self) -> tuple[float, ...]:
-        """Share of each id among the counted words: sums to one, zero for the special ones."""
-        total = sum(self.counts) or 1
-        return tuple(n / total for n in self.counts)
 
     def __len__(self) -> int:
         return len(self.words)

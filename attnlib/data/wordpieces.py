@@ -6,16 +6,18 @@ import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from attnlib.data.batching import Encoded, Vectoriser
+from attnlib.data.batching import Encoded, Vectoriser, WordVectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.pretrained import reading
+from attnlib.data.readers import packaged
 from attnlib.data.types import Example
-from attnlib.utils.errors import ConfigError
+from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.extras import needs
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -26,8 +28,16 @@ CHUNK = 1024
 """Texts tokenised at once: the pieces of a whole corpus would not fit beside it."""
 
 
+class LoadedTokenizer(NamedTuple):
+    """A tokeniser, its special tokens by role, and how many pieces its model reads."""
+
+    tokenizer: Tokenizer
+    special: dict[str, str | None]
+    longest: int
+
+
 class WordPieceVectoriser(Vectoriser):
-    """Words cut into the pieces of a pretrained tokeniser (WordPiece of BERT, BPE of its kin).
+    """Words cut into the pieces of a pretrained tokeniser (WordPiece of BERT, BPE of RoBERTa).
 
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
@@ -46,30 +56,19 @@ class WordPieceVectoriser(Vectoriser):
         pretrained: str | Path = "minilm",
         preprocessing: Preprocessing | None = None,
         max_length: int | None = None,
+        *,
+        loaded: LoadedTokenizer | None = None,
     ) -> None:
-        tokenizer, special, longest = _load(str(pretrained))
+        """loaded: the tokeniser where it is at hand already, as `from_values` has it; else it is read."""
+        self.pretrained = str(pretrained)
+        self._tokenizer, self._special, longest = loaded or _load(self.pretrained)
         if max_length is not None and not 3 <= max_length <= longest:
-            raise ConfigError(
-                f"max_length must lie between 3 and {longest} for {str(pretrained)!r}; got {max_length}."
-            )
-        self._set(str(pretrained), tokenizer, special, preprocessing, max_length or longest)
-
-    def _set(
-        self,
-        pretrained: str,
-        tokenizer: Tokenizer,
-        special: dict[str, str | None],
-        preprocessing: Preprocessing | None,
-        max_length: int,
-    ) -> None:
-        self.pretrained = pretrained
+            raise ConfigError(f"max_length must lie between 3 and {longest} for {pretrained!r}; got {max_length}.")
         self.preprocessing = preprocessing or Preprocessing()
-        self.max_length = max_length
+        self.max_length = max_length or longest
         self.truncated = 0
-        self._special = special
-        self._tokenizer = tokenizer
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(max_length)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self.max_length)
         self.pad_id = self._id("pad")
         self.unk_id = self._id("unk")
 
@@ -124,14 +123,12 @@ class WordPieceVectoriser(Vectoriser):
         return json.dumps(values, ensure_ascii=False)
 
     @classmethod
-    def _from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
+    def from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
         from tokenizers import Tokenizer
 
-        made = cls.__new__(cls)
-        tokenizer = Tokenizer.from_str(json.dumps(values["tokenizer"]))
-        preprocessing = Preprocessing(**values["preprocessing"])
-        made._set(values["pretrained"], tokenizer, values["special"], preprocessing, values["max_length"])
-        return made
+        longest = values["max_length"]
+        loaded = LoadedTokenizer(Tokenizer.from_str(json.dumps(values["tokenizer"])), values["special"], longest)
+        return cls(values["pretrained"], Preprocessing(**values["preprocessing"]), longest, loaded=loaded)
 
     def _pieces(self, texts: Sequence[Sequence[str]]) -> list[Encoding]:
         return self._tokenizer.encode_batch([list(words) for words in texts], is_pretokenized=True)
@@ -155,15 +152,22 @@ class WordPieceVectoriser(Vectoriser):
         return found
 
 
-def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
-    """The tokeniser, its special tokens by role, and how many pieces its model reads."""
+def vectoriser_from_json(text: str) -> Vectoriser:
+    """The vectoriser that `to_json` wrote, of whichever kind."""
+    values = json.loads(text)
+    kinds = {cls.kind: cls for cls in (WordVectoriser, WordPieceVectoriser)}
+    if (kind := values.get("kind")) not in kinds:
+        raise DataError(unknown("kind of vectoriser", kind, kinds))
+    return kinds[kind].from_values(values)
+
+
+def _load(pretrained: str) -> LoadedTokenizer:
+    needs("transformers", "hub")
     from transformers import AutoConfig, AutoTokenizer
 
     place = pretrained
     if pretrained == "minilm":
-        from attnlib.data.readers.packaged import minilm
-
-        place = str(minilm())
+        place = str(packaged.minilm())
     with reading("tokeniser", place):
         # byte-level tokenisers see words only where a space is put before each
         tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)
@@ -183,4 +187,4 @@ def _load(pretrained: str) -> tuple[Tokenizer, dict[str, str | None], int]:
         positions = None  # a tokeniser saved on its own
     known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]
     special = {role: getattr(tokenizer, f"{role}_token") for role in ("pad", "unk", "mask")}
-    return tokenizer.backend_tokenizer, special, min(known, default=LONGEST)
+    return LoadedTokenizer(tokenizer.backend_tokenizer, special, min(known, default=LONGEST))

@@ -4,7 +4,7 @@ attention   erasure of attention weights: closed forms through token logits, no 
 operators   what "removed from the input" means: pad, delete, mask, unk
 pointwise   input erasure for encoders that read each word alone (none, mlp): closed form
 windows     for cnn: only the columns around a removed word are computed again
-recurrent   for lstm and gru: states before and after a change are shared by all the variants
+branches    for lstm and gru: states before and after a change are shared by all the variants
 rows        for everything else: variants as extra rows of a batch
 flips       first flips in geometric blocks; texts leave at their first flip
 jacobian    the gradient of every ‖h_p‖ with respect to every input

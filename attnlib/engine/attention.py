@@ -19,9 +19,12 @@ vector, and the logits are the decoder's answer to it (the bias of a linear one)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
+from attnlib.engine.orders import inverse
 from attnlib.models.trace import Trace
 
 CELLS = 4_000_000
@@ -30,43 +33,30 @@ VANISHED = 1e-290
 """Weights below this are too close to the end of float64 to be divided by."""
 
 
-def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
+def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
     """Logits after removing the first k positions of a ranking, for every k at once.
 
     order (B, T): a permutation of positions, the ranked attended ones first. Returns (B, T + 1, C) float64; entry k
     has k positions removed, and entries from the text's length on have none left.
     """
-    alpha = weights(trace)
-    if _projected_again(trace, alpha, reproject):
-        return _prefix_reprojected(trace, order)
-    left = from_the_end(alpha.gather(1, order), -1)
-    if trace.linear:
-        # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
-        part = _class_first(trace) * _scaled(trace, alpha)
-        total = from_the_end(part.gather(2, order.expand(len(part), -1, -1)), -1)
-        return (total / divisor(left) + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
-    part = trace.hidden.double() * _scaled(trace, alpha).unsqueeze(-1)
-    total = from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)), 1)
-    return decode(trace, total / divisor(left).unsqueeze(-1))
+    if _projected_again(trace, reproject):
+        rank = inverse(order).unsqueeze(1)
+        return _reprojected(trace, lambda steps: rank < steps, order.shape[1] + 1)
+    return _renormalised(trace, lambda x: from_the_end(x.gather(-1, order.expand_as(x)), -1))
 
 
-def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
+def single_logits(trace: Trace, *, reproject: bool | None = False) -> Tensor:
     """Logits after removing position i alone, for every i at once: (B, T, C) float64.
 
     Entries of positions that are not attended equal the logits of the whole text.
     """
-    alpha = weights(trace)
-    if _projected_again(trace, alpha, reproject):
-        return _single_reprojected(trace)
-    left = divisor(_others(alpha, -1))
-    if trace.linear:
-        total = _others(_class_first(trace) * _scaled(trace, alpha), -1)
-        return (total / left + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
-    total = _others(trace.hidden.double() * _scaled(trace, alpha).unsqueeze(-1), 1)
-    return decode(trace, total / left.unsqueeze(-1))
+    if _projected_again(trace, reproject):
+        position = torch.arange(trace.mask.shape[1], device=trace.mask.device)
+        return _reprojected(trace, lambda steps: position == steps, len(position))
+    return _renormalised(trace, _others)
 
 
-def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
+def emptied(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
     """(B, T + 1) bool: whether nothing is left to attend once the first k positions of a ranking are removed.
 
     Without `reproject` that is so as soon as the support of a sparse projection is gone, whatever else remains.
@@ -74,9 +64,9 @@ def emptied(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
     return from_the_end(_attendable(trace, reproject).gather(1, order), -1) == 0
 
 
-def emptied_by_one(trace: Trace, *, reproject: bool = False) -> Tensor:
+def emptied_by_one(trace: Trace, *, reproject: bool | None = False) -> Tensor:
     """(B, T) bool: whether nothing is left to attend once position i alone is removed."""
-    return _others(_attendable(trace, reproject), -1) == 0
+    return _others(_attendable(trace, reproject)) == 0
 
 
 def _attendable(trace: Trace, reproject: bool) -> Tensor:
@@ -106,7 +96,7 @@ def decode(trace: Trace, context: Tensor) -> Tensor:
 def attend(trace: Trace, kept: Tensor) -> Tensor:
     """Logits with the projection applied again to the scores of `kept` positions.
 
-    kept (B, K, T) bool: K sets of remaining positions a text. Returns (B, K, C) float64.
+    kept (B, K, T) bool: K sets of remaining positions per text. Returns (B, K, C) float64.
     """
     scores = trace.scores.double().unsqueeze(1).expand(kept.shape)
     alpha = trace.project(scores, kept).double()
@@ -117,43 +107,34 @@ def attend(trace: Trace, kept: Tensor) -> Tensor:
     return decode(trace, alpha @ trace.hidden.double())
 
 
-def _projected_again(trace: Trace, alpha: Tensor, reproject: bool) -> bool:
+def _projected_again(trace: Trace, reproject: bool | None) -> bool:
     """Whether the projection is applied to what remains. For a softmax only where sums of weights would not do."""
     if trace.exponential:
-        return bool((alpha[trace.mask] < VANISHED).any())
-    return reproject
+        return bool((weights(trace)[trace.mask] < VANISHED).any())
+    return bool(reproject)
 
 
-def _scaled(trace: Trace, alpha: Tensor) -> Tensor:
-    return alpha if trace.scale is None else alpha * trace.scale.double()
+def _renormalised(trace: Trace, remaining: Callable[[Tensor], Tensor]) -> Tensor:
+    """Logits (B, K, C) of weighted sums over what remains, divided by its weight.
+
+    remaining: (..., B, T) -> (..., B, K), sums over the positions that each of K variants keeps.
+    """
+    alpha = weights(trace)
+    scaled = alpha if trace.scale is None else alpha * trace.scale.double()
+    hidden = trace.hidden.reshape(-1, trace.hidden.shape[-1])
+    # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
+    values = (trace.weight @ hidden.T if trace.linear else hidden.T).view(-1, *alpha.shape).double()
+    total = remaining(values * scaled) / divisor(remaining(alpha))
+    if trace.linear:
+        return (total + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()
+    return decode(trace, total.permute(1, 2, 0))
 
 
-def _prefix_reprojected(trace: Trace, order: Tensor) -> Tensor:
-    batch, width = order.shape
-    rank = torch.empty_like(order).scatter_(1, order, torch.arange(width, device=order.device).expand_as(order))
-    step = max(1, CELLS // (batch * width))
-    pieces = []
-    for steps in torch.arange(width + 1, device=order.device).split(step):
-        kept = trace.mask.unsqueeze(1) & (rank.unsqueeze(1) >= steps.reshape(1, -1, 1))
-        pieces.append(attend(trace, kept))
-    return torch.cat(pieces, 1)
-
-
-def _single_reprojected(trace: Trace) -> Tensor:
-    batch, width = trace.mask.shape
-    position = torch.arange(width, device=trace.mask.device)
-    step = max(1, CELLS // (batch * width))
-    pieces = []
-    for removed in position.split(step):
-        kept = trace.mask.unsqueeze(1) & (position.reshape(1, 1, -1) != removed.reshape(1, -1, 1))
-        pieces.append(attend(trace, kept))
-    return torch.cat(pieces, 1)
-
-
-def _class_first(trace: Trace) -> Tensor:
-    """(C, B, T) float64: token logits v_i = W h_i."""
-    hidden = trace.hidden
-    return (trace.weight @ hidden.reshape(-1, hidden.shape[-1]).T).view(-1, *hidden.shape[:2]).double()
+def _reprojected(trace: Trace, gone: Callable[[Tensor], Tensor], variants: int) -> Tensor:
+    """Logits (B, K, C) of K variants, the projection applied again; `gone` maps numbers (k, 1) to (·, k, T)."""
+    step = max(1, CELLS // trace.mask.numel())
+    numbers = torch.arange(variants, device=trace.mask.device).unsqueeze(1)
+    return torch.cat([attend(trace, trace.mask.unsqueeze(1) & ~gone(some)) for some in numbers.split(step)], 1)
 
 
 def from_the_end(x: Tensor, dim: int) -> Tensor:
@@ -162,12 +143,11 @@ def from_the_end(x: Tensor, dim: int) -> Tensor:
     return torch.cat([total, torch.zeros_like(x.narrow(dim, 0, 1))], dim)
 
 
-def _others(x: Tensor, dim: int) -> Tensor:
-    """Along `dim`: entry i sums all positions but i, by two exclusive cumulative sums."""
-    length = x.shape[dim]
-    zero = torch.zeros_like(x.narrow(dim, 0, 1))
-    before = torch.cat([zero, x.narrow(dim, 0, length - 1).cumsum(dim)], dim)
-    after = torch.cat([x.narrow(dim, 1, length - 1).flip(dim).cumsum(dim).flip(dim), zero], dim)
+def _others(x: Tensor) -> Tensor:
+    """(..., T): entry i sums all positions but i, by two exclusive cumulative sums."""
+    zero = torch.zeros_like(x[..., :1])
+    before = torch.cat([zero, x[..., :-1].cumsum(-1)], -1)
+    after = torch.cat([x[..., 1:].flip(-1).cumsum(-1).flip(-1), zero], -1)
     return before + after
 
 

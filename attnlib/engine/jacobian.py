@@ -2,12 +2,12 @@ r"""How much every input moves every hidden state (Meister et al. 2021, eq. 5).
 
 .. math:: G_{pi} = \Big\| \frac{\partial \|h_p\|_2}{\partial X_i} \Big\|_2
 
-for all p and i. Definition: one backward pass a position p (`by_loop`). Cheaper and equal:
+for all p and i. Definition: one backward pass per position p (`by_loop`). Cheaper and equal:
 
 none, mlp      h_p depends on X_p alone: one backward pass of :math:`\sum_p \|h_p\|`
 cnn            closed form: the gradient reaches the window of p alone
-lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row a p, swept over the
-               text once a direction (one layer; more go by the loop)
+lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row per p, swept over
+               the text once per direction (one layer; more go by the loop)
 transformer    backward passes batched by vmap
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def norm_jacobian(
     fitted: Fitted, examples: Iterable, *, normalised: bool = True, batch_size: int = 64
 ) -> list[np.ndarray]:
-    """One (n, n) array a text over its n content positions: row p, column i.
+    """One (n, n) array per text over its n content positions: row p, column i.
 
     normalised: every row sums to one, :math:`g_{h_p}(x_i)` of eq. 5; a row of zeros (no input moves it) stays so.
     """

@@ -11,65 +11,79 @@ mask    the word becomes the mask token, which stays in the text and may be atte
 unk     likewise with the unknown word.
 
 Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector.
+
+To add an operator, register a function here that makes it for a model; every eraser works from its three facts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from attnlib.utils.errors import ConfigError, UnknownName, unknown
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.registry import Registry
 
 if TYPE_CHECKING:
-    from attnlib.data.batching import Batch
+    from attnlib.data.batching import Batch, Vectoriser
 
-OPERATORS = ("pad", "delete", "mask", "unk")
 SELF_ATTENTIVE = ("transformer", "bert")
 
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator for one model: `token` stands in for a removed word (None for delete)."""
+    """What becomes of a removed word.
 
-    name: str
+    token  the id that stands in its place; None: the text closes up
+    stays  whether attention may still look at that place
+    hides  whether the place also leaves the encoder's mask
+    """
+
     token: int | None
-    hides: bool
-    """Whether a removed position also leaves the encoder's mask."""
-
-    @property
-    def stays(self) -> bool:
-        """Whether attention may still look at the place of a removed word."""
-        return self.name in ("mask", "unk")
+    stays: bool = False
+    hides: bool = False
 
     def __call__(self, batch: Batch, removed: Tensor) -> Batch:
         """The batch without the `removed` (B, T) positions."""
-        if self.name == "delete":
+        if self.token is None:
             return close_up(batch, removed)
         ids = batch.ids.masked_fill(removed, self.token)
-        if self.stays:
-            return replace(batch, ids=ids)
         mask = batch.mask & ~removed if self.hides else batch.mask
-        return replace(batch, ids=ids, mask=mask, content=batch.content & ~removed)
+        content = batch.content if self.stays else batch.content & ~removed
+        return replace(batch, ids=ids, mask=mask, content=content)
 
 
-def operator(name: str, model, vectoriser) -> Operator:
-    """The operator `name` for a model and the vectoriser that makes its ids."""
-    if name not in OPERATORS:
-        raise UnknownName(unknown("operator", name, OPERATORS))
-    token = {"pad": 0, "delete": None, "unk": vectoriser.unk_id}.get(name)
-    if name == "pad":
-        token = vectoriser.pad_id
-    if name == "mask":
-        token = vectoriser.mask_id
-        if token is None or token >= model.embedding.num_embeddings:
-            raise ConfigError(
-                "operator 'mask' needs a mask token, which bert and models trained with regulariser 'mlm' have; "
-                "this model has none. Use 'unk', 'pad' or 'delete'."
-            )
-    return Operator(name, token, hides=model.config.encoder in SELF_ATTENTIVE)
+OPERATORS: Registry[Callable[[nn.Module, Vectoriser], Operator]] = Registry("operator")
+"""A model and the vectoriser that makes its ids, to the operator for them."""
+
+
+@OPERATORS.register("pad")
+def pad(model: nn.Module, vectoriser: Vectoriser) -> Operator:
+    return Operator(vectoriser.pad_id, hides=model.config.encoder in SELF_ATTENTIVE)
+
+
+@OPERATORS.register("delete")
+def delete(model: nn.Module, vectoriser: Vectoriser) -> Operator:
+    return Operator(None)
+
+
+@OPERATORS.register("mask")
+def mask(model: nn.Module, vectoriser: Vectoriser) -> Operator:
+    token = vectoriser.mask_id
+    if token is None or token >= model.embedding.num_embeddings:
+        raise ConfigError(
+            "operator 'mask' needs a mask token, which bert and models trained with regulariser 'mlm' have; "
+            "this model has none. Use 'unk', 'pad' or 'delete'."
+        )
+    return Operator(token, stays=True)
+
+
+@OPERATORS.register("unk")
+def unk(model: nn.Module, vectoriser: Vectoriser) -> Operator:
+    return Operator(vectoriser.unk_id, stays=True)
 
 
 def close_up(batch: Batch, removed: Tensor) -> Batch:

@@ -34,7 +34,7 @@ def inverse(order: Tensor) -> Tensor:
 def problem(scores: np.ndarray, length: int) -> str:
     """Why `scores` cannot rank a text of `length` units, or `FITS`."""
     if scores.ndim != 1:
-        return f"scores of shape {scores.shape}; one number a token is needed"
+        return f"scores of shape {scores.shape}; one number per token is needed"
     if len(scores) != length:
         kind = "an empty ranking" if len(scores) == 0 else f"{len(scores)} scores"
         return f"{kind} for {length} tokens"
@@ -44,9 +44,9 @@ def problem(scores: np.ndarray, length: int) -> str:
 
 
 def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
-    """The ranking as one float array a text; a ranking for another number of texts is refused."""
+    """The ranking as one float array per text; a ranking for another number of texts is refused."""
     if isinstance(ranking, np.ndarray | Tensor) and ranking.ndim != 1 and len(ids) != len(ranking):
-        raise DataError(f"The ranking has {len(ranking)} rows for {len(ids)} texts. Give one array a text.")
+        raise DataError(f"The ranking has {len(ranking)} rows for {len(ids)} texts. Give one array per text.")
     if isinstance(ranking, Mapping) or not isinstance(ranking, Iterable):
         raise DataError(
             f"A ranking is the name of a method or one array of scores per text; got {str(ranking)[:60]!r}."
@@ -55,7 +55,8 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
     if len(arrays) != len(ids):
         said = "The ranking is empty" if not arrays else f"The ranking has {len(arrays)} arrays"
         raise DataError(
-            f"{said} for {len(ids)} texts. Give one array a text, with one score a token, as `importance` returns."
+            f"{said} for {len(ids)} texts. Give one array per text, with one score per token, as `importance` "
+            "returns."
         )
     return arrays
 

@@ -95,3 +95,50 @@ class Rows:
         step = max(1, POSITIONS // self.batch.ids.shape[1])
         for start in range(0, n, step):
             yield slice(start, start + step)
+
+
+class Shared(Rows):
+    """Variants that share work: what subclasses have in common, many variants of many texts at a time.
+
+    at_once  variants of one text whose numbers fit into memory together
+    """
+
+    at_once: int
+
+    def texts_at_once(self, variants: int) -> int:
+        """Texts that can go together with so many variants each."""
+        raise NotImplementedError
+
+    def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
+        """Logits (R, K, C) of the variants that lost the first start + 1, …, stop of a ranking.
+
+        rank (R, T): when each position goes, counted from 1; positions that never go hold a larger number.
+        """
+        raise NotImplementedError
+
+    def separate(self, texts: Tensor, places: Tensor, real: Tensor) -> Tensor:
+        """Logits (R, K, C) of the variants that lost one of the `places` (K,) each, where `real` (R, K)."""
+        raise NotImplementedError
+
+    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
+        rank = (inverse(order) + 1).masked_fill(~self.batch.content, order.shape[1] + stop + 1)
+        blocks = []
+        for low in range(start, stop, self.at_once):
+            high = min(stop, low + self.at_once)
+            some = texts.split(self.texts_at_once(high - low))
+            blocks.append(torch.cat([self.nested(part, rank[part], low, high) for part in some]))
+        return torch.cat(blocks, 1)
+
+    def singles(self) -> Tensor:
+        texts, length = self.batch.ids.shape
+        out = self.trace.logits.double().unsqueeze(1).repeat(1, length, 1)
+        for some in torch.arange(texts, device=self.device).split(self.texts_at_once(length)):
+            for places in torch.arange(self.longest(some), device=self.device).split(self.at_once):
+                real = self.batch.content[some][:, places]
+                row, column = real.nonzero(as_tuple=True)
+                out[some[row], places[column]] = self.separate(some, places, real)[row, column]
+        return out
+
+    def longest(self, texts: Tensor) -> int:
+        """Positions of the longest of the texts."""
+        return max(1, int(self.batch.lengths[texts].max()))

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from attnlib.engine.operators import operator as make_operator
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from attnlib.engine.branches import Branches
+from attnlib.engine.operators import OPERATORS
 from attnlib.engine.pointwise import Pointwise
-from attnlib.engine.recurrent import Recurrent
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
 
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.models.trace import Trace
+    from attnlib.training.fitted import Fitted
 
-def input_eraser(fitted, batch, trace, operator: str, *, generic: bool = False) -> Rows:
+
+def input_eraser(fitted: Fitted, batch: Batch, trace: Trace, operator: str, *, generic: bool = False) -> Rows:
     """The eraser of a batch at the input level; `generic` runs every variant, whatever the encoder."""
-    made = make_operator(operator, fitted.model, fitted.vectoriser)
-    return kind(fitted.model, generic=generic)(fitted.model, batch, trace, made)
+    made = OPERATORS[operator](fitted.model, fitted.vectoriser)
+    kind = Rows if generic else cheapest(fitted.model)
+    return kind(fitted.model, batch, trace, made)
 
 
-def kind(model, *, generic: bool = False) -> type[Rows]:
-    """The class of eraser for a model. Two and more layers share nothing beyond the first: rows."""
+def cheapest(model: nn.Module) -> type[Rows]:
+    """The class of eraser for a model. Variants share nothing beyond the first layer: two and more go by rows."""
     config = model.config
-    if generic or config.hierarchical:
+    if config.hierarchical:
         return Rows
-    if config.encoder in ("none", "mlp"):
+    if not config.contextual:
         return Pointwise
     if config.recurrent and config.layers == 1:
-        return Recurrent
+        return Branches
     if config.encoder == "cnn" and config.layers == 1:
         return Windows
     return Rows

@@ -14,11 +14,10 @@ from torch.nn import functional as F
 
 from attnlib.engine.attention import CELLS
 from attnlib.engine.head import Head
-from attnlib.engine.orders import inverse
-from attnlib.engine.rows import Rows
+from attnlib.engine.rows import Shared
 
 
-class Windows(Rows):
+class Windows(Shared):
     """Prefixes and single removals by versions of columns."""
 
     def __init__(self, model, batch, trace, operator) -> None:
@@ -44,38 +43,25 @@ class Windows(Rows):
         words = torch.cat([words, token.expand(len(words), 1, -1), torch.zeros_like(words[:, :1])], 1)
         return (words @ weight.permute(1, 2, 0).flatten(1)).view(*words.shape[:2], size, -1)
 
-    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
-        length = order.shape[1]
-        rank = (inverse(order) + 1).masked_fill(~self.batch.content, length + stop + 1)
-        most = max(1, CELLS // self._cells(1))
-        blocks = []
-        for low in range(start, stop, most):
-            high = min(stop, low + most)
-            steps = torch.arange(low, high + 1, device=self.device)
-            pieces = []
-            for some in texts.split(max(1, CELLS // self._cells(high - low))):
-                removed = rank[some].unsqueeze(1) <= steps.reshape(1, -1, 1)
-                here = rank[some].unsqueeze(1) == steps[1:].reshape(1, -1, 1)
-                place = torch.where(here.any(-1), here.to(torch.uint8).argmax(-1), length)
-                pieces.append(self._logits(some, removed, place, nested=True))
-            blocks.append(torch.cat(pieces))
-        return torch.cat(blocks, 1)
+    @property
+    def at_once(self) -> int:
+        return self.texts_at_once(1)
 
-    def singles(self) -> Tensor:
+    def texts_at_once(self, variants: int) -> int:
+        return max(1, CELLS // self._cells(variants))
+
+    def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
+        steps = torch.arange(start, stop + 1, device=self.device).reshape(1, -1, 1)
+        here = rank.unsqueeze(1) == steps[:, 1:]
+        place = torch.where(here.any(-1), here.to(torch.uint8).argmax(-1), rank.shape[1])
+        return self._logits(texts, rank.unsqueeze(1) <= steps, place, nested=True)
+
+    def separate(self, texts: Tensor, places: Tensor, real: Tensor) -> Tensor:
         length = self.batch.ids.shape[1]
-        out = self.trace.logits.double().unsqueeze(1).repeat(1, length, 1)
-        line = torch.arange(length, device=self.device)
-        most = max(1, CELLS // self._cells(1))
-        for texts in torch.arange(len(out), device=self.device).split(max(1, CELLS // self._cells(length))):
-            for places in line.split(most):
-                real = self.batch.content[texts][:, places]
-                place = places.expand(len(texts), -1).masked_fill(~real, length)
-                removed = line == place.unsqueeze(-1)
-                removed = torch.cat([torch.zeros_like(removed[:, :1]), removed], 1)
-                logits = self._logits(texts, removed, place, nested=False)
-                row, column = real.nonzero(as_tuple=True)
-                out[texts[row], places[column]] = logits[row, column]
-        return out
+        place = places.expand(len(texts), -1).masked_fill(~real, length)
+        removed = torch.arange(length, device=self.device) == place.unsqueeze(-1)
+        removed = torch.cat([torch.zeros_like(removed[:, :1]), removed], 1)
+        return self._logits(texts, removed, place, nested=False)
 
     def _cells(self, variants: int) -> int:
         """Numbers that so many variants of one text hold at a time."""
@@ -162,7 +148,7 @@ class Windows(Rows):
         return base, columns, windows.view(*around.shape, -1)
 
     def _newest(self, columns: Tensor, length: int, nested: bool) -> Tensor:
-        """(R, K, T): number of the version of a column that variant k sees: the trunk's, then one a change."""
+        """(R, K, T): number of the version of a column that variant k sees: the trunk's, then one per change."""
         texts, variants, size = columns.shape
         number = length + torch.arange(variants * size, device=columns.device).view(variants, size)
         newest = torch.zeros(texts, variants, length + 1, dtype=torch.long, device=columns.device)

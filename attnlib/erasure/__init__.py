@@ -1,1 +1,6 @@
-"""What it takes to flip a decision: tokens removed in the order of a ranking."""
+"""What happens to a decision when parts of a text are removed.
+
+request   what is removed, in which order and how: one object that all functions share
+ranked    traced batches with their orders of removal
+flips     fraction_to_flip, top_token_flips, erasure_curves, single_removals
+"""

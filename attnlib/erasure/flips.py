@@ -1,70 +1,41 @@
-"""Erasure: what happens to a decision when parts of a text are removed, exactly and fast.
+"""What happens to a decision when parts of a text are removed, exactly and fast.
 
-level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
-                   projection: closed form, no encoder pass beyond the first
-level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
-                   default, what they run), `delete` (what they write), `mask`, `unk`
-
-A `ranking` is the name of an importance method, or scores of your own: one array a text, one number a unit, as
-`importance` returns. Units are removed from the highest score down; equal scores in the order of the text.
+All functions are called as `f(fitted, examples, ranking, *, level=…, operator=…, …)`: the fields of `Erasure` say
+what is removed and how, and options of the importance method may follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import torch
 
-from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
-from attnlib.engine.select import input_eraser
-from attnlib.erasure.ranked import LEVELS, Ranked, Ranking, Request, ranked, table, way
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.erasure.ranked import RankedBatch, ranked
+from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, Ranking
+from attnlib.utils.errors import one_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from attnlib.training.fitted import Fitted
 
-__all__ = [
-    "LEVELS",
-    "erasure_curves",
-    "fraction_to_flip",
-    "single_removals",
-    "summarise",
-    "top_token_flips",
-]
+__all__ = ["FLIP_QUIRKS", "LEVELS", "erasure_curves", "fraction_to_flip", "single_removals", "top_token_flips"]
 
-RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)
 
 
-def fraction_to_flip(
-    fitted: Fitted,
-    examples: Iterable,
-    ranking: Ranking,
-    *,
-    level: str = "input",
-    operator: str | None = None,
-    reproject: bool | None = None,
-    target: str | None = None,
-    seed: int = 0,
-    batch_size: int = 256,
-    on_bad: str = "raise",
-    quirks: Iterable[str] = (),
-    **options: Any,
-) -> pd.DataFrame:
-    """Units removed until the decision first flips. One row a text, in the order given.
+def fraction_to_flip(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+    """Units removed until the decision first flips. One row per text, in the order given.
 
     id, length       the text; its number of units (words; at the attention level of a HAN, sentences)
     prediction       the class decided for
     flipped          whether any number of removals changes it
     removed          how many units were gone at the first flip (<NA>: never)
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
-                     (`summarise` makes it a stated one)
     only_when_empty  the first flip came when nothing was left to attend, so that the bias decided: the text was not
                      outweighed, it was gone. At the attention level nothing is left once the remaining units have
                      no weight, which under a sparse projection may be long before the last unit (see `reproject`)
@@ -72,73 +43,43 @@ def fraction_to_flip(
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
 
-    operator    at the input level: how words are removed, `pad` unless told otherwise
-    reproject   at the attention level: apply a sparse projection again instead of renormalising
-    on_bad      a ranking that does not fit (wrong length, NaN): `raise`, or `mark` the row and go on
-    target, options   of the importance method, where `ranking` names one
+    how    level, operator, reproject, target, seed, batch_size, on_bad, quirks (see `Erasure`), and options of the
+           importance method that `ranking` names
     """
-    request = _request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
-    return _first_flips(fitted, examples, request, "fraction to flip", way(level, operator, reproject))
+    return _first_flips(fitted, examples, Erasure.of(ranking, how, quirks=FLIP_QUIRKS), "fraction to flip")
 
 
-def top_token_flips(
-    fitted: Fitted,
-    examples: Iterable,
-    ranking: Ranking,
-    *,
-    level: str = "input",
-    operator: str | None = None,
-    reproject: bool | None = None,
-    target: str | None = None,
-    seed: int = 0,
-    batch_size: int = 256,
-    on_bad: str = "raise",
-    quirks: Iterable[str] = (),
-    **options: Any,
-) -> pd.DataFrame:
-    """Whether removing the single top-ranked unit flips the decision. Columns as in `fraction_to_flip`.
+def top_token_flips(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+    """Whether removing the single top-ranked unit flips the decision. Columns and `how` as in `fraction_to_flip`.
 
     `removed` is 1 where it flips; `only_when_empty` marks texts of which the removal of one unit leaves nothing.
     """
-    request = _request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
-    return _first_flips(fitted, examples, request, "top-token flips", way(level, operator, reproject), most=1)
+    request = Erasure.of(ranking, how, quirks=FLIP_QUIRKS)
+    return _first_flips(fitted, examples, request, "top-token flips", most=1)
 
 
 def erasure_curves(
-    fitted: Fitted,
-    examples: Iterable,
-    ranking: Ranking,
-    *,
-    level: str = "input",
-    operator: str | None = None,
-    reproject: bool | None = None,
-    first: str = "most",
-    target: str | None = None,
-    seed: int = 0,
-    batch_size: int = 256,
-    quirks: Iterable[str] = (),
-    **options: Any,
+    fitted: Fitted, examples: Iterable, ranking: Ranking, *, first: str = "most", **how: Unpack[How]
 ) -> pd.DataFrame:
-    """The predicted class's probability with k = 0, 1, …, n units removed: one row a text and k.
+    """The predicted class's probability with k = 0, 1, …, n units removed: one row per text and k.
 
     text, id, length, removed, fraction (k / n), probability (of the class predicted for the whole text), flipped
     (whether the decision at k differs), mass_removed.
 
     first   `most`: the most important go first (comprehensiveness); `least`: the least important go first, so that
             row k keeps the n - k most important (sufficiency)
+    how     as in `fraction_to_flip`, without on_bad
     """
     import pandas as pd
 
-    if first not in ("most", "least"):
-        raise ConfigError(unknown("first", first, ("most", "least")))
-    request = _request(ranking, level, target, seed, batch_size, quirks, options, allowed=RANKING_QUIRKS)
-    chosen = way(level, operator, reproject)
+    one_of("first", first, ("most", "least"))
+    request = Erasure.of(ranking, how, without=("on_bad",))
     examples = fitted.examples(examples)
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
         found = found if first == "most" else found.turned()
         with torch.no_grad():
-            logits = table(fitted, found, level, *chosen)
+            logits = found.table(fitted, request)
         predicted, lengths = found.trace.prediction, found.lengths
         index = predicted.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
         steps = torch.arange(logits.shape[1], device=lengths.device)
@@ -159,16 +100,7 @@ def erasure_curves(
 
 
 def single_removals(
-    fitted: Fitted,
-    examples: Iterable,
-    ranking: Ranking = "alpha",
-    *,
-    reproject: bool = False,
-    target: str | None = None,
-    seed: int = 0,
-    batch_size: int = 256,
-    quirks: Iterable[str] = (),
-    **options: Any,
+    fitted: Fitted, examples: Iterable, ranking: Ranking = "alpha", **how: Unpack[How]
 ) -> pd.DataFrame:
     """Serrano & Smith's single-weight tests: the top unit i* against a random other r, at the attention level.
 
@@ -178,24 +110,26 @@ def single_removals(
     status: `compared`; `one unit`, of a text without another, where what needs r is NaN or <NA>; `no weight left`,
     where either removal takes all the weight of a sparse projection, so that only the bias is left to decide
     (`reproject` gives the weight to others instead).
+
+    how     reproject, target, seed, batch_size, quirks, and options of the importance method
     """
     import pandas as pd
 
-    allowed = ("serrano_r", *RANKING_QUIRKS)
-    request = _request(ranking, "attention", target, seed, batch_size, quirks, options, allowed=allowed)
+    quirks = ("serrano_r", *RANKING_QUIRKS)
+    request = Erasure.of(ranking, how, quirks=quirks, without=("operator", "on_bad"), level="attention")
     examples = fitted.examples(examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, "single removals"):
         with torch.no_grad():
-            logits = attention.single_logits(found.trace, reproject=reproject)
-            emptied = attention.emptied_by_one(found.trace, reproject=reproject).cpu().numpy()
+            logits = attention.single_logits(found.trace, reproject=request.reproject)
+            emptied = attention.emptied_by_one(found.trace, reproject=request.reproject).cpu().numpy()
         whole = found.trace.logits.double().softmax(-1).unsqueeze(1)
         js = stats.jsd(whole.cpu().numpy(), logits.softmax(-1).cpu().numpy())
         flip = (logits.argmax(-1) != found.trace.prediction.unsqueeze(1)).cpu().numpy()
         alpha, units = found.trace.alpha.double().cpu().numpy(), found.units.cpu().numpy()
         for i, place in enumerate(found.batch.rows.tolist()):
             where, top = np.flatnonzero(units[i]), int(found.order[i, 0])
-            other = _other(where, top, np.random.default_rng([seed, place]), "serrano_r" in request.quirks)
+            other = _other(where, top, np.random.default_rng([request.seed, place]), "serrano_r" in request.quirks)
             row = {
                 "id": examples[place].id,
                 "length": len(where),
@@ -205,53 +139,9 @@ def single_removals(
     return pd.DataFrame(rows).astype({"other": "Int64", "flip_other": "boolean"})
 
 
-def summarise(
-    frame: pd.DataFrame,
-    *,
-    never: str = "one",
-    groups: Sequence | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Mean fraction of a `fraction_to_flip` frame with a bootstrap interval, and the shares that qualify it.
-
-    never   what a text whose decision never flips counts as: `one` (Chrysostomou & Aletras) or `exclude` (Serrano &
-            Smith). Rows marked as badly ranked are left out of everything and counted
-    groups  a label a row, such as the seed of the model, for the interval
-    """
-    if never not in ("one", "exclude"):
-        raise ConfigError(unknown("never", never, ("one", "exclude")))
-    good = frame["status"].isin(["flipped", "only_when_empty", "never"]).to_numpy()
-    fraction = frame["fraction"].to_numpy(dtype=float, copy=True)
-    if never == "one":
-        fraction[(frame["status"] == "never").to_numpy()] = 1.0
-    labels = None if groups is None else np.asarray(groups)[good]
-    interval = stats.bootstrap(fraction[good], groups=labels, resamples=resamples, seed=seed)
-    share = lambda name: float((frame["status"][good] == name).mean()) if good.any() else float("nan")  # noqa: E731
-    return {
-        "mean": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "n": interval.n,
-        "texts": int(good.sum()),
-        "flipped": share("flipped") + share("only_when_empty"),
-        "only_when_empty": share("only_when_empty"),
-        "never": share("never"),
-        "bad": int((~good).sum()),
-        "never_counts_as": never,
-    }
-
-
-def _request(
-    ranking, level, target, seed, batch_size, quirks, options, on_bad="raise", allowed=FLIP_QUIRKS
-) -> Request:
-    quirks = quirk_names.checked(quirks, allowed)
-    if on_bad not in ("raise", "mark"):
-        raise ConfigError(unknown("on_bad", on_bad, ("raise", "mark")))
-    return Request(ranking, level, target, seed, batch_size, quirks, options, on_bad)
-
-
-def _first_flips(fitted, examples, request: Request, what, chosen, most=None) -> pd.DataFrame:
+def _first_flips(
+    fitted: Fitted, examples: Iterable, request: Erasure, what: str, most: int | None = None
+) -> pd.DataFrame:
     """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
     import pandas as pd
 
@@ -259,10 +149,10 @@ def _first_flips(fitted, examples, request: Request, what, chosen, most=None) ->
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
         with torch.no_grad():
-            first = _flips(fitted, found, request, *chosen, most)
+            first = _flips(fitted, found, request, most)
             empty = first.removed == found.lengths
             if request.level == "attention":
-                emptied = attention.emptied(found.trace, found.order, reproject=chosen[1])
+                emptied = attention.emptied(found.trace, found.order, reproject=request.reproject)
                 empty = emptied.gather(1, first.removed.unsqueeze(1)).squeeze(1)
         told = _rows(fitted, found, first, empty, request.quirks)
         for place, row in zip(found.batch.rows.tolist(), told, strict=True):
@@ -272,12 +162,12 @@ def _first_flips(fitted, examples, request: Request, what, chosen, most=None) ->
     return frame.astype({"removed": "Int64", "flipped": flags, "only_when_empty": flags})
 
 
-def _flips(fitted, found: Ranked, request: Request, operator, reproject, most) -> flips.Flips:
+def _flips(fitted: Fitted, found: RankedBatch, request: Erasure, most: int | None) -> flips.Flips:
     trace, lengths = found.trace, found.lengths
     if request.level == "attention":
-        logits = attention.prefix_logits(trace, found.order, reproject=reproject)
+        logits = attention.prefix_logits(trace, found.order, reproject=request.reproject)
         return flips.from_table(logits[:, : None if most is None else most + 1], trace.prediction, lengths)
-    eraser = input_eraser(fitted, found.batch, trace, operator)
+    eraser = request.eraser(fitted, found.batch, trace)
     first = flips.first_flips(eraser, found.order, trace.prediction, most)
     if "tasc_nan_empty" in request.quirks and not eraser.operator.stays:
         # Flips before the end stand; at the end the authors' NaN reads as class 0.
@@ -287,7 +177,7 @@ def _flips(fitted, found: Ranked, request: Request, operator, reproject, most) -
     return first
 
 
-def _rows(fitted, found: Ranked, first: flips.Flips, empty: torch.Tensor, quirks) -> Iterator[dict]:
+def _rows(fitted, found: RankedBatch, first: flips.Flips, empty: torch.Tensor, quirks) -> Iterator[dict]:
     mass = found.mass().gather(1, first.removed.unsqueeze(1)).squeeze(1)
     whole = found.batch.lengths if "tasc_denominator" in quirks else found.lengths
     columns = (first.removed, first.after, empty, found.lengths, whole, found.trace.prediction, mass)

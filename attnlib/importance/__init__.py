@@ -5,9 +5,11 @@ gradients   gradient_norm, input_x_grad, integrated_gradients
 removal     omission, leave_one_out: what a text says without one of its words
 inside      rollout, last_layer: the self-attention of a transformer encoder
 surrogate   lime, kernel_shap: through Captum
+tasc        what the code of Chrysostomou & Aletras computes, behind quirks
+scores      `importance` itself: a method's scores of many texts
 """
 
 from attnlib.importance import attention, gradients, inside, removal, surrogate  # noqa: F401  they register themselves
-from attnlib.importance.base import LEVELS, METHODS, TARGETS, Job, Spec
+from attnlib.importance.base import LEVELS, METHODS, TARGETS, Case, Spec
 
-__all__ = ["LEVELS", "METHODS", "TARGETS", "Job", "Spec"]
+__all__ = ["LEVELS", "METHODS", "TARGETS", "Case", "Spec"]

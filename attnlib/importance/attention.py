@@ -22,93 +22,85 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.importance.base import Job, method, pieces
+from attnlib.importance.base import LEVELS, Case, method, pieces
+from attnlib.importance.tasc import shrunk_trace
 from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 
-BOTH = ("input", "hidden")
 
-
-@method("random", levels=BOTH, summary="uniform noise: the floor of every comparison", needs="trace")
-def random(job: Job) -> Tensor:
-    scores = torch.zeros(job.units.shape, dtype=torch.float64)
-    for i, (row, n) in enumerate(zip(job.batch.rows.tolist(), job.units.sum(1).tolist(), strict=True)):
-        # A generator a text: what a text gets does not depend on its neighbours or the batch size.
-        scores[i, job.units[i].cpu()] = torch.from_numpy(np.random.default_rng([job.seed, row]).random(n))
-    return scores.to(job.units.device)
+@method("random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace")
+def random(case: Case) -> Tensor:
+    scores = torch.zeros(case.units.shape, dtype=torch.float64)
+    for i, (row, n) in enumerate(zip(case.batch.rows.tolist(), case.units.sum(1).tolist(), strict=True)):
+        # One generator per text: what a text gets does not depend on its neighbours or the batch size.
+        scores[i, case.units[i].cpu()] = torch.from_numpy(np.random.default_rng([case.seed, row]).random(n))
+    return scores.to(case.units.device)
 
 
 @method(
-    "alpha", levels=BOTH, summary="attention weights; for the words of a HAN, word times sentence", needs="trace"
+    "alpha", levels=LEVELS, summary="attention weights; for the words of a HAN, word times sentence", needs="trace"
 )
-def alpha(job: Job) -> Tensor:
-    return job.trace.alpha if job.flat else word_alpha(job.trace)
+def alpha(case: Case) -> Tensor:
+    return case.trace.alpha if case.flat else case.trace.token_alpha
 
 
 @method(
     "grad_alpha",
-    levels=BOTH,
+    levels=LEVELS,
     summary="gradient of the predicted class with respect to each attention weight, signed",
     needs="trace",
     target="logit",
     quirks=("tasc_grad_after_ig",),
 )
-def grad_alpha(job: Job) -> Tensor:
-    if not job.flat:
-        return _word_gradient(job)
-    if "tasc_grad_after_ig" in job.quirks:
-        from attnlib.importance.gradients import shrunk_trace
-
-        return alpha_gradient(shrunk_trace(job, 0.95), job)
-    return alpha_gradient(job.trace, job)
+def grad_alpha(case: Case) -> Tensor:
+    if not case.flat:
+        return _word_gradient(case)
+    if "tasc_grad_after_ig" in case.quirks:
+        return alpha_gradient(shrunk_trace(case, 0.95), case)
+    return alpha_gradient(case.trace, case)
 
 
 @method(
     "alpha_grad",
-    levels=BOTH,
+    levels=LEVELS,
     summary="attention weight times its gradient, signed",
     needs="trace",
     target="logit",
     quirks=("tasc_grad_after_ig",),
 )
-def alpha_grad(job: Job) -> Tensor:
-    if job.flat:
-        return job.trace.alpha * grad_alpha(job)
+def alpha_grad(case: Case) -> Tensor:
+    if case.flat:
+        return case.trace.alpha * grad_alpha(case)
     # The gradient holds the weight of the sentence: the weight of the word within it is what is left to multiply.
-    return unstacked(job.trace.words.alpha, job.trace.positions) * grad_alpha(job)
+    return unstacked(case.trace.words.alpha, case.trace.positions) * grad_alpha(case)
 
 
-def alpha_gradient(trace: Trace, job: Job) -> Tensor:
+def alpha_gradient(trace: Trace, case: Case) -> Tensor:
     """(B, T) gradient of the explained number with respect to alpha, in closed form."""
     if trace.linear:
         logits = trace.token_logits
-        index = job.trace.prediction.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
+        index = case.trace.prediction.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
         gradient = logits.gather(-1, index).squeeze(-1)
-        if job.target == "probability":
+        if case.target == "probability":
             p = trace.probabilities
             mean = (logits @ p.unsqueeze(-1)).squeeze(-1)
-            gradient = job.explained(trace.logits).unsqueeze(1) * (gradient - mean)
+            gradient = case.explained(trace.logits).unsqueeze(1) * (gradient - mean)
     else:
         with torch.enable_grad():
             context = trace.context.detach().requires_grad_()
-            value = job.explained(trace.decode(context)).sum()
+            value = case.explained(trace.decode(context)).sum()
         gradient = (trace.hidden @ torch.autograd.grad(value, context)[0].unsqueeze(-1)).squeeze(-1)
     return gradient if trace.scale is None else gradient * trace.scale
 
 
-def word_alpha(trace: Trace) -> Tensor:
-    """(B, T): weight of a word in its sentence times the weight of that sentence in the text."""
-    return unstacked(trace.words.alpha * trace.alpha.reshape(-1, 1), trace.positions)
-
-
-def _word_gradient(job: Job) -> Tensor:
+def _word_gradient(case: Case) -> Tensor:
     """A sentence vector is a sum of alpha_i s_i h_i: its own gradient, times s_i h_i, is that of alpha_i."""
-    out = torch.zeros(job.units.shape, dtype=job.trace.alpha.dtype, device=job.units.device)
-    for piece in pieces(*job.units.shape):
-        batch = job.batch.select(torch.arange(len(job.batch), device=job.units.device)[piece])
-        with job.fitted.evaluating(grad=True):
-            trace = job.model(batch)
-            value = job.explained(trace.logits, piece).sum()
+    out = torch.zeros(case.units.shape, dtype=case.trace.alpha.dtype, device=case.units.device)
+    for piece in pieces(*case.units.shape):
+        batch = case.batch.select(torch.arange(len(case.batch), device=case.units.device)[piece])
+        with case.fitted.evaluating(grad=True):
+            trace = case.model(batch)
+            value = case.explained(trace.logits, piece).sum()
             upper = torch.autograd.grad(value, trace.words.context)[0]
         gradient = (trace.words.hidden @ upper.unsqueeze(-1)).squeeze(-1)
         if trace.words.scale is not None:

@@ -1,13 +1,14 @@
-"""What every importance method shares: the registry, the Spec of a method, and the Job it is given."""
+"""What every importance method shares: the registry, the Spec of a method, and the Case it is given."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlib.utils.registry import Registry
 
@@ -45,8 +46,8 @@ METHODS: Registry[Spec] = Registry("importance method")
 
 
 @dataclass
-class Job:
-    """One batch to score. Methods return (B, T) scores; those at `units` count."""
+class Case:
+    """One traced batch to score. Methods return (B, T) scores; those at `units` count."""
 
     fitted: Fitted
     batch: Batch
@@ -57,7 +58,7 @@ class Job:
     quirks: frozenset[str] = frozenset()
 
     @property
-    def model(self):
+    def model(self) -> nn.Module:
         return self.fitted.model
 
     @property
@@ -79,12 +80,10 @@ class Job:
 
 
 def method(name: str, *, levels: tuple[str, ...], summary: str, needs: str, **more) -> Callable:
-    """Decorator: register a function `(job, **options) -> (B, T)` as an importance method."""
+    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method."""
 
     def add(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        import inspect
-
-        options = tuple(p for p in inspect.signature(run).parameters if p != "job")
+        options = tuple(p for p in inspect.signature(run).parameters if p != "case")
         METHODS.register(name)(Spec(name, levels, summary, needs, run, options=options, **more))
         return run
 

@@ -7,14 +7,11 @@ output alone instead (the [CLS] of BERT), as papers on plain BERT classifiers do
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
-from attnlib.importance.base import Job, method
-from attnlib.models.projections import softmax
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.importance.base import Case, method
+from attnlib.utils.errors import ConfigError, one_of
 
 
 @method(
@@ -23,13 +20,13 @@ from attnlib.utils.errors import ConfigError, unknown
     summary="attention rollout through the layers of a transformer (Abnar & Zuidema 2020)",
     needs="self-attention",
 )
-def rollout(job: Job, row: str = "alpha") -> Tensor:
+def rollout(case: Case, row: str = "alpha") -> Tensor:
     r""":math:`R = \prod_l \tfrac12 (\bar A_l + I)`, with :math:`\bar A_l` the mean over heads of layer l."""
     flow = None
-    for layer in self_attention(job):
+    for layer in self_attention(case):
         mixed = (layer.mean(1) + torch.eye(layer.shape[-1], dtype=layer.dtype, device=layer.device)) / 2
         flow = mixed if flow is None else mixed @ flow
-    return _read(job, flow, row)
+    return _read(case, flow, row)
 
 
 @method(
@@ -38,52 +35,24 @@ def rollout(job: Job, row: str = "alpha") -> Tensor:
     summary="mean over heads of the last layer's self-attention",
     needs="self-attention",
 )
-def last_layer(job: Job, row: str = "alpha") -> Tensor:
-    return _read(job, self_attention(job)[-1].mean(1), row)
+def last_layer(case: Case, row: str = "alpha") -> Tensor:
+    return _read(case, self_attention(case)[-1].mean(1), row)
 
 
-def self_attention(job: Job) -> list[Tensor]:
+def self_attention(case: Case) -> list[Tensor]:
     """Self-attention weights of every layer, (B, heads, T, T)."""
-    kind = job.model.config.encoder
-    if job.model.config.hierarchical or kind not in ("bert", "transformer"):
+    kind = case.model.config.encoder
+    if case.model.config.hierarchical or kind not in ("bert", "transformer"):
         what = (
-            f"a hierarchical model with encoder {kind!r}" if job.model.config.hierarchical else f"encoder {kind!r}"
+            f"a hierarchical model with encoder {kind!r}" if case.model.config.hierarchical else f"encoder {kind!r}"
         )
         raise ConfigError(
             f"This method reads the self-attention of a flat model with encoder 'transformer' or 'bert'; this is "
             f"{what}. Use 'alpha', a gradient method or 'omission'."
         )
-    encoder, embedded, mask = job.model.encoder, job.trace.embedded, job.batch.mask
-    if kind == "bert":
-        # SDPA attention returns no weights; the encoder is loaded with eager attention for this.
-        found = encoder.network(inputs_embeds=embedded, attention_mask=mask.long(), output_attentions=True)
-        return list(found.attentions)
-    layers = []
-    hooks = [layer.inputs.register_forward_hook(_catch(layer, mask, layers)) for layer in encoder.layers]
-    try:
-        encoder(embedded, mask)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return layers
+    return case.model.encoder.self_attention(case.trace.embedded, case.batch.mask)
 
 
-def _catch(layer, mask: Tensor, found: list[Tensor]):
-    """A hook on the joint projection of a layer that works out its weights from queries and keys."""
-
-    def hook(module, inputs, joint: Tensor) -> None:
-        batch, length, width = joint.shape
-        size = width // 3 // layer.heads
-        query, key, _ = joint.view(batch, length, 3, layer.heads, size).permute(2, 0, 3, 1, 4).unbind(0)
-        scores = query @ key.transpose(-1, -2) / math.sqrt(size)
-        found.append(softmax(scores, mask[:, None, None, :].expand_as(scores)))
-
-    return hook
-
-
-def _read(job: Job, flow: Tensor, row: str) -> Tensor:
-    if row == "alpha":
-        return (job.trace.alpha.unsqueeze(1) @ flow).squeeze(1)
-    if row == "first":
-        return flow[:, 0]
-    raise ConfigError(unknown("row", row, ("alpha", "first")))
+def _read(case: Case, flow: Tensor, row: str) -> Tensor:
+    one_of("row", row, ("alpha", "first"))
+    return flow[:, 0] if row == "first" else (case.trace.alpha.unsqueeze(1) @ flow).squeeze(1)

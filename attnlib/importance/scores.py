@@ -1,6 +1,6 @@
-"""Importance: one number a token, by one function a method.
+"""Importance: one number per token, by one function per method.
 
-`importance(fitted, examples, "alpha_grad")` returns one array a text with one number for every content position:
+`importance(fitted, examples, "alpha_grad")` returns one array per text with one number for every content position:
 padding and special tokens are left out. `METHODS` lists the methods; each lives in `attnlib.importance`.
 
 Levels: `input` ranks the words a text is made of; `hidden` ranks what the final attention layer looks at, which is
@@ -9,7 +9,8 @@ the same positions in a flat model and the sentences of a hierarchical one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +18,16 @@ import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
-from attnlib.importance import LEVELS, METHODS, TARGETS, Job, Spec
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.importance import LEVELS, METHODS, TARGETS, Case, Spec
+from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted
 
-__all__ = ["LEVELS", "METHODS", "TARGETS", "Spec", "importance"]
+__all__ = ["LEVELS", "METHODS", "TARGETS", "Explainer", "Spec", "importance"]
 
 
 def importance(
@@ -39,7 +42,7 @@ def importance(
     quirks: Iterable[str] = (),
     **options: Any,
 ) -> list[np.ndarray]:
-    """Scores of every text, in the order given: one float array a text, one number a content position.
+    """Scores of every text, in the order given: one float array per text, one number per content position.
 
     method   a name in `METHODS`
     level    `input`: the words; `hidden`: what the final attention layer looks at
@@ -48,12 +51,12 @@ def importance(
     quirks   authors' deviations to reproduce, see `attnlib.quirks`
     options  of the method, such as `operator="delete"` for omission or `steps=100` for integrated_gradients
     """
-    spec = check(method, level, target, quirks, options)
+    explain = Explainer(method, level, target, seed, quirk_names.checked(quirks), options)
     examples = fitted.examples(examples)
     scores: list[np.ndarray | None] = [None] * len(examples)
     with bar(f"{method}, {level} level", total=len(examples), unit="text") as line:
         for batch, trace in fitted.traces(examples, batch_size=batch_size):
-            values, units = score(fitted, batch, trace, spec, level, target, seed, quirks, options)
+            values, units = explain(fitted, batch, trace)
             flat = values[units].double().cpu().numpy()
             cuts = np.cumsum(units.sum(1).cpu().numpy())[:-1]
             for row, piece in zip(batch.rows.tolist(), np.split(flat, cuts), strict=True):
@@ -62,26 +65,37 @@ def importance(
     return scores
 
 
-def check(method: str, level: str, target: str | None, quirks: Iterable[str], options: dict) -> Spec:
-    """The method's Spec, after its arguments were found to fit it."""
-    spec = METHODS[method]
-    if level not in LEVELS:
-        raise ConfigError(unknown("level", level, LEVELS))
-    if level not in spec.levels:
-        raise ConfigError(f"Importance method {method!r} works at level {spec.levels[0]!r} only; got {level!r}.")
-    if target is not None and target not in TARGETS:
-        raise ConfigError(unknown("target", target, TARGETS))
-    if target is not None and spec.target is None:
-        raise ConfigError(f"Importance method {method!r} explains no output: leave out target={target!r}.")
-    for name in options:
-        if name not in spec.options:
-            raise ConfigError(unknown(f"option of importance method {method!r}", name, spec.options or ["(none)"]))
-    quirk_names.checked(quirks)
-    return spec
+@dataclass(frozen=True)
+class Explainer:
+    """An importance method with its arguments, which were found to fit it when this was made."""
 
+    method: str
+    level: str = "input"
+    target: str | None = None
+    seed: int = 0
+    quirks: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-def score(fitted, batch, trace, spec, level, target, seed, quirks, options) -> tuple[Tensor, Tensor]:
-    """Scores (B, T) of one batch that was traced already, and its units (B, T)."""
-    job = Job(fitted, batch, trace, level, target or spec.target, seed, frozenset(quirks) & set(spec.quirks))
-    with torch.no_grad():
-        return spec.run(job, **options), job.units
+    def __post_init__(self) -> None:
+        spec = METHODS[self.method]
+        one_of("level", self.level, LEVELS)
+        if self.level not in spec.levels:
+            raise ConfigError(
+                f"Importance method {self.method!r} works at level {spec.levels[0]!r} only; got {self.level!r}."
+            )
+        if self.target is not None:
+            one_of("target", self.target, TARGETS)
+            if spec.target is None:
+                raise ConfigError(
+                    f"Importance method {self.method!r} explains no output: leave out target={self.target!r}."
+                )
+        for name in self.options:
+            one_of(f"option of importance method {self.method!r}", name, spec.options or ["(none)"])
+
+    def __call__(self, fitted: Fitted, batch: Batch, trace: Trace) -> tuple[Tensor, Tensor]:
+        """Scores (B, T) of one batch that was traced already, and its units (B, T)."""
+        spec = METHODS[self.method]
+        target, quirks = self.target or spec.target, self.quirks & set(spec.quirks)
+        case = Case(fitted, batch, trace, self.level, target, self.seed, quirks)
+        with torch.no_grad():
+            return spec.run(case, **self.options), case.units

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from attnlib.engine.select import input_eraser
-from attnlib.importance.base import Job, method
-from attnlib.utils.errors import ConfigError
+from attnlib.importance.base import Case, method
+from attnlib.utils.extras import needs
 
 RIDGE = 1.0
 """Penalty on the squared weights of LIME's linear model."""
@@ -33,12 +33,12 @@ class AllZero(UserWarning):
     needs="variants",
     target="probability",
 )
-def lime(job: Job, samples: int = 200, operator: str = "pad") -> Tensor:
-    captum = _captum()
+def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
+    captum = needs("captum.attr", "captum")
     from captum._utils.models.linear_model import SkLearnRidge
 
     return _surrogate(
-        job, lambda answer: captum.Lime(answer, interpretable_model=SkLearnRidge(alpha=RIDGE)), samples, operator
+        case, lambda answer: captum.Lime(answer, interpretable_model=SkLearnRidge(alpha=RIDGE)), samples, operator
     )
 
 
@@ -49,34 +49,26 @@ def lime(job: Job, samples: int = 200, operator: str = "pad") -> Tensor:
     needs="variants",
     target="probability",
 )
-def kernel_shap(job: Job, samples: int = 200, operator: str = "pad") -> Tensor:
-    captum = _captum()
-    return _surrogate(job, captum.KernelShap, samples, operator)
+def kernel_shap(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
+    captum = needs("captum.attr", "captum")
+    return _surrogate(case, captum.KernelShap, samples, operator)
 
 
-def _captum():
-    try:
-        import captum.attr
-    except ImportError:
-        raise ConfigError("lime and kernel_shap need captum: pip install captum.") from None
-    return captum.attr
-
-
-def _surrogate(job: Job, kind, samples: int, operator: str) -> Tensor:
-    eraser = input_eraser(job.fitted, job.batch, job.trace, operator, generic=True)
-    scores = torch.zeros(job.units.shape, dtype=torch.float64, device=job.units.device)
-    for i, row in enumerate(job.batch.rows.tolist()):
-        places = job.units[i].nonzero().squeeze(1)
+def _surrogate(case: Case, kind, samples: int, operator: str) -> Tensor:
+    eraser = input_eraser(case.fitted, case.batch, case.trace, operator, generic=True)
+    scores = torch.zeros(case.units.shape, dtype=torch.float64, device=case.units.device)
+    for i, row in enumerate(case.batch.rows.tolist()):
+        places = case.units[i].nonzero().squeeze(1)
 
         def answer(kept: Tensor, i=i, places=places) -> Tensor:
-            removed = torch.zeros(len(kept), job.units.shape[1], dtype=torch.bool, device=kept.device)
+            removed = torch.zeros(len(kept), case.units.shape[1], dtype=torch.bool, device=kept.device)
             removed[:, places] = kept < 0.5
             texts = torch.full((len(kept),), i, device=kept.device)
-            return job.explained(eraser.variants(texts, lambda piece: removed[piece]), texts).float()
+            return case.explained(eraser.variants(texts, lambda piece: removed[piece]), texts).float()
 
-        whole = torch.ones(1, len(places), device=job.units.device)
+        whole = torch.ones(1, len(places), device=case.units.device)
         with torch.random.fork_rng():
-            torch.manual_seed((job.seed * 1_000_003 + row) % 2**63)
+            torch.manual_seed((case.seed * 1_000_003 + row) % 2**63)
             found = kind(answer).attribute(
                 whole, baselines=torch.zeros_like(whole), n_samples=samples, perturbations_per_eval=64
             )

@@ -12,7 +12,8 @@ Two ways, both from the literature the five papers build on:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attnlib import quirks as quirk_names
 from attnlib import stats
 from attnlib.config import PARTS, ModelConfig, TrainConfig
 from attnlib.measures.perturbation import with_attention
+from attnlib.models.projections import softmax
 from attnlib.stats.differentiable import DIVERGENCES, jsd, tvd
 from attnlib.training.fit import fit
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
@@ -37,6 +40,32 @@ WIEGREFFE_PINTER = TrainConfig(epochs=80, patience=10, monitor="train_loss")
 """Their schedule: up to 80 epochs, stop after 10 without a lower training loss."""
 ATTENTION_ALONE = ("embedding", "encoder", "scaling", "decoder")
 """Parts a frozen adversary keeps from its base: only attention may move (Meister et al. 2021, section 5)."""
+
+
+def adversary(
+    corpus: Corpus,
+    model: ModelConfig,
+    train: TrainConfig,
+    seed: int,
+    *,
+    warm_start: Fitted,
+    lam: float,
+    divergence: str = "kl_adv_base",
+    frozen: bool = False,
+    texts: int | None = None,
+    quirks: Iterable[str] = (),
+) -> Fitted:
+    """The trainer of a grid for adversaries of `warm_start`; options as in `train_adversary`.
+
+    frozen   the base's encoder and decoder are kept, and its attention alone is drawn and trained again
+    texts    train on a sample of so many training texts, drawn with `seed`; None: on all
+    quirks   `wp_half_tvd`: with two classes the TVD is halved, as in the one-output code of Wiegreffe & Pinter
+    """
+    halved = "wp_half_tvd" in quirk_names.checked(quirks, ("wp_half_tvd",)) and len(corpus.classes) == 2
+    # the vocabulary stays that of the whole corpus: the adversary reads what its base reads
+    some = replace(corpus.sample(texts, seed=seed, splits=("train",)), known=corpus.vocabulary) if texts else corpus
+    options = {"divergence": divergence, "frozen": frozen, "restart": frozen, "half_tvd": halved}
+    return train_adversary(warm_start, some, lam, train_config=train, seed=seed, model_config=model, **options)
 
 
 def train_adversary(
@@ -57,14 +86,13 @@ def train_adversary(
     lam         weight of the divergence; 0 imitates the base with no other aim
     divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
     frozen      start from the base and train its attention alone; otherwise a fresh model from `seed`
-    restart     of a frozen one: draw its attention anew from `seed`. The base itself is a local minimum of the loss
+    restart     of a frozen one: draw its attention from `seed` again. The base is a local minimum of the loss
                 for every lam: away from it TVD grows in proportion and the divergence only with the square
     half_tvd    halve the TVD, as the one-output code of Wiegreffe & Pinter does: their lambda is then comparable
     model_config  that of the adversary; None: the base's. A regulariser in it adds its loss to the adversary's, so
                   for eq. 6 alone leave out tying and mlm
     """
-    if divergence not in DIVERGENCES:
-        raise ConfigError(unknown("divergence", divergence, DIVERGENCES))
+    one_of("divergence", divergence, DIVERGENCES)
     if lam < 0:
         raise ConfigError(f"lam weighs how much attention is pushed away and must not be negative; got {lam}.")
     if base.model_config.hierarchical:
@@ -90,10 +118,15 @@ def train_adversary(
 
 
 def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
-    """One row a text: id, instance, length, label, both predictions, tvd of outputs, jsd of attentions (nats)."""
+    """How far an adversary is from its base, one row per text.
+
+    id, instance, length, label, prediction_base, prediction_adversary, tvd of outputs, jsd of attentions (nats),
+    right_base, right_adversary: 1 where the prediction is the label
+    """
     outputs, weights = _targets(base, examples)
     others, moved = _targets(adversary, examples)
-    return pd.DataFrame(
+    pairs = zip(weights, moved, strict=True)
+    frame = pd.DataFrame(
         {
             "id": [e.id for e in examples],
             "instance": np.arange(len(examples)),
@@ -102,11 +135,11 @@ def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.
             "prediction_base": outputs.argmax(-1).numpy(),
             "prediction_adversary": others.argmax(-1).numpy(),
             "tvd": stats.tvd(outputs.numpy(), others.numpy()),
-            "jsd": [
-                float(stats.jsd(a, b)) if len(a) else float("nan") for a, b in zip(weights, moved, strict=True)
-            ],
+            "jsd": [float(stats.jsd(a, b)) if len(a) else float("nan") for a, b in pairs],
         }
     )
+    right = {s: (frame[f"prediction_{s}"] == frame["label"]).astype(float) for s in ("base", "adversary")}
+    return frame.assign(right_base=right["base"], right_adversary=right["adversary"])
 
 
 def search(
@@ -143,7 +176,7 @@ def search(
     chosen, best, change = trace.alpha, torch.zeros_like(trace.alpha[:, 0]), torch.zeros_like(trace.alpha[:, 0])
     with torch.enable_grad():
         for step in range(steps + 1):
-            alpha = _softmax(scores, allowed)
+            alpha = softmax(scores, allowed)
             apart = tvd(with_attention(trace, alpha).softmax(-1), output)
             far = jsd(alpha, own)
             near, one = far.detach().masked_fill(apart > epsilon, -1.0).max(1)
@@ -177,15 +210,8 @@ def _spread(alpha: Tensor) -> Tensor:
     return jsd(alpha.unsqueeze(2), alpha.unsqueeze(1)).sum(2) / (k - 1)
 
 
-def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    floor = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~allowed, floor).softmax(-1).masked_fill(~allowed, 0.0)
-
-
 def _detached(trace: Trace) -> Trace:
     """The trace without its graph; in float64 where the decoder is linear, lest rounding steer the search."""
-    from dataclasses import fields, replace
-
     found = {f.name: getattr(trace, f.name) for f in fields(trace)}
     found = {name: value.detach() for name, value in found.items() if isinstance(value, Tensor)}
     if trace.linear:

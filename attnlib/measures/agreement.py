@@ -16,7 +16,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.importance.scores import importance
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
@@ -34,7 +34,7 @@ def _gradient(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray
 
 
 def _leave_one_out(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray]:
-    """Absolute changes of p(ŷ), rounded. At the hidden level sparse projections are applied anew."""
+    """Absolute changes of p(ŷ), rounded. At the hidden level sparse projections are applied again."""
     options = {"operator": "delete"} if level == "input" else {}
     changes = importance(fitted, examples, "omission", level=level, **options)
     return [resolved(change) for change in changes]
@@ -57,7 +57,7 @@ KINDS = {
 def attention_agreement(
     fitted: Fitted, examples: Iterable, kinds: Sequence[str] = tuple(KINDS)
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames: agreement, one row a text and kind; spread, one row a text.
+    """Two frames: agreement, one row per text and kind; spread, one row per text.
 
     agreement  instance (the text's id), length, importance, value (tau-b), status (one of STATUSES),
                tied (share of pairs of words with equal attention), entropy (of the importance over its maximum; NaN
@@ -65,8 +65,7 @@ def attention_agreement(
     spread     instance, length, support (words with weight above zero), entropy (of attention over its maximum)
     """
     for kind in kinds:
-        if kind not in KINDS:
-            raise ConfigError(unknown("kind of importance", kind, KINDS))
+        one_of("kind of importance", kind, KINDS)
     if fitted.model_config.hierarchical:
         raise ConfigError("Agreement compares words with words; a hierarchical model attends to sentences.")
     examples = fitted.examples(examples)

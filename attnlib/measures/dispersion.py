@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
-    """One row a hidden state: instance, length, position, value (normalised entropy of the influence on it),
+    """One row per hidden state: instance, length, position, value (normalised entropy of the influence on it),
     own (the share of its own word) and even (the share each word would have if all counted alike).
 
     All three are NaN for texts of one token and for states that no input moves: nothing is shared out there.
@@ -50,7 +50,7 @@ def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
 
 
 def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
-    """The two ways to measure influence on a hidden state, one row a state: instance, length, position, the
+    """The two ways to measure influence on a hidden state, one row per state: instance, length, position, the
     entropies `of_norm` and `of_facets`, their rank correlation `tau` over inputs, the total variation `distance`.
     """
     examples = fitted.examples(examples)
@@ -77,8 +77,8 @@ def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
 def full_jacobian(fitted: Fitted, example: object) -> np.ndarray:
     r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p made to sum to one.
 
-    The text is repeated once a component of h, so that one backward pass gives all components of one state. A state
-    that no input moves keeps its zeros.
+    The text is repeated once per component of h, so that one backward pass gives all components of one state.
+    A state that no input moves keeps its zeros.
     """
     model, vectoriser = fitted.model, fitted.vectoriser
     batch = vectoriser.batch(vectoriser.encode(fitted.examples(example))).to(fitted.device)

@@ -1,54 +1,73 @@
 r"""Faithfulness from erasure curves: comprehensiveness, sufficiency, AOPC and its normalised form.
 
 All compare p_0, the predicted class's probability for the whole text, with p_k, the probability after k units were
-removed (`attnlib.erasure_curves`). Every function returns one row a text: text, id, length, metric, value.
+removed. They are called like `attnlib.erasure_curves`, which they read, and return one row per text: text, id,
+length, metric, value. Where the curves are known already, the functions that end in `_of` take them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from attnlib.engine import attention
-from attnlib.engine.select import input_eraser
-from attnlib.erasure.ranked import way
+from attnlib.erasure.flips import erasure_curves
+from attnlib.erasure.request import How, Ranking, Removal
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from attnlib.data.batching import Batch
+    from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted
 
+Answer = Callable[[int, Tensor], np.ndarray]
+"""A text and sets of removed positions (N, T), to the probability of its predicted class without them (N,)."""
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text that ERASER removes or keeps (DeYoung et al. 2020, section 4)."""
 
 
-def comprehensiveness(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
+def comprehensiveness(
+    fitted: Fitted, examples: Iterable, ranking: Ranking, *, shares: Sequence[float] = SHARES, **how: Unpack[How]
+) -> pd.DataFrame:
     r"""Mean drop when the top share of a text is removed (DeYoung et al. 2020): :math:`p_0 - p_{\lceil qn \rceil}`.
 
-    curves: of `erasure_curves(..., first="most")`. High where the ranking finds what the decision needs.
+    High where the ranking finds what the decision needs.
     """
-    at = lambda n: np.ceil(np.multiply.outer(n, _shares(shares)) - 1e-9).astype(int)  # noqa: E731
-    return _mean_drop(curves, at, "comprehensiveness")
+    return comprehensiveness_of(erasure_curves(fitted, examples, ranking, first="most", **how), shares)
 
 
-def sufficiency(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
-    r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision.
-
-    curves: of `erasure_curves(..., first="least")`, whose row n - k keeps the k most important.
-    """
-    at = lambda n: n[:, None] - np.ceil(np.multiply.outer(n, _shares(shares)) - 1e-9).astype(int)  # noqa: E731
-    return _mean_drop(curves, at, "sufficiency")
+def sufficiency(
+    fitted: Fitted, examples: Iterable, ranking: Ranking, *, shares: Sequence[float] = SHARES, **how: Unpack[How]
+) -> pd.DataFrame:
+    r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision."""
+    return sufficiency_of(erasure_curves(fitted, examples, ranking, first="least", **how), shares)
 
 
-def aopc(curves: pd.DataFrame) -> pd.DataFrame:
+def aopc(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
     r"""Area over the perturbation curve, :math:`\frac1n \sum_{k=1}^n (p_0 - p_k)` (Samek et al. 2017)."""
-    at = lambda n: None  # noqa: E731
-    return _mean_drop(curves, at, "aopc")
+    return aopc_of(erasure_curves(fitted, examples, ranking, first="most", **how))
+
+
+def comprehensiveness_of(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
+    """Comprehensiveness from the curves of `erasure_curves(..., first="most")`."""
+    return _mean_drop(curves, lambda n: _top(n, shares), "comprehensiveness")
+
+
+def sufficiency_of(curves: pd.DataFrame, shares: Sequence[float] = SHARES) -> pd.DataFrame:
+    """Sufficiency from the curves of `erasure_curves(..., first="least")`, whose row n - k keeps the top k."""
+    return _mean_drop(curves, lambda n: n[:, None] - _top(n, shares), "sufficiency")
+
+
+def aopc_of(curves: pd.DataFrame) -> pd.DataFrame:
+    """AOPC from the curves of `erasure_curves(..., first="most")`."""
+    return _mean_drop(curves, None, "aopc")
 
 
 def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
@@ -75,7 +94,7 @@ def aopc_bounds(
     """
     import pandas as pd
 
-    operator, _ = way(level, operator, None)
+    removal = Removal(level=level, operator=operator)
     if beam < 1:
         raise ConfigError(f"aopc_bounds needs a beam of one at least; got {beam}.")
     examples = fitted.examples(examples)
@@ -83,27 +102,21 @@ def aopc_bounds(
     with bar(f"bounds of AOPC, {level} level", total=len(examples), unit="text") as line:
         for batch, trace in fitted.traces(examples):
             with torch.no_grad():
-                answer = _answers(fitted, batch, trace, level, operator)
-                units = trace.mask if level == "attention" else batch.content
+                answer = _answers(fitted, batch, trace, removal)
+                units = removal.units(batch, trace)
                 for i, row in enumerate(batch.rows.tolist()):
                     where = units[i].nonzero().squeeze(1)
                     low, high = (_search(answer, i, where, units.shape[1], beam, sign) for sign in (-1, 1))
-                    rows[row] = {
-                        "text": row,
-                        "id": examples[row].id,
-                        "length": len(where),
-                        "low": low,
-                        "high": high,
-                    }
+                    found = {"text": row, "id": examples[row].id, "length": len(where)}
+                    rows[row] = found | {"low": low, "high": high}
                     line.update()
     return pd.DataFrame(rows)
 
 
-def _answers(fitted, batch, trace, level: str, operator: str):
-    """A function (text, removed (N, T)) -> (N,) probability of the predicted class."""
-    eraser = None if level == "attention" else input_eraser(fitted, batch, trace, operator, generic=True)
+def _answers(fitted: Fitted, batch: Batch, trace: Trace, removal: Removal) -> Answer:
+    eraser = None if removal.level == "attention" else removal.eraser(fitted, batch, trace, generic=True)
 
-    def answer(text: int, removed: torch.Tensor) -> np.ndarray:
+    def answer(text: int, removed: Tensor) -> np.ndarray:
         if eraser is not None:
             texts = torch.full((len(removed),), text, device=removed.device)
             logits = eraser.variants(texts, lambda piece: removed[piece])
@@ -123,7 +136,7 @@ def _answers(fitted, batch, trace, level: str, operator: str):
     return answer
 
 
-def _search(answer, text: int, where: torch.Tensor, width: int, beam: int, sign: int) -> float:
+def _search(answer: Answer, text: int, where: Tensor, width: int, beam: int, sign: int) -> float:
     """Largest sign × sum of drops over orders of removal, divided by n and with the sign taken off again."""
     n = len(where)
     nothing = torch.zeros(1, width, dtype=torch.bool, device=where.device)
@@ -145,7 +158,8 @@ def _search(answer, text: int, where: torch.Tensor, width: int, beam: int, sign:
     return sign * max(kept.values()) / n
 
 
-def _mean_drop(curves: pd.DataFrame, at, metric: str) -> pd.DataFrame:
+def _mean_drop(curves: pd.DataFrame, at: Callable[[np.ndarray], np.ndarray] | None, metric: str) -> pd.DataFrame:
+    """p_0 - p_k of every text, mean over the steps k that `at` gives for lengths (N,) as (N, K); None: 1, …, n."""
     import pandas as pd
 
     needed = {"text", "id", "length", "removed", "probability"}
@@ -157,17 +171,17 @@ def _mean_drop(curves: pd.DataFrame, at, metric: str) -> pd.DataFrame:
     if len(curves) != (n + 1).sum():
         raise DataError(f"{metric} needs whole curves: every k from 0 to the length of each text.")
     p = curves["probability"].to_numpy()
-    steps = at(n)
-    if steps is None:
+    if at is None:
         value = p[start] - (np.add.reduceat(p, start) - p[start]) / n
     else:
-        value = (p[start, None] - p[start[:, None] + steps]).mean(1)
+        value = (p[start, None] - p[start[:, None] + at(n)]).mean(1)
     columns = {name: first[name].to_numpy() for name in ("text", "id", "length")}
     return pd.DataFrame({**columns, "metric": metric, "value": value})
 
 
-def _shares(shares: Sequence[float]) -> np.ndarray:
+def _top(lengths: np.ndarray, shares: Sequence[float]) -> np.ndarray:
+    """(N, K): how many units each share of each text is, rounded up."""
     shares = np.asarray(shares, dtype=float)
     if shares.ndim != 1 or not len(shares) or not ((shares > 0) & (shares <= 1)).all():
         raise ConfigError(f"shares must lie in (0, 1]; got {shares.tolist()}.")
-    return shares
+    return np.ceil(np.multiply.outer(lengths, shares) - 1e-9).astype(int)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError, one_of
 
 Estimator = Literal["plugin", "miller_madow", "shuffled"]
 ESTIMATORS: tuple[Estimator, ...] = ("plugin", "miller_madow", "shuffled")
@@ -39,8 +39,7 @@ def mutual_information(
                `shuffled`: minus the mean plug-in value of `shuffles` permutations of y
     The corrected estimates may fall below zero: that says nothing was found, and is not hidden.
     """
-    if estimator not in ESTIMATORS:
-        raise ConfigError(unknown("estimator of mutual information", estimator, ESTIMATORS))
+    one_of("estimator of mutual information", estimator, ESTIMATORS)
     x, y = _labels(x, y)
     value = _plugin(x, y)
     if estimator == "miller_madow":

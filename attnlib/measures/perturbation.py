@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attnlib.stats.differentiable import tvd
 from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
 def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
     r"""Logits under other attention weights, :math:`z = W \sum_i \alpha'_i s_i h_i + b`.
 
-    alpha (B, ..., T): any number of distributions a text -> (B, ..., C). TaSc's scale s stays as it is.
+    alpha (B, ..., T): any number of distributions per text -> (B, ..., C). TaSc's scale s stays as it is.
     """
     if alpha.shape[0] != trace.mask.shape[0] or alpha.shape[-1] != trace.mask.shape[1]:
         raise ConfigError(
             f"alpha has shape {tuple(alpha.shape)}; this trace needs ({trace.mask.shape[0]}, ..., "
             f"{trace.mask.shape[1]}): its texts first, its positions last."
         )
-    extra = alpha.dim() - 2
-    weights = alpha if trace.scale is None else alpha * _spread(trace.scale, extra)
+    weights = alpha
+    if trace.scale is not None:
+        weights = alpha * trace.scale.reshape(len(alpha), *[1] * (alpha.dim() - 2), -1)
     values = trace.token_logits if trace.linear else trace.hidden
     mixed = torch.einsum("b...t,btk->b...k", weights.to(values.dtype), values)
     return mixed + trace.bias if trace.linear else trace.decode(mixed)
@@ -67,48 +69,31 @@ def attention_swaps(
 ) -> pd.DataFrame:
     """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1).
 
-    One row a text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
+    One row per text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
     probability (of the class the trained model predicts), change (total variation distance to the trained output).
     """
-    rows = []
+    pieces = []
     for batch, trace in fitted.traces(examples, batch_size):
         swaps = {
             "trained": trace.alpha.unsqueeze(1),
             "uniform": uniform(trace.mask).unsqueeze(1),
             "permuted": permuted(trace.alpha, trace.mask, permutations, seed=seed, rows=batch.rows.tolist()),
         }
-        base = trace.probabilities.unsqueeze(1)
-        chosen = trace.prediction
         for swap, alpha in swaps.items():
-            probabilities = with_attention(trace, alpha).softmax(-1)
-            rows.append(_rows(swap, batch, trace, probabilities, base, chosen, examples))
-    frame = pd.concat(rows, ignore_index=True)
-    return frame.sort_values(["swap", "instance", "draw"], ignore_index=True)
-
-
-def _rows(swap, batch, trace, probabilities, base, chosen, examples) -> pd.DataFrame:
-    n, draws, _ = probabilities.shape
-    instance = batch.rows.cpu().numpy()
-    kept = probabilities.gather(-1, chosen.view(n, 1, 1).expand(n, draws, 1)).squeeze(-1)
-    change = (probabilities - base).abs().sum(-1) / 2
-
-    def flat(values: Tensor) -> np.ndarray:
-        return values.detach().cpu().numpy().reshape(-1)
-
-    return pd.DataFrame(
-        {
-            "id": np.repeat([examples[i].id for i in instance], draws),
-            "instance": np.repeat(instance, draws),
-            "length": np.repeat(flat(trace.lengths), draws),
-            "label": np.repeat([examples[i].label for i in instance], draws),
-            "swap": swap,
-            "draw": np.tile(np.arange(draws), n),
-            "prediction": flat(probabilities.argmax(-1)),
-            "probability": flat(kept),
-            "change": flat(change),
-        }
-    )
-
-
-def _spread(values: Tensor, extra: int) -> Tensor:
-    return values.reshape(values.shape[0], *[1] * extra, values.shape[-1])
+            p = with_attention(trace, alpha).softmax(-1)
+            columns = {
+                "instance": batch.rows.unsqueeze(1),
+                "length": trace.lengths.unsqueeze(1),
+                "draw": torch.arange(p.shape[1], device=p.device),
+                "prediction": p.argmax(-1),
+                "probability": p.gather(-1, trace.prediction.view(-1, 1, 1).expand(-1, p.shape[1], 1)).squeeze(-1),
+                "change": tvd(p, trace.probabilities.unsqueeze(1)),
+            }
+            shape = p.shape[:2]
+            flat = {name: c.detach().expand(shape).flatten().cpu().numpy() for name, c in columns.items()}
+            pieces.append(pd.DataFrame(flat | {"swap": swap}))
+    frame = pd.concat(pieces, ignore_index=True)
+    frame["id"] = [examples[i].id for i in frame["instance"]]
+    frame["label"] = [examples[i].label for i in frame["instance"]]
+    names = ["id", "instance", "length", "label", "swap", "draw", "prediction", "probability", "change"]
+    return frame[names].sort_values(["swap", "instance", "draw"], ignore_index=True)

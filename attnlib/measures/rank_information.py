@@ -1,7 +1,7 @@
 r"""Attention rank against information (Wen et al. 2022, section 3.2, Figure 1).
 
 The hidden states of each text are sorted by their attention weights. For each rank r, the states of that rank, one
-a text, are clustered, and so is the model's output:
+per text, are clustered, and so is the model's output:
 
 .. math:: m_r = I(\mathrm{cluster}(h_{(r)}); \mathrm{cluster}(\hat y)), \qquad
           \bar a_r = \text{mean of the r-th largest weight}, \qquad \tau = \tau_w(m, \bar a; \bar a)
@@ -39,7 +39,7 @@ DIGITS = 9
 """Information is compared to so many decimals: where it saturates, ranks differ by rounding alone."""
 
 
-class Ranked(NamedTuple):
+class RankedStates(NamedTuple):
     """Texts seen through their attention.
 
     alpha    (n, k) weights, largest first; zero beyond a text's end
@@ -58,7 +58,7 @@ class Ranked(NamedTuple):
 def number_of_ranks(weights: Sequence[np.ndarray]) -> int:
     """k: the 10th percentile of lengths, or the last rank at which 80 % of weights exceed 1e-5 if that is less.
 
-    weights: one array a text, sorted, largest first. Texts shorter than a rank do not count at it. Two at least,
+    weights: one array per text, sorted, largest first. Texts shorter than a rank do not count at it. Two at least,
     since a correlation needs a pair.
     """
     lengths = np.array([len(w) for w in weights])
@@ -70,7 +70,7 @@ def number_of_ranks(weights: Sequence[np.ndarray]) -> int:
     return max(2, longest)
 
 
-def ranked(fitted: Fitted, examples: Sequence[Example], k: int | None = None) -> Ranked:
+def ranked(fitted: Fitted, examples: Sequence[Example], k: int | None = None) -> RankedStates:
     """The k most attended states of every text; k None: `number_of_ranks`. Equal weights keep the text's order."""
     if fitted.model_config.hierarchical:
         raise ConfigError("Attention ranks are defined for flat attention; this model is hierarchical.")
@@ -87,7 +87,7 @@ def ranked(fitted: Fitted, examples: Sequence[Example], k: int | None = None) ->
         alpha = trace.alpha.double().cpu().numpy()
         hidden = trace.hidden.float().cpu().numpy()
         if found is None:
-            found = Ranked(
+            found = RankedStates(
                 np.zeros((n, k)), np.zeros((n, k, hidden.shape[-1]), np.float32), np.zeros(n, int),
                 np.full(n, np.nan), np.zeros((n, trace.logits.shape[1])),
             )  # fmt: skip
@@ -140,13 +140,13 @@ def _smallest(labels: np.ndarray) -> int:
 
 
 def rank_information(
-    states: Ranked, counts: Sequence[int], *, resamples: int = 200, seed: int = 0
+    states: RankedStates, counts: Sequence[int], *, resamples: int = 200, seed: int = 0
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """m_r and mean weight by rank, and how well the one follows the other.
 
     The order of the texts does not matter: they are sorted before clusters and bootstrap samples are drawn.
 
-    The frame, one row a rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
+    The frame, one row per rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
     (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
     The facts: tau (Shieh, weighted) with low and high (95 %, over texts, within -1 to 1) and over_texts (half the
     width of that interval before it is cut), tau_plain (unweighted), tau_miller_madow, tau_shuffled and
@@ -187,11 +187,11 @@ def rank_information(
     return frame, facts
 
 
-def _sorted(states: Ranked) -> Ranked:
+def _sorted(states: RankedStates) -> RankedStates:
     """The texts in an order of their own: by outputs, then weights, then states."""
     last = states.hidden.sum((1, 2), dtype=float)
     order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
-    return Ranked(*(values[order] for values in states))
+    return RankedStates(*(values[order] for values in states))
 
 
 def _of_rank(x: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.measures.information import Estimator, ceiling, clusters, information
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -33,8 +33,7 @@ def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[
     Words are drawn without replacement with probabilities proportional to count^(3/4). Equal counts go by spelling,
     so that the choice depends on the corpus and the seed alone.
     """
-    if sample not in SAMPLES:
-        raise ConfigError(unknown("sample of words", sample, SAMPLES))
+    one_of("sample of words", sample, SAMPLES)
     if n < 2:
         raise ConfigError(f"Mutual information needs two words at least; got {n}.")
     known = set(corpus.vocabulary.words)
@@ -109,8 +108,7 @@ def retention(
     what bias alone gives), ceiling (entropy of the input labels by the same estimator, the most a state can know),
     n (occurrences), words (that occur), k.
     """
-    if inputs not in ("words", "clusters"):
-        raise ConfigError(unknown("kind of input labels", inputs, ("words", "clusters")))
+    one_of("kind of input labels", inputs, ("words", "clusters"))
     examples = list(getattr(corpus, split))
     chosen = choose_words(corpus, words, sample, seed=seed)
     places = occurrences(fitted, examples, chosen, most, seed=seed)
@@ -118,12 +116,7 @@ def retention(
     known = places["id"].to_numpy()
     if inputs == "clusters":
         known = clusters(embedded, k, seed=seed, batch_size=batch_size)
-    found = information(
-        known,
-        clusters(hidden, k, seed=seed, batch_size=batch_size),
-        estimator=estimator,
-        resamples=resamples,
-        seed=seed,
-    )
+    labels = clusters(hidden, k, seed=seed, batch_size=batch_size)
+    found = information(known, labels, estimator=estimator, resamples=resamples, seed=seed)
     row = {"metric": sample, **found._asdict(), "ceiling": ceiling(known, estimator)}
     return pd.DataFrame([row | {"words": places["id"].nunique(), "k": k}])

@@ -33,10 +33,10 @@ def token_probabilities(trace: Trace) -> Tensor:
 
 @torch.no_grad()
 def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int = 256) -> pd.DataFrame:
-    """One row a text, in the order given.
+    """One row per text, in the order given.
 
     instance, id, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
-    tokens of p_t of that class (Table 3 of the paper averages it over correctly classified texts); entropy:
+    tokens of p_t of that class (the paper's Table 3 averages it over correctly classified texts); entropy:
     that of the attention weights over its maximum ln T, NaN for a single token
     """
     frames = []

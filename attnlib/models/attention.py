@@ -1,4 +1,4 @@
-"""Attention: one score a position, from h_i and, in QA and NLI, from a query vector."""
+"""Attention: one score per position, from h_i and, in QA and NLI, from a query vector."""
 
 from __future__ import annotations
 

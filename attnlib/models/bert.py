@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
 from attnlib.data.pretrained import reading, refuse_pickles
-from attnlib.models.masking import blank, masked_mean
+from attnlib.data.readers import packaged
+from attnlib.models.masking import Averaged, blank
 from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.extras import needs
 
 _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=None)
 
@@ -37,8 +39,8 @@ class Detached(nn.Module):
         raise RuntimeError("The word embeddings of this encoder were taken out; give `inputs_embeds`.")
 
 
-class Bert(nn.Module):
-    """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its kin).
+class Bert(Averaged, nn.Module):
+    """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its successors).
 
     embedded (B, T, D) word-piece embeddings, mask (B, T) -> (B, T, width), zero where padded. The model adds its
     own positions and token types. Its word embeddings are handed out once, by `from_config`; the unused pooler
@@ -83,21 +85,21 @@ class Bert(nn.Module):
         out = self.network(inputs_embeds=embedded, attention_mask=mask.long())
         return blank(out.last_hidden_state, mask)
 
-    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """(B, width): mean over real positions."""
-        return masked_mean(hidden, mask)
+    def self_attention(self, embedded: Tensor, mask: Tensor) -> list[Tensor]:
+        """Weights (B, heads, T, T) of every layer, which plain attention alone returns (see `load_pretrained`)."""
+        found = self.network(inputs_embeds=embedded, attention_mask=mask.long(), output_attentions=True)
+        return list(found.attentions)
 
 
 def load_pretrained(name: str) -> nn.Module:
     """An encoder by name: `minilm` (packaged), a local folder or a hub id; float32, plain attention."""
+    needs("transformers", "hub")
     from transformers import AutoConfig, AutoModel
 
     if (values := _given.get()) is not None:
         return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
     if name == "minilm":
-        from attnlib.data.readers.packaged import minilm
-
-        name = str(minilm())
+        name = str(packaged.minilm())
     refuse_pickles(name)
     # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
     options = {"attn_implementation": "eager", "output_loading_info": True}

@@ -18,7 +18,7 @@ from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Batch
+    from attnlib.data.batching import Batch
 
 FIRST_WORD = 4
 """Ids below are PAD, UNK, SOS and EOS."""
@@ -35,7 +35,7 @@ def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None)
         rows = {n_ids, n_ids - 1} if config.regulariser == "mlm" else {n_ids}
         if vectors.ndim != 2 or vectors.shape[1] != size or vectors.shape[0] not in rows:
             raise ConfigError(
-                f"vectors have shape {tuple(vectors.shape)}; this model needs ({n_ids}, {size}): one row an id, "
+                f"vectors have shape {tuple(vectors.shape)}; this model needs ({n_ids}, {size}): one row per id, "
                 "as wide as embedding_size. Make them for this vocabulary, or set embedding_size."
             )
         with torch.no_grad():
@@ -186,14 +186,8 @@ class AttentionClassifier(Classifier):
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
         reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)
-        return Trace(
-            mask=batch.content,
-            embedded=embedded,
-            project=self.projection.exact,
-            exponential=self.projection.exponential,
-            **reading._asdict(),
-            **self.decoded(reading.context, query),
-        )
+        decided = self.decoded(reading.context, query)
+        return self.reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
 
     def parts(self) -> dict[str, nn.Module]:
         """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""

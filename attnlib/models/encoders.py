@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.models.masking import blank, masked_mean
+from attnlib.models.masking import Averaged, blank
 from attnlib.models.recurrent import Recurrent
 from attnlib.models.transformer import Transformer
 from attnlib.utils.registry import Registry
@@ -29,7 +29,7 @@ def build_encoder(config: ModelConfig, input_size: int) -> nn.Module:
 
 
 @ENCODERS.register("none")
-class NoEncoder(nn.Module):
+class NoEncoder(Averaged, nn.Module):
     """h_i = e_i (`noenc` of Serrano & Smith 2019)."""
 
     def __init__(self, config: ModelConfig, input_size: int) -> None:
@@ -39,12 +39,9 @@ class NoEncoder(nn.Module):
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         return blank(embedded, mask)
 
-    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        return masked_mean(hidden, mask)
-
 
 @ENCODERS.register("mlp")
-class MLP(nn.Module):
+class MLP(Averaged, nn.Module):
     """h_i = tanh(W e_i + b), each word for itself (`average` of Jain & Wallace 2019, `MLP` elsewhere).
 
     Further `layers` repeat it.
@@ -61,9 +58,6 @@ class MLP(nn.Module):
         for layer in self.layers:
             hidden = layer(hidden).tanh()
         return blank(hidden, mask)
-
-    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        return masked_mean(hidden, mask)
 
 
 @ENCODERS.register("cnn")

@@ -12,17 +12,17 @@ from torch.nn import functional
 
 from attnlib.models.classifier import Classifier
 from attnlib.models.encoders import build_encoder
-from attnlib.models.reader import Reader, Reading
+from attnlib.models.reader import Reader, Readout
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Batch
+    from attnlib.data.batching import Batch
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the positions of B texts go when every sentence becomes a row: S sentences of W words a text.
+    """Where the positions of B texts go when every sentence becomes a row: S sentences of W words per text.
 
     positions  (B, T) index into the S * W places of the text, -1 for padding
     source     (B, S * W) the inverse: index into T, -1 where no word stands
@@ -141,16 +141,8 @@ class HierarchicalClassifier(Classifier):
         # A sentence of nothing to attend to (all its words removed, say) is read, as zeros, but not attended.
         exists = (plan.source >= 0).view(*content.shape, -1).any(-1)
         reading = self.sentence.read(None, vectors, exists, content, query)
-        return Trace(
-            mask=content,
-            embedded=vectors,
-            project=self.sentence.projection.exact,
-            exponential=self.sentence.projection.exponential,
-            words=words,
-            positions=plan.positions,
-            **reading._asdict(),
-            **self.decoded(reading.context, query),
-        )
+        decided = self.decoded(reading.context, query) | {"words": words, "positions": plan.positions}
+        return self.sentence.trace(reading, mask=content, embedded=vectors, **decided)
 
     def layout(self, batch: Batch) -> Layout:
         """How the texts of a batch fall into sentences."""
@@ -171,19 +163,12 @@ class HierarchicalClassifier(Classifier):
             self.word.read(*(t[g, :width] for t in (ids, rows, mask, content)), None if query is None else query[g])
             for g, width in groups
         ]
-        reading = Reading(
+        reading = Readout(
             *(_gathered(parts, groups, mask.shape) for parts in list(zip(*readings, strict=True))[:-1]),
             context=_gathered([r.context for r in readings], groups, mask.shape[:1]),
         )
-        return Trace(
-            mask=content,
-            embedded=rows,
-            project=self.word.projection.exact,
-            exponential=self.word.projection.exponential,
-            logits=reading.context,
-            decode=nn.Identity(),
-            **reading._asdict(),
-        )
+        said = {"logits": reading.context, "decode": nn.Identity()}
+        return self.word.trace(reading, mask=content, embedded=rows, **said)
 
     def parts(self) -> dict[str, nn.Module]:
         """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -11,9 +11,10 @@ from attnlib.models.attention import build_attention
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import join
 from attnlib.models.scaling import build_scaling
+from attnlib.models.trace import Trace
 
 
-class Reading(NamedTuple):
+class Readout(NamedTuple):
     """What a Reader makes of a sequence; shapes as in Trace."""
 
     hidden: Tensor
@@ -51,13 +52,18 @@ class Reader(nn.Module):
 
     def read(
         self, ids: Tensor | None, embedded: Tensor, mask: Tensor, content: Tensor, query: Tensor | None = None
-    ) -> Reading:
+    ) -> Readout:
         """ids (B, T), embedded (B, T, D), mask and content (B, T), query (B, Q). Only a scaling needs ids."""
         return self.attend(ids, embedded, self.dropout(self.encode(self.before(embedded), mask)), content, query)
 
+    def trace(self, reading: Readout, **fields: Any) -> Trace:
+        """The Trace of what was read; `fields` are those that the sequence and the decoder decide."""
+        projection = self.projection
+        return Trace(project=projection.exact, exponential=projection.exponential, **reading._asdict(), **fields)
+
     def attend(
         self, ids: Tensor | None, embedded: Tensor, hidden: Tensor, content: Tensor, query: Tensor | None = None
-    ) -> Reading:
+    ) -> Readout:
         """The second half of `read`, for hidden states (B, T, width) that are known already."""
         scores = self.attention(hidden, query)
         alpha = self.projection(scores, content)
@@ -66,4 +72,4 @@ class Reader(nn.Module):
             scale = self.scaling(ids, embedded).masked_fill(~content, 0.0)
         weights = alpha if scale is None else alpha * scale
         context = (weights.unsqueeze(-2) @ hidden).squeeze(-2)
-        return Reading(hidden, scores, alpha, scale, context)
+        return Readout(hidden, scores, alpha, scale, context)

@@ -1,7 +1,7 @@
-"""TaSc: task-scaling of attention by one learned number a word type (Chrysostomou & Aletras 2021, section 4).
+"""TaSc: task-scaling of attention by one learned number per word type (Chrysostomou & Aletras 2021, section 4).
 
 Every module maps `ids` (B, T) and `embedded` (B, T, D) to s (B, T), which multiplies alpha. u and U start in
-U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number a word type: `word_scores` reads it out.
+U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number per word type: `word_scores` reads it out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def build_scaling(config: ModelConfig, n_ids: int, embedding_size: int) -> Scali
 
 
 class Scaling(nn.Module):
-    """What the three variants share: a lookup table of `columns` numbers a word, and the pooling of footnote 4."""
+    """What the three variants share: a table of `columns` numbers per word, and the pooling of footnote 4."""
 
     def __init__(self, config: ModelConfig, n_ids: int, columns: int) -> None:
         super().__init__()

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.models.masking import blank, masked_mean
+from attnlib.models.masking import Averaged, blank
 from attnlib.models.projections import softmax
 
 POSITION_SCALE = 0.1
-"""Initial size of positions beside words: word vectors are about this small, and order matters less than words."""
+"""Initial size of positions next to words: word vectors are about this small, and order matters less than words."""
 
 
 def positions(length: int, width: int, like: Tensor) -> Tensor:
@@ -42,17 +42,21 @@ class Layer(nn.Module):
         self.feed_norm = nn.LayerNorm(width)
         self.feed = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def attend(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix."""
         batch, length, width = hidden.shape
         joint = self.inputs(self.attention_norm(hidden)).view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
         scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
-        mixed = softmax(scores, mask[:, None, None, :].expand_as(scores)) @ value
-        hidden = hidden + self.output(mixed.transpose(1, 2).reshape(batch, length, width))
+        return softmax(scores, mask[:, None, None, :].expand_as(scores)), value
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        weights, value = self.attend(hidden, mask)
+        hidden = hidden + self.output((weights @ value).transpose(1, 2).reshape(hidden.shape))
         return hidden + self.feed(self.feed_norm(hidden))
 
 
-class Transformer(nn.Module):
+class Transformer(Averaged, nn.Module):
     """`layers` of self-attention with `heads`, over words and positions (Meister et al. 2021: 2, 1, 128 wide).
 
     embedded (B, T, D), mask (B, T) -> (B, T, hidden_size). Embeddings of another width than `hidden_size` are
@@ -68,12 +72,20 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(self.width)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        hidden = self.input(embedded)
-        hidden = hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
+        hidden = self.placed(embedded)
         for layer in self.layers:
             hidden = layer(hidden, mask)
         return blank(self.norm(hidden), mask)
 
-    def summary(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """(B, width): mean over real positions."""
-        return masked_mean(hidden, mask)
+    def placed(self, embedded: Tensor) -> Tensor:
+        """What the first layer reads: embeddings of the right width, and where they stand."""
+        hidden = self.input(embedded)
+        return hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
+
+    def self_attention(self, embedded: Tensor, mask: Tensor) -> list[Tensor]:
+        """Weights (B, heads, T, T) of every layer."""
+        hidden, found = self.placed(embedded), []
+        for layer in self.layers:
+            found.append(layer.attend(hidden, mask)[0])
+            hidden = layer(hidden, mask)
+        return found

@@ -1,6 +1,6 @@
 """Run notebooks: each in a process of its own, its results swapped in whole when it ends.
 
-A run works in a folder beside its place, `OUT/<notebook>/<profile>` (with parameters of its own
+A run works in a folder next to its place, `OUT/<notebook>/<profile>` (with parameters of its own
 `<profile>-<digest>`, or `<profile>-<name>`), and takes that place when it is complete. One that failed or was
 interrupted goes to `<place>.failed` instead, so an earlier report stays until there is a better one.
 """
@@ -11,21 +11,20 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports.notebooks import Plan
+from attnlib.reports import kernel
+from attnlib.reports.plan import Plan
+from attnlib.store.processes import GRACE, LocalExecutor, WorkerDied, cores
 from attnlib.utils import files, paths
 from attnlib.utils.errors import AttnlibError, ConfigError
-
-GRACE = 20.0
-"""Seconds an interrupted notebook has to stop its kernel."""
 
 
 class OutError(AttnlibError, OSError):
@@ -60,21 +59,23 @@ class Running:
     started: float | None = None
     note: str = ""
 
+    def hear(self, event: dict[str, Any]) -> None:
+        """What the process of the notebook says on its way."""
+        for name, value in event.items():
+            setattr(self, name, value)
+
 
 def environment(folder: Path, executor: str, jobs: int | None) -> dict[str, str]:
-    """What the kernel sees: one torch thread, no progress bars, where to write, how to spread trainings."""
-    shared = {key: value for key, value in os.environ.items() if key != "ATTNLIB_JOBS"}
+    """What the kernel sees, besides what every worker does: where to write, how to spread trainings."""
     if executor == "local" and jobs == 1:
         executor = "serial"  # the same, without a second process to start
     return {
-        **shared,
-        **({"ATTNLIB_JOBS": str(jobs)} if jobs else {}),
-        "OMP_NUM_THREADS": "1",
-        "ATTNLIB_PROGRESS": "0",
+        "ATTNLIB_JOBS": str(jobs or ""),
         "ATTNLIB_OUT": str(folder),
         "ATTNLIB_EXECUTOR": executor,
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # a kernel finds its packages by itself
     }
 
 
@@ -126,60 +127,32 @@ def check_out(plans: list[Plan], out: Path) -> None:
 
 
 def _supervise(
-    plan: Plan, folder: Path, env: dict[str, str], state: Running, stop: threading.Event
+    plan: Plan, folder: Path, slot: dict[str, str], state: Running, stop: threading.Event
 ) -> dict[str, Any]:
+    """Run the notebook in a process of its own; how it ended, where, and why."""
     log = folder / "log.txt"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "attnlib.reports.kernel", str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=env,
-            start_new_session=True,  # Ctrl-C in the terminal reaches us alone; we tell the worker
-        )
-    assert process.stdin
-    assert process.stdout
-    job = {"notebook": str(plan.notebook.path), "parameters": plan.changed}
-    process.stdin.write(json.dumps(job).encode() + b"\n")
-    process.stdin.flush()
-    ended = threading.Event()
-    threading.Thread(target=_stopper, args=(process, stop, ended), daemon=True).start()
-    result: dict[str, Any] | None = None
-    for line in process.stdout:
-        event = json.loads(line)
-        state.cell, state.total = event.get("cell", state.cell), event.get("total", state.total)
-        state.note = event.get("retry", state.note)
-        result = event.get("end", result)
-    process.wait()
-    ended.set()
-    process.stdin.close()
-    process.stdout.close()
-    if result is None:
-        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
-        reason = f"The process of the notebook ended with code {process.returncode}. {tail}".strip()
-        result = {"status": "interrupted" if stop.is_set() else "failed", "error": reason}
-        result |= {"cell": state.cell, "total": state.total}
-    log.unlink()
-    return result
-
-
-def _stopper(process: subprocess.Popen[bytes], stop: threading.Event, ended: threading.Event) -> None:
-    while not ended.wait(0.1):
+    pool = LocalExecutor([slot], heard=state.hear, log=log)
+    call = pool.submit(kernel.run, str(plan.notebook.path), plan.changed, folder)
+    while not wait([call], timeout=0.1).done:
         if stop.is_set():
-            assert process.stdin
-            process.stdin.close()
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            return
+            pool.kill(GRACE)
+    pool.shutdown()
+    try:
+        return call.result()
+    except (WorkerDied, CancelledError) as error:
+        tail = (
+            "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]) if log.exists() else ""
+        )
+        status = "interrupted" if stop.is_set() else "failed"
+        return {"status": status, "cell": state.cell, "total": state.total, "error": f"{error} {tail}".strip()}
+    finally:
+        log.unlink(missing_ok=True)
 
 
 def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, seconds: float) -> None:
     import yaml
 
-    from attnlib.reports import render
+    from attnlib.reports import facts, render
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
     files.write(folder / "params.yaml", parameters)
@@ -189,7 +162,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     if not notebook.exists():  # ended before papermill began
         shutil.copyfile(plan.notebook.path, notebook)
     header = folder / "header.json"
-    facts = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
+    said = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
     header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
@@ -198,8 +171,8 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "status": result["status"],
         "date": date.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
-        "header": facts,
-        "versions": render.versions(),
+        "header": said,
+        "versions": facts.versions(),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),
@@ -231,35 +204,17 @@ def commit() -> str | None:
     return answer.stdout.strip() or None
 
 
-def parse_executor(text: str) -> str:
-    """`serial`, `local` or `dask:ADDRESS`, or an error."""
-    from attnlib.utils.errors import unknown
-
-    if text in ("serial", "local"):
-        return text
-    kind, _, address = text.partition(":")
-    if kind != "dask":
-        raise ConfigError(unknown("executor", text, ["serial", "local", "dask:ADDRESS"]))
-    if not address:
-        raise ConfigError("Executor 'dask' needs the scheduler's address, as in dask:tcp://localhost:8786.")
-    return text
-
-
 def share(executor: str, jobs: int | None, count: int) -> tuple[int, int | None]:
     """How many notebooks run side by side, and how many processes each may use for its own trainings.
 
-    `local` shares `jobs` processes (None: one a core) out: first among the notebooks, what is left within them.
+    `local` shares `jobs` processes (None: one per core) out: first among the notebooks, what is left within them.
     A notebook that runs alone without `jobs` decides for itself, since it knows the GPUs.
     """
     if executor != "local":
         return 1, None
-    total = jobs or _cores()
+    total = jobs or cores()
     side_by_side = max(1, min(total, count))
     return side_by_side, jobs if side_by_side == 1 else total // side_by_side
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_all(
@@ -270,9 +225,7 @@ def run_all(
     watch: Callable[[list[Running], list[Outcome]], None],
 ) -> list[Outcome]:
     """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
-    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-
-    from attnlib.reports import render
+    from attnlib.reports import series
 
     stop, outcomes = threading.Event(), []
     side_by_side, inner = share(executor, jobs, len(plans))
@@ -295,7 +248,7 @@ def run_all(
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     if future.result() is not None:
-                        files.write(out / "index.html", render.index(out))
+                        files.write(out / "index.html", series.index(out))
                 watch(states, outcomes)
             except BaseException as error:
                 if failure is not None and isinstance(error, KeyboardInterrupt):

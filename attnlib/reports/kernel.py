@@ -1,50 +1,37 @@
-"""The process that runs one notebook: `python -m attnlib.reports.kernel FOLDER`, started by `reports.execute`.
+"""What happens in the process that runs one notebook, which `reports.execute` starts.
 
-One process a notebook, since papermill runs that share a process race for ports (papermill#511). The job comes as
-one line of JSON on standard input; what happens goes out as lines of JSON on standard output. Standard input stays
-open as long as the parent lives: when it closes, the notebook is interrupted, so that no kernel outlives its run.
+One process per notebook, since papermill runs that share a process race for ports (papermill#511).
 """
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attnlib.store.processes import tell
+from attnlib.utils import files
+from attnlib.utils.extras import needs
 from attnlib.utils.files import hint
 
 Emit = Callable[[dict[str, Any]], None]
 
 
-def main() -> None:
-    """Read the job, run it, report it."""
-    events = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", buffering=1)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever else prints must not mix with the events
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background inherits it ignored
-    job = json.loads(sys.stdin.readline())
-    threading.Thread(target=_interrupt_when_alone, daemon=True).start()
-    result = run(job, Path(sys.argv[1]), lambda event: print(json.dumps(event), file=events, flush=True))
-    events.write(json.dumps({"end": result}) + "\n")
-    events.flush()
-    os._exit(0)  # the thread that waits for standard input must not hold the process back
+def run(notebook: str, parameters: dict[str, Any], folder: Path, emit: Emit = tell) -> dict[str, Any]:
+    """Run the notebook; one more try when the kernel is lost before its first code cell is done.
 
-
-def run(job: dict[str, Any], folder: Path, emit: Emit) -> dict[str, Any]:
-    """Run the notebook; one more try when the kernel is lost before its first code cell is done."""
+    Returns the status (`done`, `failed` or `interrupted`), and where and why it ended. `emit` gets the cell under
+    way and their total, and a note on a second try.
+    """
     for attempt in (1, 2):
         progress = Progress(folder / "run.ipynb", emit)
         try:
-            _papermill(job, progress)
+            _papermill(notebook, parameters, progress)
         except KeyboardInterrupt:
             return {"status": "interrupted", **progress.place()}
         except Exception as error:
             if attempt == 1 and progress.code_done == 0 and _kernel_lost(error):
-                emit({"retry": f"{type(error).__name__}: {error}"})
+                emit({"note": f"{type(error).__name__}: {error}"})
                 continue
             return {"status": "failed", **progress.place(error), "error": _describe(error)}
         return {"status": "done"}
@@ -81,14 +68,10 @@ class Progress:
         save()
 
     def save(self, notebook: Any) -> None:
-        """Write beside, then rename: a kill at any moment leaves a readable notebook."""
-        import nbformat
-
+        """A kill at any moment leaves a readable notebook."""
         for key in ("input_path", "output_path"):  # paths of this machine are nobody's business
             notebook.metadata.get("papermill", {}).pop(key, None)
-        part = self.path.with_suffix(".tmp")
-        part.write_text(nbformat.writes(notebook), encoding="utf-8")
-        part.replace(self.path)
+        files.write(self.path, needs("nbformat", "notebooks").writes(notebook))
 
     def place(self, error: Exception | None = None) -> dict[str, Any]:
         """Where the run stood."""
@@ -97,27 +80,25 @@ class Progress:
         return {"cell": cell, "total": self.total, "source": getattr(error, "source", None) or self.source}
 
 
-def _papermill(job: dict[str, Any], progress: Progress) -> None:
-    import nbformat
-    from papermill.engines import NBClientEngine, papermill_engines
-    from papermill.execute import execute_notebook
+def _papermill(notebook: str, parameters: dict[str, Any], progress: Progress) -> None:
+    nbformat, engines = needs("nbformat", "notebooks"), needs("papermill.engines", "notebooks")
 
-    class Engine(NBClientEngine):
+    class Engine(engines.NBClientEngine):
         @classmethod
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
             progress.attach(nb_man)
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
-    papermill_engines.register("attnlib", Engine)
-    execute_notebook(
-        nbformat.read(job["notebook"], as_version=4),
+    engines.papermill_engines.register("attnlib", Engine)
+    needs("papermill.execute", "notebooks").execute_notebook(
+        nbformat.read(notebook, as_version=4),
         None,  # saved by `progress`: papermill itself writes in place
-        parameters=job["parameters"],
+        parameters=parameters,
         engine_name="attnlib",
         kernel_name="python3",
         start_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
         iopub_timeout=120,
-        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means the file beside the user
+        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means a file in the user's folder
     )
 
 
@@ -133,12 +114,3 @@ def _describe(error: Exception) -> str:
     if type(error).__name__ == "DeadKernelError":
         return "The kernel died. Most often the memory was used up: take a smaller profile, or fewer --jobs."
     return f"{type(error).__name__}: {error}{hint(str(error))}"
-
-
-def _interrupt_when_alone() -> None:
-    sys.stdin.read()
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@
     output.table(frame, "flips", caption="Share of decisions flipped by the top token.")
     output.figure(figure, "flips", caption="…", alt="Bars: lin flips most")
     output.claims(claims)
+    output.short(["…"])
 
 `attnlib run` says where by the variable ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
 """
@@ -19,27 +20,25 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.reports import tabular
-from attnlib.reports.render import VERDICTS, inline_svg
-from attnlib.reports.tabular import cell
+from attnlib.reports import matrix, tabular, theme
+from attnlib.reports.clean import inline_svg
 from attnlib.utils import paths
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.extras import needs
+from attnlib.viz.prose import emphasised
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-VARIABLE = "ATTNLIB_OUT"
 STRICT = "ATTNLIB_STRICT"
 """Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
 DPI = 160
 """Of what is drawn as pixels inside a figure: clouds of many points."""
-CLAIM_FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 
 
 class Output:
@@ -53,9 +52,8 @@ class Output:
     @classmethod
     def of(cls, notebook: str | None = None) -> Output:
         """Where this run of the notebook writes to."""
-        folder = os.environ.get(VARIABLE)
-        if folder:
-            return cls(Path(folder), batch=True)
+        if (folder := paths.run_folder()) is not None:
+            return cls(folder, batch=True)
         name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
         base = paths.workplace()
         if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
@@ -78,12 +76,14 @@ class Output:
         rows: int = tabular.ROWS,
         keep: Sequence[str] = (),
         otherwise: str = "",
+        folded: bool | None = None,
     ) -> None:
         """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most.
 
         Columns without values, or with the same name or count in every row, are named below the table instead of
         being shown; those in `keep` are shown all the same. What is saved and downloaded has all of them. A table
-        without rows is replaced by the sentence `otherwise`, where there is one.
+        without rows is replaced by the sentence `otherwise`, where there is one. One of more than `tabular.FOLDED`
+        rows is folded under its caption, unless `folded` says otherwise.
         """
         if otherwise and not len(frame):
             return _show(f"<p>{escape(otherwise)}</p>", otherwise)
@@ -98,7 +98,8 @@ class Output:
                 f"Table {name!r} cannot be saved as parquet: {error}. Give a column one type."
             ) from error
         part.replace(file)
-        _show(tabular.table_html(flat, name, caption, digits, rows, keep), flat.head(rows).to_string())
+        html = tabular.table_html(flat, name, caption, digits, rows, keep, folded)
+        _show(html, flat.head(rows).to_string(), kind="table", name=name)
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
         """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
@@ -117,32 +118,39 @@ class Output:
             pyplot.close(figure)  # else the notebook would show it a second time
         self._write(file, drawn.getvalue().encode())
         told = escape(alt or caption or name, quote=True)
-        svg = inline_svg(drawn.getvalue(), f"figure-{name}").replace(
+        svg = inline_svg(drawn.getvalue(), f"svg-{name}").replace(
             "<svg ", f'<svg role="img" aria-label="{told}" ', 1
         )
         shown = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
         card = f'<div class="card scroll" style="overflow-x:auto">{svg}</div>'
-        _show(f'<figure class="figure">{card}{shown}</figure>', alt or caption or name)
+        html = f'<figure class="figure" id="figure-{name}">{card}{shown}</figure>'
+        _show(html, alt or caption or name, kind="figure", name=name)
+
+    def short(self, sentences: Sequence[str]) -> None:
+        """Write `short.json` and show *In short*: three to five sentences, which open the report.
+
+        Wherever in the notebook they are computed: what was asked, what was found with effect and interval, what it
+        means, what stays open. `**words**` are bold.
+        """
+        if isinstance(sentences, str) or not all(isinstance(one, str) and one.strip() for one in sentences):
+            raise ConfigError(f"In short takes a list of sentences; got {sentences!r}.")
+        told = list(sentences)
+        self._write(self.folder / "short.json", json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
+        shown = [emphasised(one) for one in told]
+        html = theme.fill("short.html.j2", sentences=shown, style=theme.read("ledger.css"))
+        _show(html, "\n".join(told).replace("**", ""), part="short")
 
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
-        """Write `claims.json` and show the verdicts. A claim: dict or dataclass with CLAIM_FIELDS at least."""
-        rows = [_plain(asdict(c) if is_dataclass(c) and not isinstance(c, type) else dict(c)) for c in claims]
-        for row in rows:
-            missing = [field for field in CLAIM_FIELDS if field not in row]
-            if missing:
-                raise ConfigError(
-                    f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}. "
-                    f"A claim has {', '.join(CLAIM_FIELDS)}."
-                )
-            if row["verdict"] not in VERDICTS:
-                raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
-        ids = [row["id"] for row in rows]
-        twice = sorted({str(i) for i in ids if ids.count(i) > 1})
-        if twice:
-            raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
+        """Write `claims.json` and show the ledger, which the report has at its top.
+
+        A claim is a dict with `matrix.FIELDS` at least, or has `to_dict` (`studies.ledger.Claim`). Its `figure` is
+        the name of the figure or table that shows it: the two are linked.
+        """
+        rows = matrix.checked(_plain(c.to_dict() if hasattr(c, "to_dict") else dict(c)) for c in claims)
         text = json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
         self._write(self.folder / "claims.json", text.encode() + b"\n")
-        _show(_claims_html(rows), "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows))
+        told = "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows)
+        _show(matrix.matrix_html(rows, style=True), told, part="claims")
 
     def _file(self, kind: str, name: str, suffix: str) -> Path:
         file = self.folder / kind / f"{_safe(name)}.{suffix}"
@@ -157,63 +165,6 @@ class Output:
         part = file.with_name(file.name + ".tmp")
         part.write_bytes(data)
         part.replace(file)
-
-
-COLOURS = {
-    "reproduced": "var(--good,var(--jp-success-color0,#006b4f))",
-    "not reproduced": "var(--bad,var(--jp-error-color0,#a63c00))",
-}
-SOFT = "var(--soft,var(--jp-ui-font-color2,#5a6675))"
-RULE = "border:0;border-bottom:1px solid var(--line,var(--jp-border-color2,#d9dee5));padding:.35rem .6rem"
-"""Inline, with the colours of the report or of JupyterLab: a notebook knows nothing of the report's style sheet."""
-
-
-def _claims_html(rows: list[dict[str, Any]]) -> str:
-    lines = []
-    for row in rows:
-        verdict = row["verdict"]
-        badge = (
-            f'<span class="verdict {verdict.replace(" ", "-")}" style="color:{COLOURS.get(verdict, SOFT)};'
-            'font-weight:600;white-space:nowrap">'
-            f'<span aria-hidden="true">{VERDICTS[verdict]}</span> {verdict}</span>'
-        )
-        source = ", ".join(str(row[k]) for k in ("paper", "where") if row[k])
-        interval = "–" if row["low"] is None else f"{cell(row['low'], 3)} to {cell(row['high'], 3)}"
-        claim = escape(str(row["claim"])) + _small("", row.get("note"))
-        claim += _small("Decided by: ", row.get("test")) + _small("Measured on: ", row["setting"])
-        count = cell(row["n"], 0) + _small("", row.get("n_of"))
-        cells = (badge, claim, escape(source), escape(cell(row["effect"], 3)), escape(interval), count)
-        lines.append(
-            "<tr>"
-            + "".join(
-                f'<td class="{kind}" data-label="{name}" style="{RULE};{_aligned(kind)}">{html}</td>'
-                for (name, kind), html in zip(LEDGER.items(), cells, strict=True)
-            )
-            + "</tr>"
-        )
-    head = "".join(
-        f'<th scope="col" class="{kind}" style="{RULE};{_aligned(kind)}">{name}</th>'
-        for name, kind in LEDGER.items()
-    )
-    return (
-        '<figure class="claims" style="margin:1.2rem 0"><div class="scroll" tabindex="0" style="overflow-x:auto">'
-        f'<table class="wide" style="border-collapse:collapse;line-height:1.4"><thead><tr>{head}</tr>'
-        f"</thead><tbody>{''.join(lines)}</tbody></table></div></figure>"
-    )
-
-
-LEDGER = {"verdict": "", "claim": "long", "source": "", "effect": "number", "interval": "number", "n": "number"}
-"""Columns of the ledger: name and kind."""
-
-
-def _aligned(kind: str) -> str:
-    where = "text-align:right;white-space:nowrap" if kind == "number" else "text-align:left"
-    return f"{where};vertical-align:top" + (";min-width:16rem;white-space:normal" if kind == "long" else "")
-
-
-def _small(before: str, text: object) -> str:
-    style = f"color:{SOFT};font-size:.9em;white-space:normal"
-    return f'<div class="note" style="{style}">{before}{escape(str(text))}</div>' if text else ""
 
 
 def _plain(value: Any) -> Any:
@@ -243,7 +194,7 @@ def _safe(name: str) -> str:
     return name
 
 
-def _show(html: str, text: str) -> None:
-    from IPython.display import display
-
-    display({"text/html": html, "text/plain": text}, raw=True)
+def _show(html: str, text: str, **mark: str) -> None:
+    """Display; `mark` tells the report what this is, see `render`."""
+    display = needs("IPython.display", "notebooks").display
+    display({"text/html": html, "text/plain": text}, metadata={"attnlib": mark} if mark else None, raw=True)

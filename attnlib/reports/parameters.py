@@ -12,19 +12,20 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar
 
 from attnlib.utils.errors import ConfigError, nearest, unknown
 
-SCALARS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
 MOST_NODES = 100_000
 """Of a YAML text with its aliases written out."""
 KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
-
-
-class Mismatch(ValueError):
-    """A value that does not fit its annotation; the message says what would."""
+NODES = (ast.Name, ast.Load, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub)
+"""What a type may be written with: nothing that runs."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,22 @@ class Parameter:
 
     def check(self, value: Any) -> Any:
         """`value` as this parameter holds it (an int becomes a float where a float is declared)."""
+        from pydantic import ValidationError
+
         try:
-            fitted = convert(value, ast.parse(self.annotation, mode="eval").body)
-            self._check_choices(fitted)
-        except Mismatch:
-            guess = next(
-                (g for v in _flat(value) if v not in self.choices and (g := nearest(v, self._words()))), None
-            )
+            fitted = type_of(self.annotation).validate_python(value, strict=True)
+            fits = all(self._allows(one) for one in _flat(value))
+        except ValidationError:
+            fits = False
+        if not fits:
+            words = [choice for choice in self.choices if isinstance(choice, str)]
+            guesses = (nearest(one, words) for one in _flat(value) if one not in self.choices)
+            guess = next(filter(None, guesses), None)
             meant = f" Did you mean {guess!r}?" if guess else ""
             raise ConfigError(
                 f"Parameter {self.name!r} must be {self.allowed}; got {value!r} ({type(value).__name__})."
                 f"{meant} Default: {self.default!r}."
-            ) from None
+            )
         return fitted
 
     def parse(self, text: str) -> Any:
@@ -87,42 +92,34 @@ class Parameter:
         except ConfigError:
             return self.check(value)  # the error about what YAML understood tells more
 
-    def _check_choices(self, value: Any) -> None:
-        if self.choices and any(v not in self.choices for v in _flat(value) if v is not None):
-            raise Mismatch
-
-    def _words(self) -> list[str]:
-        return [choice for choice in self.choices if isinstance(choice, str)]
+    def _allows(self, value: Any) -> bool:
+        listed = any(value == choice and type(value) is type(choice) for choice in self.choices)
+        return listed or value is None or not self.choices
 
 
-def convert(value: Any, kind: ast.expr) -> Any:
-    """`value` in the type that the annotation `kind` names, or Mismatch. A single entry needs no list."""
-    match kind:
-        case ast.Constant(value=None):
-            return _require(value, value is None)
-        case ast.Name(id="float"):
-            return _number(value)
-        case ast.Name(id="int"):
-            return _require(value, isinstance(value, int) and not isinstance(value, bool))
-        case ast.Name(id="str" | "bool" | "list" | "dict" as name):
-            wanted = {**SCALARS, "list": list, "dict": dict}[name]
-            return _require(value, isinstance(value, wanted) and _plain(value))
-        case ast.Subscript(value=ast.Name(id="list"), slice=item):
-            return [convert(v, item) for v in (value if isinstance(value, list) else [value])]
-        case ast.Subscript(value=ast.Name(id="dict"), slice=ast.Tuple(elts=[key, item])):
-            _require(value, isinstance(value, dict))
-            return {convert(k, key): convert(v, item) for k, v in value.items()}
-        case ast.Subscript(value=ast.Name(id="Literal")):
-            allowed = _literals(kind)
-            return _require(value, any(value == a and type(value) is type(a) for a in allowed))
-        case ast.Subscript(value=ast.Name(id="Optional"), slice=item):
-            return None if value is None else convert(value, item)
-        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            try:
-                return convert(value, left)
-            except Mismatch:
-                return convert(value, right)
-    raise ConfigError(f"The type {ast.unparse(kind)!r} cannot be checked. Allowed: {KINDS}.")
+@cache
+def type_of(annotation: str) -> TypeAdapter[Any]:
+    """The checker of a type as it is written in a parameters cell.
+
+    A single entry needs no list; numbers are finite; YAML's dates, sets and bytes fit nothing.
+    """
+    from pydantic import AllowInfNan, BeforeValidator, JsonValue, TypeAdapter
+
+    T, K, V = (TypeVar(name, bound=JsonValue) for name in "TKV")
+    known = {
+        **{"int": int, "str": str, "bool": bool, "Literal": Literal, "Optional": Optional},
+        "float": Annotated[float, AllowInfNan(False), BeforeValidator(_number)],
+        "list": Annotated[list[T], BeforeValidator(lambda value: value if isinstance(value, list) else [value])],
+        "dict": dict[K, V],
+    }
+    tree = ast.parse(annotation, mode="eval")
+    for node in ast.walk(tree.body):
+        if not isinstance(node, NODES) or (isinstance(node, ast.Name) and node.id not in known):
+            raise ConfigError(f"The type {annotation!r} cannot be checked. Allowed: {KINDS}.")
+    try:
+        return TypeAdapter(eval(compile(tree, annotation, "eval"), {"__builtins__": {}}, known))
+    except TypeError:
+        raise ConfigError(f"The type {annotation!r} cannot be checked. Allowed: {KINDS}.") from None
 
 
 def parse_cell(source: str, where: str) -> dict[str, Parameter]:
@@ -250,29 +247,9 @@ def located(error: ConfigError, where: str) -> str:
     return "\n".join(line if line.startswith(where) else f"{where}: {line}" for line in str(error).splitlines())
 
 
-def _require(value: Any, condition: bool) -> Any:
-    if not condition:
-        raise Mismatch
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, str):  # YAML 1.1 reads 1e-3, which has no dot, as a text
-        try:
-            value = float(value)
-        except ValueError:
-            raise Mismatch from None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(_require(value, number and abs(value) < float("inf")))
-
-
-def _plain(value: Any) -> bool:
-    """Whether a value can be written in a notebook's cell: YAML also knows dates, sets and bytes."""
-    if isinstance(value, list):
-        return all(map(_plain, value))
-    if isinstance(value, dict):
-        return all(map(_plain, value)) and all(map(_plain, value.values()))
-    return value is None or isinstance(value, int | float | str)
+def _number(value: Any) -> Any:
+    """YAML 1.1 reads 1e-3, which has no dot, as a text."""
+    return float(value) if isinstance(value, str) else value
 
 
 def _literals(kind: ast.expr) -> tuple[Any, ...]:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 ROWS = 50
 """Rows of a table that are shown; all are saved."""
+FOLDED = 20
+"""Shown rows beyond which a table is folded under its caption."""
 WIDE = 8
 """Columns from which a table is set smaller."""
 EMBEDDED = 500_000
 """Bytes of CSV that a report carries along for download; of larger tables it names the file."""
-FLOORS = tuple(2 / (resamples + 1) for resamples in (1000, 2000))
-"""The smallest two-sided p of the kit's bootstraps: see `stats.paired_bootstrap`."""
 P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
 TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
@@ -30,7 +30,13 @@ LONG = ' class="long" style="text-align:left"'
 
 
 def table_html(
-    frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3, rows: int = ROWS, keep: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    caption: str = "",
+    digits: int = 3,
+    rows: int = ROWS,
+    keep: Sequence[str] = (),
+    folded: bool | None = None,
 ) -> str:
     """The first `rows` rows; what is the same in every row is said once below; the whole table for download."""
     keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
@@ -45,7 +51,7 @@ def table_html(
         for column, right in zip(shown.columns, numeric, strict=True)
     )
     lines = (
-        "<tr>" + "".join(td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
+        "<tr>" + "".join(_td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
         for row in zip(*cells, strict=True)
     )
     notes = []
@@ -59,10 +65,13 @@ def table_html(
     note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
-    return (
-        f'<figure class="table">{title}<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}</figure>"
+    body = (
+        f'<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}"
     )
+    if len(shown) > FOLDED if folded is None else folded:
+        body = f"<details><summary>Table of {len(shown):,} rows</summary>{body}</details>"
+    return f'<figure class="table" id="table-{escape(name)}">{title}{body}</figure>'
 
 
 def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -108,7 +117,7 @@ def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) 
 
     if is_float_dtype(values):
         if P_VALUE.fullmatch(str(values.name)):
-            return p_values(values)
+            return [_p(_float(value)) for value in values]
         finite = [float(v) for v in (values if like is None else like).dropna() if math.isfinite(v)]
         largest = max(map(abs, finite), default=0.0)
         if largest > 1 and all(v == int(v) for v in finite):
@@ -119,29 +128,18 @@ def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) 
     return [cell(value, digits) for value in values]
 
 
-def p_values(values: Sequence[float] | pd.Series) -> list[str]:
-    """p-values with two digits that count: `0.34`, `0.012`, `< 0.001`.
-
-    Resampling gives no p below its floor, and Holm's correction multiplies that by the number of tests: where the
-    smallest value of a column is a multiple of the floor, it is an upper bound, `≤ 0.012`.
-    """
-    numbers = [_float(value) for value in values]
-    least = min((p for p in numbers if p == p), default=math.nan)
-    bounded = 0.001 < least < 0.05 and any(abs(least / floor - round(least / floor)) < 1e-6 for floor in FLOORS)
-    return [("≤ " if bounded and p == least else "") + _p(p) for p in numbers]
-
-
 def p_said(p: float) -> str:
     """A p-value in a sentence.
 
-    >>> p_said(0.044), p_said(4 * 2 / 1001), p_said(0.0002)
-    ('p = 0.044', 'p ≤ 0.008', 'p < 0.001')
+    >>> p_said(0.044), p_said(0.0002)
+    ('p = 0.044', 'p < 0.001')
     """
-    text = p_values([p])[0]
-    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+    text = _p(p)
+    return f"p {text}" if text[0] == "<" else f"p = {text}"
 
 
 def _p(p: float) -> str:
+    """A p-value with two digits that count: `0.34`, `0.012`, `< 0.001`."""
     return "–" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
@@ -162,12 +160,11 @@ def cell(value: Any, digits: int) -> str:
     return str(value)
 
 
-def td(text: str, right: bool, label: str = "") -> str:
-    """A cell of a table, escaped; `label` names its column where a phone stacks the cells of a row."""
+def _td(text: str, right: bool) -> str:
+    """A cell of a table, escaped."""
     kind = NUMBER if right else LONG if len(text) > 40 else TEXT
-    named = f' data-label="{escape(label)}"' if label else ""
     joined = TOGETHER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
-    return f"<td{kind}{named}>{escape(joined)}</td>"
+    return f"<td{kind}>{escape(joined)}</td>"
 
 
 def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:

@@ -8,11 +8,9 @@ inference        every interval of the kit: means, contrasts and statistics over
 
 from attnlib.stats.divergences import LN2, entropy, jsd, kl, normalized_entropy, tvd
 from attnlib.stats.inference import Effect, contrast, effect, exact_share, holm
-from attnlib.stats.old import Difference, Interval, bootstrap, draws, expansion, paired_bootstrap, widened
 from attnlib.stats.ranks import descending, kendall_tau, ranks, weighted_kendall
 
 __all__ = [
-    "LN2", "Difference", "Effect", "Interval", "bootstrap", "contrast", "descending", "draws", "effect", "entropy",
-    "exact_share", "expansion", "holm", "jsd", "kendall_tau", "kl", "normalized_entropy", "paired_bootstrap",
-    "ranks", "tvd", "weighted_kendall", "widened",
+    "LN2", "Effect", "contrast", "descending", "effect", "entropy", "exact_share", "holm", "jsd", "kendall_tau",
+    "kl", "normalized_entropy", "ranks", "tvd", "weighted_kendall",
 ]  # fmt: skip

@@ -41,6 +41,8 @@ from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
 NAN = float("nan")
+ROUNDING = 1e-12
+"""A standard error below this part of the largest value is the rounding of equal values."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,14 @@ class Effect:
             self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, **parts
         )
 
+    def at(self, level: float) -> Effect:
+        """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""
+        if math.isnan(self.low) or math.isnan(self.df):
+            return self
+        t = scipy_stats.t.ppf([(1 + LEVEL) / 2, (1 + level) / 2], self.df)
+        ends = self.estimate + (np.array([self.low, self.high]) - self.estimate) * float(t[1] / t[0])
+        return replace(self, low=float(ends[0]), high=float(ends[1]))
+
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
         """Trainings and texts in all that would tell this estimate from `target`, were it to stay; None: too many.
 
@@ -96,7 +106,7 @@ class Effect:
         if not (gap > 0 and self.from_trainings >= 0 and self.from_texts >= 0):
             return None
         for more_texts in (1, 2, 5, 10, 20, 50, 100):
-            for more in range(1, most):
+            for more in range(2 if more_texts == 1 else 1, most):
                 variance = self.from_trainings / more + self.from_texts / more_texts
                 freedom = max(1.0, more * self.trainings - self.cells) if self.trainings else self.texts - 1
                 if scipy_stats.t.ppf((1 + level) / 2, freedom) * math.sqrt(variance) < gap:
@@ -137,7 +147,8 @@ def effect(
               with the effective number of texts, and unanimous values get the exact bounds of a share
 
     A frame with the column `point` (see `pseudovalues`) holds the statistic of each training there. NaN values are
-    left out. One training per cell has no interval.
+    left out. One training per cell has no interval; a cell with one training among cells with several is given the
+    mean spread of those.
     """
     parts = _cells(frame, list(cells), training, text, weights)
     if not parts:
@@ -353,7 +364,7 @@ def _cells(frame, cells, training, text, weights) -> list[_Cell]:
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]
     groups = [(key[: len(cells)], key[len(cells) :], part) for key, part in groups if len(part)]
     if weights is None:
-        shares = [1 / len(groups)] * len(groups)
+        shares = [1 / len(groups) for _ in groups]
     else:
         parts = pd.Series([key for key, _, _ in groups], dtype=object).value_counts()
         shares = [weights.get(key, 0.0) / parts[key] for key, _, _ in groups]
@@ -392,7 +403,7 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
         "trainings": sum(r for r, _ in sizes) if by_training else 0,
         "texts": len({(cell.corpus, t) for cell in parts for t in cell.texts}) if by_text else 0,
     }
-    if (by_training and min(r for r, _ in sizes) < 2) or (by_text and min(n for _, n in sizes) < 2):
+    if (by_training and max(r for r, _ in sizes) < 2) or (by_text and min(n for _, n in sizes) < 2):
         return Effect(estimate, **counted)
     texts = _text_terms(parts) if by_text else []
     trainings = _training_terms(parts) if by_training else []
@@ -400,7 +411,8 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
     from_trainings, from_texts = sum(v for v, _ in trainings), sum(v for v, _ in texts)
     total = max(from_trainings + from_texts - twice, from_trainings, from_texts)
     variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": from_texts}
-    if total <= 0:
+    largest = max(float(np.nanmax(np.abs(cell.values))) for cell in parts)
+    if total <= (ROUNDING * largest) ** 2:  # equal values
         return Effect(estimate, se=0.0, **counted, **variances)
     se, freedom, reach = _margin([*_together(trainings), *texts], total, level)
     stretch = reach / (se * float(scipy_stats.t.ppf((1 + level) / 2, freedom)))
@@ -427,32 +439,37 @@ def _margin(terms: list[tuple[float, float]], total: float, level: float) -> tup
 def _together(terms: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The variances of the cells as one, with Welch's (1947) degrees of freedom: for cells that vary alike those of
     all cells together, for one cell that outweighs the others its own."""
-    total = sum(v for v, _ in terms)
-    if not total:
+    own = [(v, df) for v, df in terms if df]
+    if not sum(v for v, _ in own):
         return []
-    freedom = total**2 / sum(v**2 / (df + 2) for v, df in terms) - 2
-    return [(total, float(np.clip(freedom, min(df for _, df in terms), sum(df for _, df in terms))))]
+    freedom = sum(v for v, _ in own) ** 2 / sum(v**2 / (df + 2) for v, df in own) - 2
+    freedom = float(np.clip(freedom, min(df for _, df in own), sum(df for _, df in own)))
+    return [(sum(v for v, _ in terms), freedom)]
 
 
 def _training_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
-    """(w² s² / R, degrees of freedom) of every cell."""
-    return [
-        (cell.weight**2 * float(cell.points.var(ddof=1)) / len(cell.points), len(cell.points) - 1) for cell in parts
-    ]
+    """(w² s² / R, degrees of freedom) of every cell; one training has none of its own and borrows s²."""
+    spreads = [float(cell.points.var(ddof=1)) for cell in parts if len(cell.points) > 1]
+    lent = float(np.mean(spreads))
+    found = []
+    for cell in parts:
+        r = len(cell.points)
+        spread = float(cell.points.var(ddof=1)) if r > 1 else lent
+        found.append((cell.weight**2 * spread / r, r - 1))
+    return found
 
 
 def _text_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
     """(sum of squares of what the texts of a data set add, degrees of freedom), one pair per data set."""
-    added: dict[Hashable, dict[Any, float]] = {}
+    added: dict[Hashable, list[pd.Series]] = {}
     for cell in parts:
-        own = added.setdefault(cell.corpus, {})
         means = np.nanmean(cell.values, 0)
-        for name, g in zip(cell.texts, cell.weight * (means - means.mean()) / len(means), strict=True):
-            own[name] = own.get(name, 0.0) + g
+        g = cell.weight * (means - means.mean()) / len(means)
+        added.setdefault(cell.corpus, []).append(pd.Series(g, index=cell.texts))
     found = []
     for own in added.values():
-        g, n = np.array(list(own.values())), len(own)
-        found.append((float(n / (n - 1) * (g**2).sum()), n - 1))
+        g = pd.concat(own).groupby(level=0, sort=False).sum().to_numpy() if len(own) > 1 else own[0].to_numpy()
+        found.append((float(len(g) / (len(g) - 1) * (g**2).sum()), len(g) - 1))
     return found
 
 
@@ -463,7 +480,7 @@ def _residual_variance(parts: list[_Cell]) -> float:
         y = cell.values
         rest = y - np.nanmean(y, 1, keepdims=True) - np.nanmean(y, 0, keepdims=True) + np.nanmean(y)
         freedom = (y.shape[0] - 1) * (y.shape[1] - 1)
-        found += cell.weight**2 * float(np.nansum(rest**2)) / freedom / y.size
+        found += cell.weight**2 * float(np.nansum(rest**2)) / freedom / y.size if freedom else 0.0
     return found
 
 

@@ -1,10 +1,10 @@
-"""The store: one folder a finished run, addressed by its key, written atomically.
+"""The store: one folder per finished run, addressed by its key, written atomically.
 
     STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
-    STORE/tmp/        what is being written; a folder and a lock a process
+    STORE/tmp/        what is being written or removed, each folder with a lock beside it
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
-    STORE/failures/   tracebacks of runs that failed twice
+    STORE/failures/   tracebacks of runs that failed for good
     STORE/moves.lock  held while an entry comes or goes
 
 An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
@@ -25,7 +25,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,12 +124,12 @@ class Entry:
 
     def fitted(self) -> Fitted:
         """The trained model."""
-        from attnlib.training import fitted
+        from attnlib.training.fitted import load_model
 
         if not any(n.startswith("model/") for n in self.files):
             raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
         self.verify("model/")
-        return fitted.load_model(self.folder / "model")
+        return load_model(self.folder / "model")
 
 
 class Damage(NamedTuple):
@@ -144,7 +144,6 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root).expanduser().resolve() if root is not None else paths.store()
-        self._session: tuple[Path, FileLock] | None = None
         try:
             next(os.scandir(self.root), None)
         except FileNotFoundError:
@@ -191,10 +190,7 @@ class Store:
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
-        session = self._workspace()
-        draft = session / f"{key[:16]}-{secrets.token_hex(4)}"
-        with self._writing(needed=sum(map(len, files.values()))), ExitStack() as stack:
-            stack.callback(shutil.rmtree, draft, ignore_errors=True)
+        with self._writing(needed=sum(map(len, files.values()))), self._workspace() as draft:
             checks = {}
             for name, data in files.items():
                 _write(draft / name, data)
@@ -298,13 +294,8 @@ class Store:
 
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
-        grave = self._workspace() / f"{key[:16]}-{secrets.token_hex(4)}"
-        with self._writing(), self._moves():
-            try:
-                self.folder(key).rename(grave)
-            except FileNotFoundError:
-                return
-        shutil.rmtree(grave, ignore_errors=True)
+        with self._writing(), self._workspace() as grave, suppress(FileNotFoundError), self._moves():
+            self.folder(key).rename(grave / key)
 
     def sweep(self, *, locks: bool = False) -> list[Path]:
         """Remove what ended processes left in `tmp`, and on demand their `locks`; what a living one has stays."""
@@ -326,22 +317,6 @@ class Store:
             removed.append(folder)
         return removed
 
-    def close(self) -> None:
-        """Give up this process's temporary folder."""
-        if self._session is not None:
-            folder, lock = self._session
-            self._session = None
-            shutil.rmtree(folder, ignore_errors=True)
-            self.unlock(lock)
-
-    def _workspace(self) -> Path:
-        """This process's folder in `tmp`, under a lock that lives as long as the process."""
-        if self._session is None:
-            with self._writing():
-                (self.root / "tmp").mkdir(parents=True, exist_ok=True)
-                self._session = self._new_workspace()
-        return self._session[0]
-
     @contextmanager
     def _writing(self, needed: int | None = None) -> Iterator[None]:
         """What the disk refuses becomes an error that says which disk, why, and how to go on."""
@@ -353,20 +328,28 @@ class Store:
             said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
             raise StoreError(f"{said} Finished runs are kept: the same call goes on from there.") from error
 
-    def _new_workspace(self) -> tuple[Path, FileLock]:
-        """A folder and its lock. A lock file that nobody holds yet looks like rubbish to a process that sweeps just
-        then: where one was faster, another name is taken."""
+    @contextmanager
+    def _workspace(self) -> Iterator[Path]:
+        """A folder in `tmp`, under a lock that ends with the process if not before; gone afterwards.
+
+        A lock file that nobody holds yet looks like rubbish to a process that sweeps just then: where one was
+        faster, another name is taken.
+        """
+        (self.root / "tmp").mkdir(parents=True, exist_ok=True)
         while True:
             folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
-            try:
+            with suppress(Timeout):
                 lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
-            except Timeout:
-                continue
-            if Path(lock.lock_file).exists():
-                folder.mkdir()
-                return folder, lock
-            lock.release()
+                if Path(lock.lock_file).exists():
+                    break
+                lock.release()
+        try:
+            folder.mkdir()
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            self.unlock(lock)
 
 
 def _write(path: Path, data: bytes) -> None:

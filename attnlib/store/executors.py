@@ -1,10 +1,10 @@
 """Executors: where runs are computed. All of them are `concurrent.futures.Executor`s.
 
 serial         in this process, one after the other
-local          worker processes on this machine, one torch thread each; several of them a GPU where they fit
+local          worker processes on this machine, one torch thread each; several per GPU where they fit
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-Beside `submit` and `shutdown` an executor here has `room` (how many calls to have under way: all workers busy, and
+Besides `submit` and `shutdown` an executor here has `room` (how many calls to have under way: all workers busy, and
 something waiting for the first that is free), `shared_disk` (whether workers see the driver's files) and `kill()`
 (stop now).
 """
@@ -18,9 +18,9 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from attnlib.store.processes import LocalExecutor
-from attnlib.store.tasks import DEVICE
+from attnlib.store.processes import DEVICE, LocalExecutor, cores
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.extras import needs
 
 EXECUTORS = ("serial", "local", "dask:ADDRESS")
 CONTEXT_MEMORY = 600 * 2**20
@@ -54,12 +54,7 @@ class DaskExecutor(Executor):
     shared_disk = False
 
     def __init__(self, address: str, *, timeout: float = 30.0) -> None:
-        from distributed import Client
-
-        if not address:
-            raise ConfigError(
-                "dask: needs the address of a scheduler, such as dask:tcp://127.0.0.1:8786, or dask:scheduler.json."
-            )
+        self.address = address
         where: dict[str, Any] = {"address": address}
         if address.endswith(".json"):
             if not Path(address).is_file():
@@ -68,7 +63,7 @@ class DaskExecutor(Executor):
                 )
             where = {"scheduler_file": address}
         try:
-            self.client = Client(**where, timeout=timeout, set_as_default=False)
+            self.client = needs("distributed", "cluster").Client(**where, timeout=timeout, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise AttnlibError(
                 f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and workers "
@@ -86,8 +81,13 @@ class DaskExecutor(Executor):
             )
 
     def _threads(self) -> list[int]:
-        info = self.client.scheduler_info(n_workers=-1)
-        return [worker["nthreads"] for worker in info["workers"].values()]
+        workers = self.client.scheduler_info(n_workers=-1).get("workers")
+        if workers is None:
+            raise AttnlibError(
+                f"The Dask scheduler at {self.address!r} no longer answers. Finished runs are kept: start it again "
+                "with `dask scheduler`, its workers with `dask worker`, and repeat the call."
+            )
+        return [worker["nthreads"] for worker in workers.values()]
 
     @property
     def room(self) -> int:
@@ -130,36 +130,37 @@ def make_executor(
     jobs_per_device: int | None = None,
     memory_per_run: int = RUN_MEMORY,
 ) -> Executor:
-    """An executor by name.
+    """An executor by name, as `check_executor` takes it.
 
-    jobs             worker processes in all, at most; None: one a core, or what fits on the GPUs
+    jobs             worker processes in all, at most; None: one per core, or what fits on the GPUs
     devices          what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
     jobs_per_device  workers that share one GPU; None: as many as its free memory holds, a run taking
                      `memory_per_run` bytes
     """
+    check_executor(name, jobs)
+    if name == "serial":
+        return SerialExecutor()
+    if name != "local":
+        return DaskExecutor(name.partition(":")[2])
+    devices = devices if devices is not None else find_devices()
+    return LocalExecutor(
+        plan_slots(devices, jobs=jobs, jobs_per_device=jobs_per_device, memory_per_run=memory_per_run)
+    )
+
+
+def check_executor(name: str, jobs: int | None = None) -> None:
+    """Refuse a name that is no executor, and a number of jobs that it cannot have; nothing is started."""
+    kind, _, address = name.partition(":")
+    if name not in ("serial", "local") and kind != "dask":
+        raise UnknownName(unknown("executor", name, EXECUTORS))
+    if kind == "dask" and not address:
+        raise ConfigError(
+            "dask: needs the address of a scheduler, such as dask:tcp://localhost:8786, or dask:scheduler.json."
+        )
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs must be 1 or more; got {jobs}.")
-    if name == "serial":
-        if jobs not in (None, 1):
-            raise ConfigError(f"The serial executor runs one job at a time; got jobs={jobs}. Use 'local'.")
-        return SerialExecutor()
-    if name == "local":
-        return LocalExecutor(
-            plan_slots(
-                devices if devices is not None else find_devices(),
-                jobs=jobs,
-                jobs_per_device=jobs_per_device,
-                memory_per_run=memory_per_run,
-            )
-        )
-    if name == "dask" or name.startswith("dask:"):
-        return DaskExecutor(name.partition(":")[2])
-    raise UnknownName(unknown("executor", name, EXECUTORS))
-
-
-def cores() -> int:
-    """Cores this process may use, which a batch system may have limited."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if name == "serial" and jobs not in (None, 1):
+        raise ConfigError(f"The serial executor does one thing at a time; got jobs={jobs}. Use 'local'.")
 
 
 def find_devices() -> list[str]:
@@ -188,10 +189,10 @@ def plan_slots(
     n_cores: int | None = None,
     visible: str | None = None,
 ) -> list[dict[str, str]]:
-    """One environment a worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
+    """One environment per worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
 
-    A GPU takes as many workers as runs fit its free memory beside each process's own context, and in all there are
-    no more workers than cores, though one a GPU at least. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
+    A GPU takes as many workers as runs fit in its free memory with each process's own context, and in all there are
+    no more workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
     entries `cuda:k` counts.
     """
     if not devices:

@@ -1,6 +1,6 @@
 """What a grid would cost: which runs the store holds, and how long the others may take here.
 
-A training's time is its tokens (of all epochs) over a speed in tokens a second: the median of earlier trainings
+A training's time is its tokens (of all epochs) over a speed in tokens per second: the median of earlier trainings
 with the same encoder in the store, else a short training measured now. A measure's time is the median of earlier
 ones. Early stopping makes trainings shorter than that, so the estimate is an upper one.
 """
@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import CorruptEntry, Store
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, columns, key_of
+from attnlib.store.keys import key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, columns, resolve
+from attnlib.store.tasks import one_thread
 from attnlib.utils.errors import AttnlibError, DataError
+from attnlib.utils.text import duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +32,7 @@ SAMPLE = 96
 
 
 class Forecast:
-    """`frame` has a row a run (also for models that measures need): columns, kind, key, cached, seconds, basis."""
+    """`frame` has one row per run, with models that measures need: columns, kind, key, cached, seconds, basis."""
 
     def __init__(self, frame: pd.DataFrame, jobs: int) -> None:
         self.frame = frame
@@ -52,14 +55,14 @@ class Forecast:
         text = f"{len(self.frame)} runs, {len(self.frame) - len(left)} in the store, {len(left)} to compute"
         if len(left) > unknown:
             bases = ", ".join(f"{n} by {basis}" for basis, n in left["basis"].value_counts().items() if basis)
-            text += f": about {spell(self.seconds)} with {self.jobs} at once ({bases})"
+            text += f": about {duration(self.seconds)} with {self.jobs} at once ({bases})"
         return f"{text}; {unknown} without an estimate." if unknown else f"{text}."
 
     def __str__(self) -> str:
         shown = self.frame.drop(columns="note").assign(
             key=self.frame["key"].str[:12],
             cached=self.frame["cached"].map({True: "cached", False: ""}),
-            seconds=self.frame["seconds"].map(lambda s: "" if s != s else spell(s)),
+            seconds=self.frame["seconds"].map(lambda s: "" if s != s else duration(s)),
         )
         notes = [note for note in self.frame["note"].drop_duplicates() if note]
         return "\n".join([shown.to_string(index=False, na_rep=""), *notes, self.summary])
@@ -76,7 +79,7 @@ def dry_run(
 ) -> Forecast:
     """List a grid without running it.
 
-    sizes      training texts and mean words a text by corpus, for the estimate: these need not be at hand, and
+    sizes      training texts and mean words per text by corpus, for the estimate: these need not be at hand, and
                are not loaded unless the store holds runs on them
     calibrate  measure a short training for encoders the store has never seen
     """
@@ -130,16 +133,6 @@ def dry_run(
     return Forecast(frame[[*(c for c in frame if c not in last), *last]], max(1, jobs))
 
 
-def spell(seconds: float) -> str:
-    """`85` -> `1 min 25 s`."""
-    seconds = round(seconds)
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min {seconds % 60} s"
-    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
-
-
 def _history(store: Store) -> tuple[dict[tuple[str, str], list[float]], set[str]]:
     """Speeds of trainings and seconds of measures that the store holds, by task and encoder; and their corpora."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -189,15 +182,13 @@ class _Speeds:
         return (count * run.train.epochs / speed, basis) if speed else (float("nan"), "")
 
     def _measure(self, run: FitSpec) -> float | None:
-        """Tokens a second of a model like this on a few planted texts: once to warm up, once to measure."""
+        """Tokens per second of a model like this on a few planted texts: once to warm up, once to measure."""
         encoder = run.model.encoder
         if encoder not in self.measured:
             self.measured[encoder] = None
             here = encoder != "bert" or Path(run.model.pretrained).is_dir()  # a dry run downloads nothing
             if self.calibrate and here:
                 from attnlib.data import load_corpus
-                from attnlib.store.specs import resolve
-                from attnlib.store.tasks import one_thread
 
                 corpus = load_corpus("planted", limit=SAMPLE)
                 fit = resolve(run.trainer)

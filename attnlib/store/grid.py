@@ -7,7 +7,8 @@
     result.failures             # what is missing, and why
 
 Finished runs are answered from the store. Models that measures need are trained first, once, whoever asks. A run
-that fails is tried once more and then recorded, while the rest goes on. The same call continues after any stop.
+that fails is tried once more, unless its error is bound to come again, and then recorded, while the rest goes on.
+The same call continues after any stop.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import CorruptEntry, Entry, Store
 from attnlib.store.executors import find_devices, make_executor, measured_memory
+from attnlib.store.keys import key_of
 from attnlib.store.scheduler import Scheduler
-from attnlib.store.specs import Corpora, FitSpec, Run, key_of
+from attnlib.store.specs import Corpora, FitSpec, Run
 from attnlib.utils.errors import AttnlibError, ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ EXECUTOR, JOBS = "ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"
 
 
 class GridFailed(AttnlibError):
-    """Some runs of a grid failed twice."""
+    """Some runs of a grid failed for good."""
 
 
 @dataclass
@@ -49,8 +51,8 @@ class GridResult:
     keys      run -> key, also of the models that had to be trained for measures
     corpora   the data of the runs, by config
     columns   run asked for -> the columns that identify it
-    cached    how many of them were in the store; `computed` are new; `models` were trained beside, for them
-    failures  one row a missing run: run, key, attempts, error, message, traceback
+    cached    how many of them were in the store; `computed` are new; `models` were trained for them
+    failures  one row per missing run: run, key, attempts, error, message, traceback
     """
 
     store: Store
@@ -164,8 +166,6 @@ def run_grid(
             if own:
                 pool.kill()
             raise
-        finally:
-            store.close()
         if own:
             pool.shutdown()
     cached, models = grid.counts["cached"], grid.counts["models"]
@@ -199,7 +199,7 @@ def _distinct(grid: Scheduler) -> None:
 def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:
     if name is None:
         name = os.environ.get(EXECUTOR, "serial")
-        jobs = jobs or (int(os.environ.get(JOBS, 0)) or None if name == "local" else None)
+        jobs = jobs or (int(os.environ.get(JOBS) or 0) or None if name == "local" else None)
     if name == "local" and options.get("devices") is None:
         options = {**options, "devices": find_devices()}
     if any(device.startswith("cuda") for device in options.get("devices") or ()):
@@ -223,9 +223,3 @@ def _failures(grid: Scheduler) -> pd.DataFrame:
         row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": node.attempts}
         rows.append(row | dict(node.errors[-1]))
     return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
-
-
-def obtain(run: Run, *, store: Store | str | None = None, corpora: Mapping[str, Corpus] | None = None) -> Entry:
-    """The entry of one run, computed here if the store does not hold it; its error is raised as it is recorded."""
-    result = run_grid([run], store=store, corpora=corpora)
-    return result.complete().entry(run)

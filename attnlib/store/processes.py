@@ -1,8 +1,12 @@
-"""Worker processes on this machine, behind `concurrent.futures.Executor`.
+"""Worker processes on this machine, behind `concurrent.futures.Executor`: for runs, and for whole notebooks.
 
-Unlike `ProcessPoolExecutor`, each worker has an environment of its own (its GPU, its one thread), a worker that
-dies fails only the call it was busy with, workers end at once when the driver is gone, and a script needs no
-`if __name__ == "__main__"`: a worker is a fresh interpreter that imports what a call names.
+Unlike `ProcessPoolExecutor` and Dask's `LocalCluster`, each worker has an environment of its own (its GPU, its one
+thread) and a process group of its own, a worker that dies fails only the call it was busy with, and a script needs
+no `if __name__ == "__main__"`: a worker is a fresh interpreter that imports what a call names.
+
+Calls and answers are pickles on the worker's standard input and output, between processes of one program. The input
+stays open as long as the driver lives: when it ends, however the driver ended, the call under way gets a
+KeyboardInterrupt, and soon after the process is over.
 """
 
 from __future__ import annotations
@@ -11,13 +15,14 @@ import os
 import pickle
 import queue
 import signal
-import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from attnlib.utils.errors import AttnlibError
@@ -26,138 +31,147 @@ from attnlib.utils.progress import SWITCH
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+DEVICE = "ATTNLIB_DEVICE"
+"""Environment variable: the device of a worker, which runs without a device of their own take."""
+GRACE = 20.0
+"""Seconds an interrupted call has to tidy up, such as a notebook to stop its kernel."""
 
 
 class WorkerDied(AttnlibError):
     """A worker process ended in the middle of a call."""
 
 
-class LocalExecutor(Executor):
-    """One worker process for each environment in `slots`, started when first needed."""
+def cores() -> int:
+    """Cores this process may use, which a batch system may have limited."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class LocalExecutor(ThreadPoolExecutor):
+    """One worker process for each environment in `slots`, started when first needed; a thread here waits for each.
+
+    heard  called with what a function in a worker says by `tell`, before its result is there
+    log    a file for what workers print; None: this process's standard error
+    """
 
     shared_disk = True
 
-    def __init__(self, slots: Sequence[Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        slots: Sequence[Mapping[str, str]],
+        *,
+        heard: Callable[[Any], None] = lambda said: None,
+        log: Path | None = None,
+    ) -> None:
+        super().__init__(len(slots), thread_name_prefix="attnlib-worker")
         self.room = len(slots) + 1
-        self._calls: queue.SimpleQueue[tuple[Future, bytes] | None] = queue.SimpleQueue()
+        self._heard, self._log = heard, log
         self._lock = threading.Lock()
-        self._closed = False
-        self._killed = False
+        self._free = [dict(slot) for slot in slots]
+        self._here = threading.local()
         self._living: set[_Worker] = set()
-        self._threads = [
-            threading.Thread(target=self._serve, args=(dict(slot),), name="attnlib-worker", daemon=True)
-            for slot in slots
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._stopped = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Call a function that a fresh interpreter can import."""
-        if self._closed:
-            raise RuntimeError("This executor has been shut down.")
-        future: Future = Future()
-        self._calls.put((future, pickle.dumps((fn, args, kwargs))))
-        return future
+        return super().submit(self._call, pickle.dumps((fn, args, kwargs)))
+
+    def _call(self, data: bytes) -> Any:
+        """In a thread of the pool: hand a call to the thread's own worker."""
+        here = self._here
+        with self._lock:
+            if self._stopped:
+                raise WorkerDied("The executor was stopped.")
+            if not hasattr(here, "slot"):
+                here.slot, here.worker = self._free.pop(), None
+            if here.worker not in self._living:
+                here.worker = _Worker(here.slot, self._log)
+                self._living.add(here.worker)
+        try:
+            return here.worker.call(data, self._heard)
+        except WorkerDied:
+            with self._lock:
+                self._living.discard(here.worker)
+            here.worker.close()
+            raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after the calls already submitted, or without those not yet begun."""
-        self._closed = True
-        if cancel_futures:
-            self._drain()
-        for _ in self._threads:
-            self._calls.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    def kill(self) -> None:
-        """End the workers now; calls under way fail with WorkerDied."""
-        self._killed = True
-        self.shutdown(wait=False, cancel_futures=True)
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        if not wait:
+            threading.Thread(target=self.shutdown, daemon=True).start()
+            return
         with self._lock:
-            for worker in self._living:
-                worker.process.kill()
-        for thread in self._threads:
-            thread.join(timeout=30)
-
-    def _drain(self) -> None:
-        while True:
-            try:
-                call = self._calls.get_nowait()
-            except queue.Empty:
-                return
-            if call is not None:
-                call[0].cancel()
-
-    def _serve(self, slot: dict[str, str]) -> None:
-        worker: _Worker | None = None
-        while (call := self._calls.get()) is not None:
-            future, data = call
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                worker = worker or self._start(slot)
-                future.set_result(worker.call(data))
-            except WorkerDied as error:
-                worker = self._end(worker)
-                future.set_exception(error)
-            except BaseException as error:
-                future.set_exception(error)
-        self._end(worker)
-
-    def _start(self, slot: dict[str, str]) -> _Worker:
-        with self._lock:
-            if self._killed:
-                raise WorkerDied("The executor was stopped.")
-            worker = _Worker(slot)
-            self._living.add(worker)
-            return worker
-
-    def _end(self, worker: _Worker | None) -> None:
-        if worker is not None:
-            with self._lock:
-                self._living.discard(worker)
+            workers, self._living = self._living, set()
+        for worker in workers:
             worker.close()
+
+    def kill(self, grace: float = 0.0) -> None:
+        """End the workers now; calls under way fail with WorkerDied.
+
+        grace  seconds to give them first: a call is interrupted, and may still return a result
+        """
+        super().shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._stopped = True
+            workers = list(self._living)
+        for worker in workers if grace else ():
+            worker.interrupt()
+        for worker in workers:
+            worker.end(grace)
+        self.shutdown()
 
 
 class _Worker:
     """The driver's end of one worker process."""
 
-    def __init__(self, slot: Mapping[str, str]) -> None:
+    def __init__(self, slot: Mapping[str, str], log: Path | None) -> None:
         path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-        environment = {**os.environ, **ONE_THREAD, SWITCH: "0", "PYTHONPATH": path, **slot}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "attnlib.store.processes"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,  # Ctrl-C reaches the driver alone, which then ends its workers
-        )
+        with open(log or os.devnull, "ab") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", "from attnlib.store.processes import main; main()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors if log else None,
+                env={**os.environ, **ONE_THREAD, SWITCH: "0", "PYTHONPATH": path, **slot},
+                start_new_session=True,  # Ctrl-C reaches the driver alone, which then ends its workers
+            )
 
-    def call(self, data: bytes) -> Any:
+    def call(self, data: bytes, heard: Callable[[Any], None]) -> Any:
         """Send a call, wait for what it returns or raises."""
-        try:
-            _send(self.process.stdin, data)
-            answer = _receive(self.process.stdout)
-        except OSError:
-            answer = None
-        if answer is None:
-            raise WorkerDied(_epitaph(self.process.wait()))
-        succeeded, value = pickle.loads(answer)
-        if succeeded:
-            return value
-        raise value
+        with suppress(OSError, ValueError):  # it died before it had read all, or its input was closed
+            _write(self.process.stdin, pickle.dumps(data))
+        while (answer := _read(self.process.stdout)) is not None:
+            kind, value = answer
+            if kind == "returned":
+                return value
+            if kind == "raised":
+                raise value
+            heard(value)
+        raise WorkerDied(_epitaph(self.process.wait()))
+
+    def interrupt(self) -> None:
+        """End its input, which is what happens when the driver is gone."""
+        with suppress(OSError):
+            self.process.stdin.close()
+
+    def end(self, grace: float = 10.0) -> None:
+        """End the process by ending its input; after `grace` seconds by force, and its process group with it."""
+        if grace:
+            self.interrupt()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(grace)
+        if self.process.poll() is None:
+            with suppress(OSError):
+                if os.name == "posix":
+                    os.killpg(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
+            self.process.wait()
 
     def close(self) -> None:
-        """End the process: it leaves when its input ends."""
-        for stream in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):
-                stream.close()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """End the process when no call waits for it."""
+        self.end()
+        self.process.stdout.close()
 
 
 def _epitaph(code: int) -> str:
@@ -168,50 +182,63 @@ def _epitaph(code: int) -> str:
     return f"A worker process ended by itself with status {code}."
 
 
-def _send(stream: BinaryIO, data: bytes) -> None:
-    stream.write(struct.pack("<Q", len(data)))
-    stream.write(data)
+def _write(stream: BinaryIO, message: bytes) -> None:
+    stream.write(message)
     stream.flush()
 
 
-def _receive(stream: BinaryIO) -> bytes | None:
+def _read(stream: BinaryIO) -> Any:
     """The next message, or None at the end, also in the middle of a message."""
-    head = stream.read(8)
-    if len(head) < 8:
+    try:
+        return pickle.load(stream)
+    except (EOFError, pickle.UnpicklingError):
         return None
-    (size,) = struct.unpack("<Q", head)
-    data = stream.read(size)
-    return data if len(data) == size else None
 
 
-def _listen(calls: queue.SimpleQueue[bytes]) -> None:
-    while (data := _receive(sys.stdin.buffer)) is not None:
-        calls.put(data)
-    os._exit(0)  # the driver is gone, or done with this worker
+# The worker's side
+
+_answers: BinaryIO | None = None
+
+
+def tell(said: Any) -> None:
+    """Say something to the driver in the middle of a call: `heard` gets it. Silent outside a worker."""
+    if _answers is not None:
+        _write(_answers, pickle.dumps(("said", said)))
 
 
 def main() -> None:
-    """The worker's side: calls on standard input, answers on standard output, until the input ends."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    """Calls on standard input, answers on standard output, until the input ends."""
+    global _answers
+    _answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a run prints must not mix with the answers
-    calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(calls,), daemon=True).start()
-    while True:
-        data = calls.get()
-        try:
-            fn, args, kwargs = pickle.loads(data)
-            answer = pickle.dumps((True, fn(*args, **kwargs)))
-        except Exception as error:
-            try:
-                answer = pickle.dumps((False, error))
-                pickle.loads(answer)  # some errors can be written but not read back
-            except Exception:
-                answer = pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
-        try:
-            _send(answers, answer)
-        except OSError:
-            os._exit(1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background inherits it ignored
+    calls: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    with suppress(KeyboardInterrupt, OSError):
+        threading.Thread(target=_listen, args=(calls,), daemon=True).start()
+        while (call := calls.get()) is not None:
+            _write(_answers, _answer(call))
+    os._exit(0)  # no thread of a run holds the process back
 
 
-if __name__ == "__main__":
-    main()
+def _listen(calls: queue.SimpleQueue[bytes | None]) -> None:
+    while (call := _read(sys.stdin.buffer)) is not None:
+        calls.put(call)  # as bytes still: what it names is imported where it is called
+    calls.put(None)  # the driver is gone, or done with this worker
+    if os.name == "posix":
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(GRACE)
+    os._exit(0)
+
+
+def _answer(call: bytes) -> bytes:
+    """Make a call; what it returned or raised, as a message."""
+    try:
+        fn, args, kwargs = pickle.loads(call)
+        return pickle.dumps(("returned", fn(*args, **kwargs)))
+    except Exception as error:
+        try:
+            answer = pickle.dumps(("raised", error))
+            pickle.loads(answer)  # some errors can be written but not read back
+        except Exception:
+            answer = pickle.dumps(("raised", RuntimeError(f"{type(error).__name__}: {error}")))
+        return answer

@@ -6,18 +6,17 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnlib.store.codehash import code_hash, code_of
 from attnlib.store.entries import CorruptEntry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns, contents, identity, key_of
-from attnlib.store.tasks import Job, Outcome, describe, execute
+from attnlib.store.keys import contents, identity, key_of
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns
+from attnlib.store.tasks import Assignment, RunOutcome, describe, execute
 from attnlib.utils.progress import bar
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 ATTEMPTS = 2
 POLL = 0.5
@@ -95,7 +94,7 @@ class Scheduler:
 
     def work(self, pool: Executor, title: str) -> None:
         """Until nothing is pending: hand out jobs, store what comes back."""
-        running: dict[Future, tuple[list[Node], list[FileLock]]] = {}
+        running: dict[Future, tuple[list[Node], ExitStack]] = {}
         total = len(self.pending) + self.counts["cached"] + len(self.failed)
         with bar(title, total=total, unit="run", initial=total - len(self.pending)) as line:
             try:
@@ -107,11 +106,8 @@ class Scheduler:
                     ended, _ = wait(running, timeout=POLL if self.pending else None, return_when=FIRST_COMPLETED)
                     for future in ended:
                         nodes, locks = running.pop(future)
-                        try:
+                        with locks:
                             line.update(self._take(future, nodes))
-                        finally:
-                            for lock in locks:
-                                self.store.unlock(lock)
             except KeyboardInterrupt:
                 for future in running:
                     future.cancel()
@@ -120,8 +116,7 @@ class Scheduler:
                 raise GridInterrupted(f"Stopped: {kept}. Start the same call again to go on from there.") from None
             finally:
                 for _, locks in running.values():
-                    for lock in locks:
-                        self.store.unlock(lock)
+                    locks.close()
 
     def _state(self, running: Mapping[Future, Any]) -> str:
         busy = sum(len(nodes) for nodes, _ in running.values())
@@ -129,7 +124,7 @@ class Scheduler:
         elsewhere = self.counts["elsewhere"]
         return f"{text}, running {busy}" + (f", elsewhere {elsewhere}" if elsewhere else "")
 
-    def _hand_out(self, pool: Executor, running: dict[Future, tuple[list[Node], list[FileLock]]]) -> None:
+    def _hand_out(self, pool: Executor, running: dict[Future, tuple[list[Node], ExitStack]]) -> None:
         """Fill the room the executor has, with jobs that are ready and that no other process computes."""
         room = getattr(pool, "room", 2)
         self.counts["elsewhere"] = 0
@@ -158,8 +153,7 @@ class Scheduler:
             finally:
                 if future is None:
                     self.pending |= {node.key: node for node in fresh}
-                    for lock in locks:
-                        self.store.unlock(lock)
+                    locks.close()
 
     def _ready(self, node: Node) -> bool:
         return all(key in self.stored for key in node.fits)
@@ -171,18 +165,16 @@ class Scheduler:
         along = [n for n in self.pending.values() if n.fits == (node.key,) and not n.attempts]
         return [node, *(n for n in along if isinstance(n.run, MeasureSpec))]
 
-    def _lock(self, nodes: list[Node]) -> list[FileLock] | None:
-        locks: list[FileLock] = []
-        for node in nodes:
-            lock = self.store.lock(node.key)
-            if lock is None:
-                for held in locks:
-                    self.store.unlock(held)
-                return None
-            locks.append(lock)
-        return locks
+    def _lock(self, nodes: list[Node]) -> ExitStack | None:
+        """The right to compute all of these, until it is closed; None while another process has one of them."""
+        with ExitStack() as locks:
+            for node in nodes:
+                if (lock := self.store.lock(node.key)) is None:
+                    return None
+                locks.callback(self.store.unlock, lock)
+            return locks.pop_all()
 
-    def _job(self, nodes: list[Node], pool: Executor) -> Job:
+    def _job(self, nodes: list[Node], pool: Executor) -> Assignment:
         own = {node.key for node in nodes}
         models = {}
         for key in {k for node in nodes for k in node.fits} - own:
@@ -198,7 +190,7 @@ class Scheduler:
             models[key] = str(entry.folder / "model") if near else entry.model_files()
         used = {c.digest: self.corpora[c] for n in nodes if (c := n.run.corpus) is not None}
         ship = isinstance(pool, SerialExecutor) or any(node.ship for node in nodes)
-        return Job(
+        return Assignment(
             runs=tuple((node.key, node.run) for node in nodes),
             fits={node.key: node.fits for node in nodes},
             code={node.run.task: code_hash(node.run.task) for node in nodes},
@@ -212,9 +204,9 @@ class Scheduler:
         """Store what a job brought; returns how many runs are settled by it."""
         before = len(self.stored) + len(self.failed)
         try:
-            outcomes: list[Outcome] = future.result()
+            outcomes: list[RunOutcome] = future.result()
         except (Exception, CancelledError) as error:  # the worker died, or the cluster lost the job
-            outcomes = [Outcome(node.key, error=describe(error)) for node in nodes]
+            outcomes = [RunOutcome(node.key, error=describe(error)) for node in nodes]
         told = {outcome.key: outcome for outcome in outcomes}
         for node in nodes:
             outcome = told.get(node.key)
@@ -240,10 +232,10 @@ class Scheduler:
             if key in self.failed:
                 self._fail_without(self.failed[key])
 
-    def _keep(self, node: Node, outcome: Outcome) -> None:
+    def _keep(self, node: Node, outcome: RunOutcome) -> None:
         spec = {
             "task": node.run.task,
-            "kind": type(node.run).__name__.lower(),
+            "kind": "fit" if isinstance(node.run, FitSpec) else "measure",
             "columns": columns(node.run, self.corpora),
             "run": node.run.model_dump(mode="json"),
             "identity": identity(node.run, self.corpora),

@@ -1,36 +1,22 @@
-"""What a run is: a model to train (`FitSpec`) or something to measure on trained models (`MeasureSpec`).
-
-A run's key is the SHA-256 of everything its result depends on: the configs, the fingerprint of the data, the
-contents of files that configs point to, the parameters, the code (see `attnlib.store.codehash`) and, for a measure,
-the keys of its models. Where it runs is not part of it: neither the device nor the executor.
-"""
+"""What a run is: a model to train (`FitSpec`) or something to measure on trained models (`MeasureSpec`)."""
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
 from attnlib.config import Config, DataConfig, FrozenDict, ModelConfig, Options, TrainConfig
-from attnlib.store.codehash import code_hash, split
 from attnlib.utils.errors import ConfigError, nearest
-from attnlib.utils.files import sha256
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
-FORMAT = 1
-"""Raised when the layout of stored entries changes."""
 FIT = "attnlib.training.fit:fit"
-CONTENTS = "contents:"
-"""Before the hash that stands for a file or folder in a run's identity."""
 
 
 class FitSpec(Config):
@@ -146,6 +132,16 @@ def _check(run: Any) -> Any:
     return run
 
 
+def split(task: str) -> tuple[str, str]:
+    """`module:function` in two."""
+    module, colon, name = task.partition(":")
+    if not (colon and module and name.isidentifier()):
+        raise ConfigError(
+            f"A task is named 'package.module:function', such as 'attnlib.studies.tasc.grid:flips'; got {task!r}."
+        )
+    return module, name
+
+
 def resolve(task: str) -> Callable[..., Any]:
     """The function a task names."""
     module, name = split(task)
@@ -184,28 +180,6 @@ class Corpora:
         return self._loaded[config.digest]
 
 
-def key_of(run: Run, corpora: Corpora) -> str:
-    """The name of a run's result in the store."""
-    return hashlib.sha256(canonical(identity(run, corpora)).encode()).hexdigest()
-
-
-def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
-    """All that a run's result depends on, as plain values."""
-    parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": code_hash(run.task)}
-    parts["fits"] = [key_of(fit, corpora) for fit in run.fits]
-    parts |= {"params": run.params, "data": None if run.corpus is None else _data(corpora[run.corpus])}
-    if isinstance(run, MeasureSpec):
-        return parts
-    model = run.model.model_dump(mode="json") | contents(run.model)
-    train = run.train.model_dump(mode="json", exclude={"device"})
-    return parts | {"model": model, "train": train, "seed": run.seed}
-
-
-def contents(model: ModelConfig) -> dict[str, str]:
-    """What options that may name a file or a folder stand for, on this machine."""
-    return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
-
-
 def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
     """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels.
 
@@ -227,29 +201,3 @@ def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
 def canonical(value: Any) -> str:
     """JSON with one spelling for equal values."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
-def _data(corpus: Corpus) -> list[str]:
-    # The tokens are in the fingerprint; how new texts become tokens is part of a fitted model all the same.
-    dump = getattr(corpus.preprocessing, "model_dump_json", None)
-    return [corpus.fingerprint, dump() if dump else repr(corpus.preprocessing)]
-
-
-def _contents(value: str) -> str:
-    """A path in a config stands for the contents of its file or folder; any other name for itself."""
-    path = Path(value).expanduser()
-    if not path.is_absolute() and path.name == value and not path.is_file():
-        return value
-    if not path.exists():
-        return value
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    stats = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
-    return f"{CONTENTS}{_hash_files(stats, str(path))}"
-
-
-@lru_cache(maxsize=64)
-def _hash_files(stats: tuple[tuple[str, int, int], ...], root: str) -> str:
-    total = hashlib.sha256()
-    for name, _, _ in stats:
-        total.update(f"{Path(name).relative_to(root)} {sha256(Path(name))}\n".encode())
-    return total.hexdigest()

@@ -25,30 +25,32 @@ from typing import TYPE_CHECKING, Any
 
 from attnlib.config import DataConfig
 from attnlib.store.codehash import code_hash
-from attnlib.store.specs import CONTENTS, FitSpec, MeasureSpec, Run, contents, resolve
-from attnlib.utils.errors import AttnlibError, ConfigError
+from attnlib.store.keys import CONTENTS, contents
+from attnlib.store.processes import DEVICE
+from attnlib.store.specs import FitSpec, MeasureSpec, Run, resolve
+from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.files import hint
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
-DEVICE = "ATTNLIB_DEVICE"
-"""Environment variable: the device of this worker, which runs without a device of their own take."""
 KEPT_CORPORA = 4
 """Corpora a worker keeps in memory between jobs."""
+PERMANENT = (ConfigError, DataError, UnknownName)
+"""Errors that will come again: no second attempt."""
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
 @dataclass(frozen=True)
-class Job:
+class Assignment:
     """Runs for one worker, in order; a model trained here serves the measures that follow.
 
     runs     (key, run)
     fits     key of a run -> keys of the models it needs
     code     task -> hash of its code, which must be the worker's too
     data     digest of a DataConfig -> fingerprint of its corpus
-    files    key of a run that trains -> what the files of its config hold (`spec.contents`), as the key says
+    files    key of a run that trains -> what the files of its config hold (`keys.contents`), as the key says
     models   key of a finished fit -> its folder, or its files where the worker shares no disk
     corpora  fingerprint -> corpus, where the worker could not load it by itself
     """
@@ -63,7 +65,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What became of one run: files, an error, or a corpus (its fingerprint) that the worker needs.
 
     final  the error will come again: no second attempt
@@ -92,7 +94,7 @@ _busy: set[int] = set()
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """One job at a time: torch has one random state a process, and two threads would disturb each other."""
+    """One job at a time: torch has one random state per process, and two threads would disturb each other."""
     thread = threading.get_ident()
     if thread in _busy:
         raise ConfigError(
@@ -107,7 +109,7 @@ def _turn() -> Iterator[None]:
             _busy.discard(thread)
 
 
-def execute(job: Job) -> list[Outcome]:
+def execute(job: Assignment) -> list[RunOutcome]:
     """Run a job. Errors come back as outcomes, so that one run's failure is not its neighbours'."""
     outcomes, models = [], {}
     with _turn(), one_thread():
@@ -117,9 +119,9 @@ def execute(job: Job) -> list[Outcome]:
             try:
                 outcomes.append(_run(key, run, job, models))
             except NeedsCorpus as need:
-                outcomes.append(Outcome(key, needs=str(need)))
+                outcomes.append(RunOutcome(key, needs=str(need)))
             except Exception as error:
-                outcomes.append(Outcome(key, error=describe(error), final=isinstance(error, WorkerDiffers)))
+                outcomes.append(RunOutcome(key, error=describe(error), final=isinstance(error, PERMANENT)))
     return outcomes
 
 
@@ -146,7 +148,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
+def _run(key: str, run: Run, job: Assignment, models: dict[str, Fitted]) -> RunOutcome:
     if (here := code_hash(run.task)) != job.code[run.task]:
         raise WorkerDiffers(
             f"This worker's code for {run.task} differs from the driver's ({here[:12]} here, "
@@ -177,7 +179,7 @@ def _run(key: str, run: Run, job: Job, models: dict[str, Fitted]) -> Outcome:
         files = _frame_files(run, function(*handed, **run.params))
         seconds = time.perf_counter() - start
         more = {"device": str(needed[0].device)} if needed else {}
-    return Outcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
+    return RunOutcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
 
 
 def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
@@ -193,7 +195,7 @@ def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
             )
 
 
-def _corpus(config: DataConfig, job: Job) -> Corpus:
+def _corpus(config: DataConfig, job: Assignment) -> Corpus:
     """The corpus with the driver's fingerprint: kept from an earlier job, sent along, or loaded here."""
     fingerprint = job.data[config.digest]
     if fingerprint not in _corpora:
@@ -215,7 +217,7 @@ def _corpus(config: DataConfig, job: Job) -> Corpus:
     return _corpora[fingerprint]
 
 
-def _model(key: str, job: Job, models: dict[str, Fitted]) -> Fitted:
+def _model(key: str, job: Assignment, models: dict[str, Fitted]) -> Fitted:
     if key not in models:
         from attnlib.training.fitted import load_model
 

@@ -43,14 +43,18 @@ DIFFERS = {
 
 
 def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
-    """Every number of a paper's tables, or of one: `table`, the join keys in the kit's names, `value`, `std`."""
+    """Every number of a paper's tables, or of one: `table`, the join keys in the kit's names, `value`, `std`.
+
+    A table that prints counts such as 20/21 keeps them as text.
+    """
     rows = _read(study)
     if table is not None:
         tables = list(rows["table"].unique())
         if str(table) not in tables:
             raise UnknownName(unknown(f"table of {study}", str(table), tables))
         rows = rows[rows["table"] == str(table)]
-    return rows.reset_index(drop=True)
+    numbers = pd.to_numeric(rows["value"], errors="coerce")
+    return (rows.assign(value=numbers) if numbers.notna().all() else rows).reset_index(drop=True)
 
 
 def printed(study: str, table: str | int, **where: str) -> float:

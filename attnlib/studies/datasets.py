@@ -25,7 +25,7 @@ SST, not the same; bAbI is its task 1 where none is told."""
 class Dataset(str):
     """The name of a data set in tables and legends, which knows where its texts come from.
 
-    spec  as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `DataConfig.of` takes it, perhaps
+    spec  as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `data_config` takes it, perhaps
           with a `name`
 
     >>> Dataset({"corpus": "sst", "path": "data/sst"}), Dataset("data/reviews.csv")
@@ -53,13 +53,13 @@ class Dataset(str):
 
     def config(self, readers: Mapping[str, Mapping[str, Any]] | None = None, **defaults: Any) -> DataConfig:
         """How the texts are read; `readers`: what the study's own names for corpora stand for."""
-        from attnlib.config import DataConfig
+        from attnlib.data.corpora import data_config
 
         spec: Any = self.spec
         if self.corpus in (readers or {}):
             given = spec if isinstance(spec, Mapping) else {}
             spec = {**given, **readers[self.corpus]}
-        return DataConfig.of(spec, **defaults)
+        return data_config(spec, defaults)
 
     def __reduce__(self) -> tuple:
         return type(self), (self.spec,)

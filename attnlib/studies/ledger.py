@@ -22,11 +22,12 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
 from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
 Size = Literal["as large", "smaller", "larger", "no printed value", ""]
 SIZES: tuple[Size, ...] = get_args(Size)
 Direction = Literal["greater", "less", "within"]
@@ -60,6 +61,7 @@ class Rule:
     paper        results -> the paper's printed effect, or case -> printed effect; None where it prints none
     figure       name of the table or figure of the report that shows it
     history      how the rule changed after results had been seen, with the verdict by the old rule
+    also         results -> an effect that must be above 0 as well (what is kept must be there); `test` tells of it
     """
 
     id: str
@@ -73,6 +75,7 @@ class Rule:
     unit: str = ""
     figure: str = ""
     history: str = ""
+    also: Callable[[Any], Effect] | None = None
 
     def __post_init__(self) -> None:
         if self.direction not in DIRECTIONS:
@@ -187,8 +190,12 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return "reproduced" if found == {"reproduced"} else "undetermined"
 
 
-def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
-    """What becomes of a rule on the results of a run."""
+def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1) -> Claim:
+    """What becomes of a rule on the results of a run; `looks`: how often growing data have been judged by now.
+
+    Where trainings are added because claims were open, every look may decide by chance. Each interval then has the
+    level 1 - 0.05 / looks, so that all looks together are wrong in 5% of cases at most (Bonferroni).
+    """
     said = {"id": rule.id, "paper": paper, "claim": rule.says, "where": rule.where, "test": rule.decided_by}
     said |= {"setting": setting, "direction": rule.direction, "border": rule.border, "unit": rule.unit}
     said |= {"figure": rule.figure, "history": rule.history}
@@ -197,7 +204,8 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
     except NotTested as why:
         return Claim(**said, verdict="not tested", note=str(why) or ABSENT)
     cases = dict(found) if isinstance(found, Mapping) else {"": found}
-    cases = {name: effect for name, effect in cases.items() if not math.isnan(effect.estimate)}
+    level = 1 - (1 - LEVEL) / looks
+    cases = {name: effect.at(level) for name, effect in cases.items() if not math.isnan(effect.estimate)}
     if not cases:
         return Claim(**said, verdict="not tested", note=ABSENT)
     few = min((e.texts for e in cases.values() if e.texts), default=FEWEST_TEXTS)
@@ -209,19 +217,24 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str) -> Claim:
     case = _least_favourable(cases, verdicts, verdict, rule)
     effect, printed = cases[case], _printed(rule, results, case)
     size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
-    one = "Each cell has one training, which leaves no interval." if math.isnan(effect.low) else ""
+    unbounded = math.isnan(effect.low)
+    note = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
+    if rule.also is not None:
+        second = rule.also(results)
+        verdict = together([verdict, judge(second.low, second.high, "greater")])
+        note = f"{note} What must be above 0 as well is {second}.".strip()
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
-        df=effect.df, p=effect.p, case=case, note=one, found=effect,
+        df=effect.df, p=effect.p, case=case, note=note, found=effect,
     )  # fmt: skip
-    settles = "" if claim.decided else settling(effect, rule, printed.value)
+    settles = "" if claim.decided or unbounded else settling(effect, rule, printed.value)
     return Claim(**{**vars(claim), "settles": settles})
 
 
-def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str) -> list[Claim]:
+def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, looks: int = 1) -> list[Claim]:
     """The claims of a study, judged in the order of its rules."""
-    return [judged(rule, results, paper=paper, setting=setting) for rule in rules]
+    return [judged(rule, results, paper=paper, setting=setting, looks=looks) for rule in rules]
 
 
 def settling(effect: Effect, rule: Rule, printed: float) -> str:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from attnlib.studies.ledger import Claim, Rule
     from attnlib.studies.params import StudyParams
 
-VARIABLE = "ATTNLIB_STUDIES"
 FILES = ("params", "grid")
 """What every study has; one without claims of its own (the quickstart) may lack the rest."""
 
@@ -76,6 +75,11 @@ class Study:
         """The paper's claims, and how each is decided."""
         return self._from("claims", "RULES")
 
+    @property
+    def sizes(self) -> Mapping[str, Any] | None:
+        """Training texts and mean words by corpus, for the forecast of corpora that are not at hand."""
+        return getattr(self._file("grid"), "SIZES", None)
+
     def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:
         """Every run that the notebook needs."""
         return self._from("grid", "grid")(params)
@@ -84,11 +88,11 @@ class Study:
         """Compute what the store does not hold, and gather tidy frames."""
         return self._from("grid", "results")(params, **options)
 
-    def ledger(self, results: Any, setting: str) -> list[Claim]:
-        """The paper's claims judged on the results of a run."""
+    def ledger(self, results: Any, setting: str, looks: int = 1) -> list[Claim]:
+        """The paper's claims judged on the results of a run; `looks`: see `ledger.judged`."""
         from attnlib.studies.ledger import ledger
 
-        return ledger(self.rules, results, paper=self.paper.citation, setting=setting)
+        return ledger(self.rules, results, paper=self.paper.citation, setting=setting, looks=looks)
 
     def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
         """What must hold whatever the data: name of the check -> whether it does."""
@@ -156,7 +160,7 @@ def _has(study: str, file: str) -> bool:
 
 
 def _search() -> None:
-    """Let packages in the folders of ATTNLIB_STUDIES be imported as `attnlib.studies.<name>`."""
-    for folder in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+    """Look into the folders of ATTNLIB_STUDIES again: a notebook may name them after this package was imported."""
+    for folder in filter(None, os.environ.get(attnlib.studies.VARIABLE, "").split(os.pathsep)):
         if folder not in attnlib.studies.__path__:
             attnlib.studies.__path__.append(folder)

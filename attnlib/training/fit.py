@@ -16,6 +16,7 @@ from attnlib.config import PARTS, ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
 from attnlib.training import metrics
 from attnlib.training.fitted import Fitted
+from attnlib.training.initial import initial_model, make_vectoriser, word_vectors
 from attnlib.training.optimise import Optimisers
 from attnlib.training.warmstart import warm
 from attnlib.utils.device import preserved_rng, resolve, seed_everything
@@ -25,7 +26,7 @@ from attnlib.utils.progress import bar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.data.batching import Batch, Vectoriser
+    from attnlib.data.batching import Batch
     from attnlib.models.trace import Trace
 
 Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
@@ -121,43 +122,6 @@ def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int =
             )
 
 
-def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
-    """Words of the corpus's vocabulary, or word pieces of a pretrained encoder."""
-    if config.encoder == "bert":
-        from attnlib.data.wordpieces import WordPieceVectoriser
-
-        return WordPieceVectoriser(config.pretrained, corpus.preprocessing)
-    from attnlib.data.batching import WordVectoriser
-
-    return WordVectoriser(
-        corpus.vocabulary,
-        corpus.preprocessing,
-        sentences=config.hierarchical,
-        special=config.boundaries,
-        unattended=config.unattended,
-    )
-
-
-def word_vectors(vectoriser: Vectoriser, config: ModelConfig, seed: int) -> np.ndarray | None:
-    """(n_ids, D) initial embeddings, or None for random ones."""
-    if config.encoder == "bert" or config.vectors == "none":
-        return None
-    from attnlib.data.vectors import vectors
-
-    return vectors(config.vectors, vectoriser.vocabulary, config.embedding_size, seed)
-
-
-def initial_model(
-    config: ModelConfig, vectoriser: Vectoriser, n_classes: int, *, vectors: np.ndarray | None, query: bool
-) -> torch.nn.Module:
-    """The untrained model for a vectoriser; masked-word training on words adds one id, the mask."""
-    from attnlib.models import build_model
-
-    mask_id = vectoriser.mask_id if config.regulariser == "mlm" else None
-    n_ids = max(vectoriser.n_ids, 0 if mask_id is None else mask_id + 1)
-    return build_model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)
-
-
 def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> Objective:
     r"""The default objective: -log p(label), weighted by N / (C n_c) for `class_weights`."""
     weights = None
@@ -224,7 +188,7 @@ class _Run:
         return _frame(rows)
 
     def epoch(self, number: int) -> dict[str, float]:
-        """One pass over the training texts; mean losses a text, the sum and each term."""
+        """One pass over the training texts; mean losses per text, the sum and each term."""
         self.model.train()
         names: list[str] = []
         losses, sizes, checked = [], [], 0

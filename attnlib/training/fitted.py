@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
-from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Example
-from attnlib.training import metrics
+from attnlib.training import metrics, saving
+from attnlib.training.saving import Parts
 from attnlib.utils.device import resolve
 from attnlib.utils.errors import DataError, TrainingError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
-
-    from attnlib.data.batching import Batch, Vectoriser
+    from attnlib.data.batching import Batch
     from attnlib.models.trace import Trace
 
 Text = str | tuple[str, str] | Example
@@ -34,36 +32,12 @@ class Prediction(NamedTuple):
     probabilities: np.ndarray
 
 
-class Fitted:
-    """A model in eval mode, its vectoriser, its configs and the history of its training.
+class Fitted(Parts):
+    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`."""
 
-    history  one row an epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
-             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
-    notes    what training did that a reader should know, such as what a warm start could not copy
-    """
-
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        vectoriser: Vectoriser,
-        model_config: ModelConfig,
-        train_config: TrainConfig,
-        classes: Sequence[str],
-        history: pd.DataFrame,
-        seed: int,
-        *,
-        query: bool = False,
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.model = model.eval()
-        self.vectoriser = vectoriser
-        self.model_config = model_config
-        self.train_config = train_config
-        self.classes = tuple(classes)
-        self.history = history
-        self.seed = seed
-        self.query = query
-        self.notes = tuple(notes)
+    def __post_init__(self) -> None:
+        self.model.eval()
+        self.classes, self.notes = tuple(self.classes), tuple(self.notes)
 
     @property
     def device(self) -> torch.device:
@@ -189,7 +163,7 @@ class Fitted:
         raise DataError(f"A text for this model is {allowed}; got {text!r}.")
 
     def parameters_count(self) -> dict[str, int]:
-        """Numbers a part holds, trained or not; shared ones are counted where they come first."""
+        """How many numbers each part holds, trained or not; shared ones are counted where they come first."""
         seen: set[int] = set()
         counts = {}
         for part, module in (*self.model.parts().items(), ("rest", self.model)):
@@ -201,8 +175,6 @@ class Fitted:
 
     def save(self, folder: str | Path) -> Path:
         """Write weights (safetensors) and all else (JSON) to a folder, all or nothing."""
-        from attnlib.training import saving
-
         return saving.save(self, folder)
 
     def __eq__(self, other: object) -> bool:
@@ -233,10 +205,8 @@ class Fitted:
 
 
 def load_model(folder: str | Path, device: str = "auto") -> Fitted:
-    """The Fitted that `Fitted.save` wrote."""
-    from attnlib.training import saving
-
-    return saving.load_model(folder, device)
+    """The Fitted that `Fitted.save` wrote to a folder."""
+    return saving.load(folder, device, Fitted)
 
 
 def _is_pair(text: object) -> bool:

@@ -24,7 +24,7 @@ from attnlib.config import PARTS, TrainConfig
 from attnlib.utils.errors import ConfigError
 
 TABLES = ("embedding", "scaling")
-"""Parts that hold one row a word."""
+"""Parts that hold one row per word."""
 
 
 class RowAdam(Optimizer):

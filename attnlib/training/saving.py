@@ -1,8 +1,8 @@
-"""A Fitted as a folder: weights in safetensors, everything else in JSON. Nothing is pickled.
+"""A trained model as a folder: weights in safetensors, everything else in JSON. Nothing is pickled.
 
 fitted.json          format version, configs, classes, seed, notes, checksums of the other files
 vectoriser.json      vocabulary (or word pieces) and preprocessing
-history.json         one record an epoch
+history.json         one record per epoch
 weights.safetensors
 """
 
@@ -12,14 +12,19 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 from pydantic import Field, StrictBool, StrictInt
 
 from attnlib.config import Config, ModelConfig, TrainConfig
+from attnlib.data.batching import Vectoriser
+from attnlib.data.wordpieces import vectoriser_from_json
+from attnlib.models.bert import architecture
+from attnlib.training.initial import initial_model
 from attnlib.utils import files
 from attnlib.utils.device import preserved_rng, resolve
 from attnlib.utils.errors import AttnlibError, DataError, first_line
@@ -28,11 +33,32 @@ from attnlib.utils.paths import user_path
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.training.fitted import Fitted
-
 VERSION = 1
 COLUMN_KINDS = frozenset(("int64", "float64", "int32", "float32", "bool", "object", "str", "string"))
 INDEX, VECTORISER, HISTORY, WEIGHTS = "fitted.json", "vectoriser.json", "history.json", "weights.safetensors"
+
+
+@dataclass(eq=False, repr=False)
+class Parts:
+    """What a trained model consists of, and so what its folder holds.
+
+    history  one row per epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
+             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
+    notes    what training did that a reader should know, such as what a warm start could not copy
+    """
+
+    model: torch.nn.Module
+    vectoriser: Vectoriser
+    model_config: ModelConfig
+    train_config: TrainConfig
+    classes: tuple[str, ...]
+    history: pd.DataFrame
+    seed: int
+    query: bool = False
+    notes: tuple[str, ...] = ()
+
+
+P = TypeVar("P", bound=Parts)
 
 
 class SavedModel(Config):
@@ -50,8 +76,8 @@ class SavedModel(Config):
     sha256: dict[Literal["vectoriser.json", "history.json", "weights.safetensors"], str] = Field(min_length=3)
 
 
-def save(fitted: Fitted, folder: str | Path) -> Path:
-    """Write to a temporary folder beside `folder`, then rename: a reader sees all of it or nothing."""
+def save(fitted: Parts, folder: str | Path) -> Path:
+    """Write to a temporary folder next to `folder`, then rename: a reader sees all of it or nothing."""
     from safetensors import SafetensorError
     from safetensors.torch import save_model
 
@@ -92,13 +118,12 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
     return folder
 
 
-def load_model(folder: str | Path, device: str = "auto") -> Fitted:
-    """Read a folder that `save` wrote; a missing, changed or foreign file is named. Nothing in it is trusted."""
-    from safetensors.torch import load_model
+def load(folder: str | Path, device: str, kind: type[P]) -> P:
+    """Read a folder that `save` wrote, as a `kind` of Parts.
 
-    from attnlib.data.batching import Vectoriser
-    from attnlib.training.fit import initial_model
-    from attnlib.training.fitted import Fitted
+    A missing, changed or foreign file is named. Nothing in the folder is trusted.
+    """
+    from safetensors.torch import load_model
 
     folder, chosen = user_path(folder), resolve(device)
     index = _index(folder)
@@ -108,29 +133,20 @@ def load_model(folder: str | Path, device: str = "auto") -> Fitted:
         if files.sha256(folder / name) != expected:
             raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
     with _edited(folder):
-        vectoriser = Vectoriser.from_json((folder / VECTORISER).read_text(encoding="utf-8"))
+        vectoriser = vectoriser_from_json((folder / VECTORISER).read_text(encoding="utf-8"))
         history = _frame(_read(folder / HISTORY))
 
     def untrained() -> torch.nn.Module:
         return initial_model(index.model, vectoriser, len(index.classes), vectors=None, query=index.query)
 
-    with preserved_rng(), _architecture(index.architecture):
+    with preserved_rng(), architecture(index.architecture) if index.architecture else nullcontext():
         with _edited(folder), torch.device("meta"):  # costs no memory, whatever size the configuration claims
             _check_shapes(untrained(), folder / WEIGHTS)
         model = untrained()
     model.to(getattr(torch, index.dtype))
     load_model(model, str(folder / WEIGHTS), strict=True)
-    return Fitted(
-        model.to(chosen),
-        vectoriser,
-        index.model,
-        index.train,
-        index.classes,
-        history,
-        index.seed,
-        query=index.query,
-        notes=index.notes,
-    )
+    made = (model.to(chosen), vectoriser, index.model, index.train, index.classes, history, index.seed)
+    return kind(*made, query=index.query, notes=index.notes)
 
 
 @contextmanager
@@ -181,19 +197,11 @@ def _index(folder: Path) -> SavedModel:
         return SavedModel(**values)
 
 
-def _network_config(fitted: Fitted) -> dict[str, Any] | None:
+def _network_config(fitted: Parts) -> dict[str, Any] | None:
     """How a pretrained encoder is built: its weights are saved here, its own files need not be there again."""
     if fitted.model_config.encoder != "bert":
         return None
     return json.loads(fitted.model.encoder.network.config.to_json_string(use_diff=False))
-
-
-def _architecture(values: dict[str, Any] | None) -> AbstractContextManager[None]:
-    if values is None:
-        return nullcontext()
-    from attnlib.models.bert import architecture
-
-    return architecture(values)
 
 
 def _records(history: pd.DataFrame) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnlib.config import PARTS
 from attnlib.training.optimise import TABLES
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Vectoriser
@@ -25,8 +25,7 @@ def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[
     """
     parts = tuple(parts)
     for part in parts:
-        if part not in PARTS:
-            raise ConfigError(unknown("part in warm_parts", part, PARTS))
+        one_of("part in warm_parts", part, PARTS)
     same = fitted.vectoriser.to_json() == source.vectoriser.to_json()
     mine, theirs = fitted.model.parts(), source.model.parts()
     copied, left = 0, []

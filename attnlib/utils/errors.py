@@ -40,6 +40,12 @@ def nearest(name: object, options: Iterable[str]) -> str | None:
     return found[0] if found else None
 
 
+def one_of(kind: str, name: object, options: Iterable[str]) -> None:
+    """Refuse a `name` that is none of the options, with the nearest of them."""
+    if name not in (options := list(options)):
+        raise ConfigError(unknown(kind, name, options))
+
+
 def unknown(kind: str, name: object, options: Iterable[str], *, hint: str = "") -> str:
     """`Unknown corpus 'stt'. Did you mean 'sst'? Available: …`, for any kind of name."""
     options = sorted(options)

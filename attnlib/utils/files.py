@@ -1,7 +1,8 @@
 """Files and folders that are whole at every moment, and what to say when a disk is full or closed to us.
 
-A folder that takes long to fill is made beside its place, as `<name>.part-<host>-<process>-<number>`, and put there
-by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one, whole.
+A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and put
+there by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one,
+whole.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ import tempfile
 import time
 from pathlib import Path
 
+from attnlib.utils.text import filesize
+
 FOREIGN_AGE = 7 * 24 * 3600
 """Seconds without a change after which an unfinished folder of another machine may be removed."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FAILED = ".failed"
-"""Ending of the folder that keeps a run which failed or was interrupted, beside the last complete one."""
+"""Ending of the folder that keeps a run which failed or was interrupted, next to the last complete one."""
 UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})-(?P<process>\d+)(-\w+)?")
 """Names of folders in the making, and of those just replaced."""
 
 
 def write(path: Path, text: str) -> None:
-    """Write beside, then rename: readers see the earlier text or the new one."""
+    """Write next to it, then rename: readers see the earlier text or the new one."""
     part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it, too
     try:
         part.write_text(text, encoding="utf-8")
@@ -40,7 +43,7 @@ def write(path: Path, text: str) -> None:
 
 
 def working(target: Path) -> Path:
-    """A new folder beside `target` to work in. What ended processes left there is cleared away first."""
+    """A new folder next to `target` to work in. What ended processes left there is cleared away first."""
     target = target.resolve()  # a link stays one, and leads to the new folder
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(target.parent)
@@ -52,7 +55,7 @@ def working(target: Path) -> Path:
 def replace(folder: Path, target: Path) -> None:
     """Put a complete folder in the place of `target`, in one step where the system can exchange two folders.
 
-    Elsewhere it takes two renames; a process killed between them leaves the earlier folder beside its place, and
+    Elsewhere it takes two renames; a process killed between them leaves the earlier folder next to its place, and
     the next one that works there puts it back.
     """
     target = target.resolve()
@@ -151,10 +154,10 @@ def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = N
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
     try:
-        space = f"{spell_size(shutil.disk_usage(place).free)} are free"
+        space = f"{filesize(shutil.disk_usage(place).free)} are free"
     except OSError:
         space = "nothing is free"
-    space += f", {spell_size(needed)} are needed" if needed else ""
+    space += f", {filesize(needed)} are needed" if needed else ""
     kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
     return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
 
@@ -176,12 +179,3 @@ def _existing(folder: Path) -> Path:
         if os.path.lexists(place):
             return place
     return Path(folder.anchor)
-
-
-def spell_size(size: float) -> str:
-    """Bytes in the unit that suits."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError("the last unit always returns")

@@ -36,6 +36,12 @@ def params() -> Path:
     return notebooks().parent / "params"
 
 
+def run_folder() -> Path | None:
+    """Where `attnlib run` wants the results of the notebook that it runs: `ATTNLIB_OUT`; None by hand."""
+    value = os.environ.get("ATTNLIB_OUT")
+    return Path(value) if value else None
+
+
 def workplace() -> Path:
     """The folder whose `reports` a notebook run by hand writes to: that of the notebooks, unless they are the
     installed package's own. A copy of those writes next to itself, where its kernel starts."""

@@ -1,7 +1,7 @@
 """An explorer: choose or type a text, colour it, erase its top tokens one by one, watch the prediction.
 
 `explore` is a widget where somebody can use it and its static twin where nobody can: in batch runs, whose HTML
-report must be complete without a kernel. Both draw the same steps of a `Path`.
+report must be complete without a kernel. Both draw the same steps of a `ErasurePath`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnlib.reports.output import VARIABLE
 from attnlib.stats import descending
+from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
 from attnlib.viz.heatmap import Reading, read
 from attnlib.viz.prose import say
@@ -51,11 +52,11 @@ STEPS, TEXTS = 3, 3
 
 def batch_run() -> bool:
     """Whether nobody is there to move a slider: a run by `attnlib run`, or under nbval."""
-    return VARIABLE in os.environ or os.environ.get(SWITCH) == "0"
+    return paths.run_folder() is not None or os.environ.get(SWITCH) == "0"
 
 
 @dataclass(frozen=True)
-class Path:
+class ErasurePath:
     """One text on its way to nothing: erasing its k top tokens, k = 0, 1, …, T.
 
     order        (T,) tokens from the top of the ranking
@@ -101,7 +102,7 @@ class Path:
 
 def erase(
     fitted: Fitted, text: str | Example, *, by: str = "alpha", level: str = "attention", seed: int = 0
-) -> Path:
+) -> ErasurePath:
     """Erase the tokens of one text from the top of a ranking, one after the other.
 
     by     what colours the text; importances (`alpha` among them) also rank it, `probability` leaves that to alpha
@@ -117,7 +118,7 @@ def erase(
     (reading,) = read(fitted, text, list(dict.fromkeys((by, ranking))), seed=seed)
     scores = reading.rows[ranking]
     curve = erasure_curves(fitted, [reading.example], [scores], level=level)
-    return Path(
+    return ErasurePath(
         reading=replace(reading, rows={by: reading.rows[by]}),
         order=descending(scores),
         probability=curve["probability"].to_numpy(),
@@ -181,8 +182,7 @@ class Explorer:
     def __init__(
         self, fitted: Fitted, examples: Sequence[str | Example], by: Sequence[str], level: str, seed: int
     ) -> None:
-        import ipywidgets as widgets
-
+        widgets = needs("ipywidgets", "notebooks")
         self.fitted, self.seed = fitted, seed
         choices = [(_short(example), example) for example in examples]
         wide = {"layout": {"width": "98%"}, "style": {"description_width": "8em"}}
@@ -251,7 +251,7 @@ class Explorer:
             self.view.value = str(self.path.step(self.count.value)) + told
 
 
-def _flip_mark(path: Path) -> str:
+def _flip_mark(path: ErasurePath) -> str:
     """A ruler under the slider: blue while the decision stands, orange where it has changed, the flip by number."""
     k, n = path.first_flip, len(path.order)
     blue, orange = ("rgb({},{},{})".format(*colour) for colour in (BLUE, ORANGE))

@@ -7,7 +7,7 @@ itself in a notebook as SVG, with letters as paths so that it looks the same eve
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -308,40 +308,6 @@ def scatter_density(
         if hue:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
-
-
-def token_bars(
-    tokens: Sequence[str],
-    series: Mapping[str, Sequence[float] | np.ndarray],
-    *,
-    title: str,
-    y: str = "value",
-    line: float | None = None,
-) -> Chart:
-    """One group of bars per token, one bar per series; `line` draws a level across, such as chance."""
-    if not series:
-        raise DataError("token_bars needs at least one series of values.")
-    for name, values in series.items():
-        if len(values) != len(tokens):
-            raise DataError(f"Series {name!r} has {len(values)} values, the text {len(tokens)} tokens.")
-    figure, axis = chart(size=(min(14.0, max(4.0, 1.2 + 0.38 * len(tokens))), 3.2))
-    width = 0.8 / len(series)
-    with mpl.rc_context(STYLE):
-        for k, (name, values) in enumerate(series.items()):
-            at = np.arange(len(tokens)) + (k - (len(series) - 1) / 2) * width
-            axis.bar(at, np.asarray(values, float), width, color=CYCLE[k], label=name)
-        if line is not None:
-            axis.axhline(line, color="#666666", linestyle=":", linewidth=1)
-        axis.set_xticks(range(len(tokens)), [_literal(token) for token in tokens], rotation=60, ha="right")
-        axis.grid(axis="x", visible=False)
-        label(axis, title, "", y, f"{len(tokens)} tokens")
-        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return figure
-
-
-def _literal(text: str) -> str:
-    """Text that matplotlib must not take for maths."""
-    return str(text).replace("$", r"\$")
 
 
 def _groups(frame: pd.DataFrame, hue: str | None) -> dict[str, pd.DataFrame]:

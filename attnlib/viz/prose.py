@@ -1,44 +1,21 @@
-"""Sentences computed from data: numbers with their intervals and n, as escaped HTML."""
+"""Sentences computed from data, as escaped HTML."""
 
 from __future__ import annotations
 
 import re
 from html import escape
 
-from attnlib.stats import Difference, Interval
 from attnlib.viz.textmap import Html
+
+
+def emphasised(sentence: str) -> str:
+    """A sentence as HTML: `**words**` are bold, `[0.05, 0.19]` stays on one line, all else is shown as it is."""
+    whole = re.sub(r"(?<=\[)(-?[\d.]+), (-?[\d.]+)(?=\])", "\\1,\N{NO-BREAK SPACE}\\2", sentence)
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(whole, quote=False))
 
 
 def say(*sentences: str) -> Html:
     """One paragraph per group of sentences; `**words**` are bold, everything else is shown as it is."""
-    paragraphs = [re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(sentence, quote=False)) for sentence in sentences]
     plain = "\n".join(re.sub(r"\*\*(.+?)\*\*", r"\1", sentence) for sentence in sentences)
-    html = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    html = "".join(f"<p>{emphasised(sentence)}</p>" for sentence in sentences)
     return Html(f'<div class="prose" style="max-width:46rem">{html}</div>', plain)
-
-
-def points(gap: Difference) -> str:
-    """A difference of two shares: `9.0 points (95% interval 2.0 to 17.0; n = 400), above zero`."""
-    if gap.low != gap.low:
-        return f"{100 * gap.estimate:.1f} points (n = {gap.n:,}, too few for an interval)"
-    where = "above zero" if gap.low > 0 else "below zero" if gap.high < 0 else "which covers zero"
-    between = f"{100 * gap.low:.1f} to {100 * gap.high:.1f}"
-    return f"{100 * gap.estimate:.1f} points (95% interval {between}, {where}; n = {gap.n:,})"
-
-
-def percent(share: float) -> str:
-    """A share as readers like it: 12.3%, and never -0.0%."""
-    return "unknown" if share != share else f"{share + 0.0:.1%}".replace("-0.0%", "0.0%")
-
-
-def share(interval: Interval) -> str:
-    """`**12.3%** (95% interval 10.1% to 14.4%; n = 853)`."""
-    if interval.low != interval.low:
-        return f"**{percent(interval.estimate)}** (n = {interval.n:,}, too few for an interval)"
-    between = f"{percent(interval.low)} to {percent(interval.high)}"
-    return f"**{percent(interval.estimate)}** (95% interval {between}; n = {interval.n:,})"
-
-
-def plural(n: int, noun: str) -> str:
-    """`1 text`, `2 texts`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

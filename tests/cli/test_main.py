@@ -18,7 +18,7 @@ import attnlib
 from attnlib.cli.listing import LISTS, PARTS
 from attnlib.cli.main import Group, main
 
-HEAVY = ("torch", "pandas", "numpy", "papermill", "nbconvert", "nbformat", "transformers", "pydantic")
+HEAVY = ("torch", "pandas", "numpy", "papermill", "nbconvert", "nbformat", "transformers")
 
 
 def attn(*args: str) -> Result:
@@ -34,7 +34,7 @@ def attn(*args: str) -> Result:
         (["--profile", "cup"], ["Did you mean 'cpu'?", "params/90_demo/cup.yaml"]),
         (["--executor", "locla"], ["Did you mean 'local'?", "dask:ADDRESS"]),
         (["--executor", "dask"], ["dask:tcp://localhost:8786"]),
-        (["--executor", "serial", "--jobs", "2"], ["one thing at a time", "--jobs 2"]),
+        (["--executor", "serial", "--jobs", "2"], ["one thing at a time", "jobs=2"]),
         (["91_shrot"], ["Unknown notebook '91_shrot'", "Did you mean '91_short'?"]),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pyte
     def closed(*_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/some/place")
 
-    monkeypatch.setattr("attnlib.reports.notebooks.plan", closed)
+    monkeypatch.setattr("attnlib.reports.plan.plans", closed)
     result = attn("run", "91_short")
     assert result.exit_code == 2
     assert "Error: Permission denied (/some/place)." in result.output
@@ -134,17 +134,17 @@ def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None
 
 
 def test_a_dry_run_lists_the_grid_of_the_study(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.machinery
-    import types
+    from types import SimpleNamespace
 
     from attnlib.config import DataConfig
     from attnlib.store.specs import FitSpec
 
-    study = types.ModuleType("attnlib.studies.demo")
-    study.__spec__ = importlib.machinery.ModuleSpec("attnlib.studies.demo", None)
     data = DataConfig(corpus="planted", limit=20)
-    study.grid = lambda params: [FitSpec(data=data, seed=seed) for seed in params["seeds"]]
-    monkeypatch.setitem(sys.modules, "attnlib.studies.demo", study)
+    params = SimpleNamespace(of=lambda values: SimpleNamespace(seeds=values["seeds"], absent=lambda: ()))
+    study = SimpleNamespace(
+        Params=params, grid=lambda params: [FitSpec(data=data, seed=seed) for seed in params.seeds]
+    )
+    monkeypatch.setattr("attnlib.studies.study.study_for", lambda notebook: study)
     monkeypatch.setenv("ATTNLIB_STORE", str(series / "store"))
     result = attn("run", "90_demo", "--profile", "cpu", "--dry-run", "--jobs", "2")
     assert result.output.count("planted    lstm") == 3
@@ -222,3 +222,13 @@ def test_the_parts_listed_are_those_of_the_configs() -> None:
 def test_every_list_is_tested() -> None:
     mark = next(m for m in test_list.pytestmark if m.name == "parametrize")
     assert {case[0] for case in mark.args[1]} == set(LISTS)
+
+
+def test_a_run_without_the_notebook_packages_names_their_extra(
+    series: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "papermill", None)
+    result = attn("run", "91_short", "--out", str(series / "reports"))
+    assert result.exit_code == 2
+    assert "pip install 'attnlib[notebooks]'" in result.output
+    assert not (series / "reports").exists()

@@ -10,7 +10,7 @@ import click.testing
 import pytest
 
 from attnlib.cli.main import main
-from attnlib.cli.runs import parse_age, spell_size
+from attnlib.cli.runs import parse_age
 from attnlib.store.codehash import code_of
 from attnlib.store.entries import Store
 from attnlib.store.grid import run_grid
@@ -112,7 +112,6 @@ def test_gc_leaves_locks_in_use(store: Store) -> None:
     store.unlock(held)
 
 
-def test_ages_and_sizes() -> None:
+def test_ages() -> None:
     assert parse_age("1.5d") == timedelta(hours=36)
     assert parse_age(" 8w ") == timedelta(weeks=8)
-    assert [spell_size(n) for n in (999, 1500, 2.5e6, 3e12)] == ["999 B", "1.5 kB", "2.5 MB", "3000.0 GB"]

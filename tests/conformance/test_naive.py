@@ -9,20 +9,22 @@ import torch
 
 from attnlib.engine import operators
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
-from attnlib.erasure.ranked import Request, ranked, table
+from attnlib.erasure.ranked import ranked
+from attnlib.erasure.request import Erasure
 from attnlib.importance.scores import importance
 from tests.conformance import naive, zoo
 
 INPUT = ("pad", "delete", "unk")
 
 
-def tables(fitted, texts, scores, level, operator="pad", reproject=False, batch_size=2):
+def tables(fitted, texts, scores, level, operator=None, reproject=None, batch_size=2):
     """(n + 1, C) logits of every text, from the engine."""
-    request = Request(scores, level, None, 0, batch_size, frozenset(), {})
+    way = {"level": level, "operator": operator, "reproject": reproject}
+    request = Erasure(ranking=scores, batch_size=batch_size, **way)
     found = {}
     for part in ranked(fitted, list(texts), request, "test"):
         with torch.no_grad():
-            logits = table(fitted, part, level, operator, reproject)
+            logits = part.table(fitted, request)
         for i, row in enumerate(part.batch.rows.tolist()):
             found[row] = logits[i, : int(part.lengths[i]) + 1]
     return [found[i] for i in range(len(texts))]
@@ -150,7 +152,7 @@ def test_pad_means_the_same_to_words_of_flat_and_of_hierarchical_models(encoder)
     batch = naive.single(nested, text)
     removed = torch.zeros_like(batch.mask)
     removed[0, [0, 3, 4]] = True
-    one, other = (operators.operator("pad", m, nested.vectoriser)(batch, removed) for m in (nested.model, flat))
+    one, other = (operators.pad(m, nested.vectoriser)(batch, removed) for m in (nested.model, flat))
     with torch.no_grad():
         words = nested.model(one).words
         alone = flat.encoder(nested.model.embed(other), other.mask)
@@ -164,7 +166,7 @@ def test_self_attention_leaves_out_what_was_padded(name):
     batch = naive.single(fitted, zoo.texts(fitted, 1)[0])
     removed = torch.zeros_like(batch.mask)
     removed[0, [1, 3, 4, 5]] = True  # a word of the first sentence, and all of the second
-    erased = operators.operator("pad", fitted.model, fitted.vectoriser)(batch, removed)
+    erased = operators.pad(fitted.model, fitted.vectoriser)(batch, removed)
     with torch.no_grad():
         embedded = fitted.model.embed(erased)
         found = fitted.model(erased, embedded)

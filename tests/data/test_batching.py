@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.data import Batch, Example, Preprocessing, Vectoriser, Vocabulary, WordVectoriser
+from attnlib.data import Batch, Example, Preprocessing, Vocabulary, WordVectoriser
 from attnlib.data.batching import MAX_TOKENS
+from attnlib.data.wordpieces import vectoriser_from_json
 from attnlib.utils.errors import DataError
 
 VOCABULARY = Vocabulary(["a", "b", "."], [1, 1, 1])
@@ -47,6 +48,12 @@ def test_unattended_words():
 def test_sentences_by_rule_where_nobody_said():
     batch = WordVectoriser(VOCABULARY, sentences=True).batch([Example(("a", ".", "b"), 0)])
     assert batch.sentences.tolist() == [[0, 0, 1]]
+
+
+def test_sentences_of_a_cut_text():
+    text = Example(tuple("abababab"), 0, sentences=(0, 2, 5))
+    batch = WordVectoriser(VOCABULARY, sentences=True, max_length=4).batch([text])
+    assert batch.sentences.tolist() == [[0, 0, 1, 1]]
 
 
 def test_max_length_cuts():
@@ -140,7 +147,7 @@ def test_select_and_move(vectoriser, planted):
 
 def test_saved_and_loaded(planted):
     vectoriser = WordVectoriser(planted.vocabulary, Preprocessing(digits="qqq"), 7, True, True, (".",))
-    again = Vectoriser.from_json(vectoriser.to_json())
+    again = vectoriser_from_json(vectoriser.to_json())
     assert isinstance(again, WordVectoriser)
     first, second = vectoriser.batch(planted.test[:5]), again.batch(planted.test[:5])
     for name in ("ids", "mask", "content", "words", "sentences", "labels"):
@@ -148,4 +155,4 @@ def test_saved_and_loaded(planted):
     assert again.preprocessing == vectoriser.preprocessing
     assert (again.n_ids, again.pad_id, again.unk_id, again.mask_id) == (len(planted.vocabulary), 0, 1, again.n_ids)
     with pytest.raises(DataError, match="Unknown kind of vectoriser 'word'"):
-        Vectoriser.from_json('{"kind": "word"}')
+        vectoriser_from_json('{"kind": "word"}')

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import warnings
@@ -5,8 +6,9 @@ import warnings
 import pytest
 
 from attnlib.config import DataConfig
-from attnlib.data import READERS, Vocabulary, corpora, load_corpus
-from attnlib.data.corpora import find_source
+from attnlib.data import Vocabulary, corpora, load_corpus
+from attnlib.data.corpora import data_config
+from attnlib.data.readers.base import find_source
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
 
@@ -70,12 +72,11 @@ def test_the_list_of_corpora_does_not_wait_for_heavy_libraries():
         [sys.executable, "-c", code.replace("HEAVY", repr(heavy))], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
-    assert READERS
 
 
 def test_torch_names_are_still_in_reach():
     from attnlib.data import Batch
-    from attnlib.data.types import Batch as same
+    from attnlib.data.batching import Batch as same
 
     assert Batch is same
 
@@ -96,12 +97,39 @@ def test_files_that_are_not_there(tmp_path, monkeypatch):
         find_source(tmp_path / "nix", "sst", "sst")
 
 
-def test_sample_and_stats(planted):
-    small = planted.sample(20, seed=1)
-    assert [len(small.train), len(small.dev), len(small.test)] == [20, 20, 20]
-    stats = planted.stats()
-    assert stats["texts"].tolist() == [240, 60, 60]
-    assert (stats["vocabulary"] == len(planted.vocabulary)).all()
+def test_a_config_as_users_write_it(tmp_path):
+    assert data_config("planted") == DataConfig(corpus="planted")
+    assert data_config(tmp_path / "a.csv").corpus == str(tmp_path / "a.csv")
+    made = data_config({"train": "a.csv", "test": "b.csv", "text": "body", "limit": 30}, {"limit": 10, "seed": 4})
+    assert made == DataConfig(corpus="a.csv", options={"test": "b.csv", "text": "body"}, limit=30, seed=4)
+    assert data_config({"path": "x.tsv", "delimiter": ";"}).corpus == "x.tsv"
+    assert data_config({"corpus": "anemia", "path": "x.csv"}).options == {"path": "x.csv"}
+    assert data_config(made, {"limit": 99}) == made
+    steps = data_config({"corpus": "planted", "drop_missing": True, "preprocessing": {"lower": False}}).options
+    assert steps == {"drop_missing": True, "preprocessing": {"lower": False}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "says"),
+    [
+        ({"path": "a.csv", "delimter": ";"}, ConfigError, "Did you mean 'delimiter'"),
+        ({"train": "a.csv", "tests": "b.csv"}, ConfigError, "Did you mean 'test'"),
+        ({"train": "a.csv", "limt": 3}, ConfigError, "Did you mean 'limit'"),
+        ({"corpus": "planted", "text": "body"}, ConfigError, "Unknown option 'text'"),
+        ({"corpus": "plantd"}, UnknownName, "Did you mean 'planted'"),
+        ({"corpus": "planted", "train": "a.csv"}, ConfigError, "either corpus"),
+        ({"train": "planted"}, ConfigError, "train must be the path of a table"),
+        ({"train": ["a.csv"]}, ConfigError, "train must be the path of a table"),
+        ({"test": "b.csv"}, ConfigError, "No corpus is named"),
+        ({}, ConfigError, "No corpus is named"),
+        (7, ConfigError, "No corpus is named"),
+        ({"corpus": "planted", "limit": 0}, ConfigError, "limit"),
+        ({"corpus": "planted", "options": 3}, ConfigError, "options must be a mapping"),
+    ],
+)
+def test_a_config_that_cannot_be_meant(spec, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        data_config(spec)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
+from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing, sentence_starts
 from attnlib.utils.errors import ConfigError
 
 
@@ -93,3 +95,30 @@ def test_steps_are_validated_and_saved():
     with pytest.raises(ConfigError, match="'keep' or 'qqq'"):
         Preprocessing(digits="drop")
     assert Preprocessing.from_yaml(JAIN_WALLACE.to_yaml()) == JAIN_WALLACE
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("", ()),
+        ("no end mark here", (0,)),
+        ("one . two .", (0, 2)),
+        ("one ? ! two ... three !!! four", (0, 3, 5, 7)),
+        ('he said " no . " then left .', (0, 6)),
+        (". . .", (0,)),
+        (". one . two", (0, 3)),
+        ("one .", (0,)),
+        ("( it works . ) next", (0, 5)),
+    ],
+)
+def test_sentences_by_rule(text, starts):
+    assert sentence_starts(text.split()) == starts
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["a", ".", "!", '"', ")", "…", "b"]), max_size=30))
+def test_no_sentence_is_empty(tokens):
+    starts = sentence_starts(tokens)
+    assert list(starts) == sorted(set(starts))
+    assert all(s < len(tokens) for s in starts)
+    assert (starts[:1] == (0,)) == bool(tokens)

@@ -1,9 +1,10 @@
 from collections import Counter
 
 import pytest
+from data.readers.written import marked, parts
 
-from attnlib.data.raw import RawExample
-from attnlib.data.splits import with_splits
+from attnlib.data import RawExample, load_corpus
+from attnlib.data.splits import meant, with_splits
 from attnlib.utils.errors import DataError
 
 
@@ -67,3 +68,44 @@ def test_small_classes_still_reach_every_split():
 def test_bad_splits_are_named(given, message):
     with pytest.raises(DataError, match=message):
         with_splits("toy", given)
+
+
+def test_words_are_read_together():
+    assert meant(["train", "eval", "holdout"]) == {"train": "train", "eval": "dev", "holdout": "test"}
+    assert meant(["train", "extra"]) == {"train": "train"}
+
+
+@pytest.mark.parametrize(
+    ("values", "dev", "test"),
+    [
+        (["train", "holdout"], {"train"}, {"holdout"}),
+        (["TRN", "Held-Out"], {"trn"}, {"held"}),
+        (["training", "Eval", "tst"], {"eval"}, {"tst"}),
+        (["train", "dev", "eval"], {"dev"}, {"eval"}),
+        (["train", "holdout", "test"], {"holdout"}, {"test"}),
+        (["Train", "validation", "test"], {"validation"}, {"test"}),
+        (["train", "evaluation"], {"evaluation"}, {"train"}),
+    ],
+)
+def test_held_out_rows_never_reach_training(tmp_path, values, dev, test):
+    corpus = load_corpus(marked(tmp_path / "a.csv", values))
+    assert parts(corpus) == {"train": {values[0].lower()}, "dev": dev, "test": test}
+    assert any("split" in note and values[-1] in note for note in corpus.notes)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (["train", "private"], r"'private'.*train \(20\), private \(20\).*Allowed: train.*split=None"),
+        (["1", "2", "3"], r"'1', '2', '3'.*1 \(14\)"),
+        (["train", ""], r"blank cells.*train \(20\), \(blank\) \(20\)"),
+        (["train", "dev", "test", "holdout"], "test texts in two ways, 'holdout'"),
+    ],
+)
+def test_an_unknown_split_is_an_error_that_lists_what_was_found(tmp_path, values, says):
+    with pytest.raises(DataError, match=says):
+        load_corpus(marked(tmp_path / "a.csv", values))
+    with pytest.raises(DataError, match=says):
+        load_corpus(marked(tmp_path / "b.csv", values, "which"), split="which")
+    drawn = load_corpus(tmp_path / "a.csv", split=None)
+    assert any("own split 80/10/10" in note for note in drawn.notes)

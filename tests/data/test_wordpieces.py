@@ -10,10 +10,9 @@ import pytest
 import torch
 
 from attnlib.data import Example, Preprocessing
-from attnlib.data.batching import Vectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.readers.downloads import DownloadError
-from attnlib.data.wordpieces import WordPieceVectoriser
+from attnlib.data.wordpieces import WordPieceVectoriser, vectoriser_from_json
 from attnlib.utils.errors import ConfigError
 
 PIECES = "[PAD] [UNK] [CLS] [SEP] [MASK] a film good un ##believ ##able ##ly , ?".split()
@@ -119,7 +118,7 @@ def test_saved_and_loaded_without_the_folder(folder: Path, tmp_path: Path) -> No
     before = WordPieceVectoriser(copy, Preprocessing(lower=False), max_length=6)
     saved = before.to_json()
     shutil.rmtree(copy)
-    after = Vectoriser.from_json(saved)
+    after = vectoriser_from_json(saved)
     assert isinstance(after, WordPieceVectoriser)
     assert after.to_json() == saved
     assert after.preprocessing == before.preprocessing

@@ -11,7 +11,7 @@ from hostile.watch import Payload
 from attnlib import TrainConfig, fit
 from attnlib.config import ModelConfig
 from attnlib.data import Vocabulary
-from attnlib.data.vectors import find_vectors
+from attnlib.data.vectors import vectors
 from attnlib.erasure.flips import fraction_to_flip
 
 WORDS = Vocabulary(["good", "bad", "film"], [3, 2, 1])
@@ -70,15 +70,15 @@ def test_vectors(tmp_path, name):
     content, says = VECTORS[name]
     path = tmp_path / "vectors.txt"
     path.write_bytes(content(path) if callable(content) else content)
-    good = says or (lambda found: found.matrix.shape == (7, 3) and np.isfinite(found.matrix).all())
-    meets(lambda: find_vectors(str(path), WORDS, 3), good, tmp_path)
+    good = says or (lambda found: found.shape == (7, 3) and np.isfinite(found).all())
+    meets(lambda: vectors(str(path), WORDS, 3), good, tmp_path)
     assert not (tmp_path / "canary").exists()
 
 
 @pytest.mark.parametrize("name", ["nope.txt", "", ".", "a\0b", "x" * 5000, "~nobody-of-that-name/v", "/dev/null"])
 def test_names_of_vectors(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    meets(lambda: find_vectors(name, WORDS, 3), "no vectors|cannot be a path", tmp_path)
+    meets(lambda: vectors(name, WORDS, 3), "no vectors|cannot be a path", tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import torch
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.measures.adversary import compare, search, train_adversary
+from attnlib.measures.adversary import adversary, compare, search, train_adversary
 from attnlib.measures.perturbation import with_attention
 from attnlib.stats.differentiable import jsd, kl, tvd
 from attnlib.training.fit import fit
@@ -172,3 +172,35 @@ def test_an_adversary_may_leave_out_the_regulariser_of_its_base(corpus) -> None:
     assert "tying" not in without.history
     row = without.history.iloc[0]
     assert row["loss"] == pytest.approx(row["tvd"] + row["divergence"], abs=1e-6)
+
+
+QUICK = TrainConfig(epochs=1, monitor="train_loss")
+
+
+def test_the_trainer_of_grids_is_the_adversary_with_its_options(base, corpus) -> None:
+    own = base.model_config
+    plain = adversary(corpus, own, QUICK, 3, warm_start=base, lam=0.1)
+    assert plain == train_adversary(base, corpus, 0.1, train_config=QUICK, seed=3)
+    frozen = adversary(corpus, own, QUICK, 3, warm_start=base, lam=0.1, frozen=True)
+    assert frozen == train_adversary(base, corpus, 0.1, train_config=QUICK, seed=3, frozen=True, restart=True)
+    few = adversary(corpus, own, QUICK, 3, warm_start=base, lam=0.1, divergence="jsd", texts=40)
+    assert few.vectoriser.to_json() == base.vectoriser.to_json()
+    assert few != adversary(corpus, own, QUICK, 3, warm_start=base, lam=0.1, divergence="jsd")
+
+
+def test_only_two_classes_have_half_a_tvd(base, corpus) -> None:
+    half = {"quirks": ["wp_half_tvd"], "lam": 0.0}
+    halved = adversary(corpus, base.model_config, QUICK, 3, warm_start=base, **half)
+    assert halved == train_adversary(base, corpus, 0.0, train_config=QUICK, seed=3, half_tvd=True)
+    three = load_corpus("planted", classes=3, n_train=60, n_dev=20, n_test=20)
+    other = fit(three, base.model_config, TrainConfig(epochs=1), seed=0)
+    found = adversary(three, base.model_config, QUICK, 3, warm_start=other, **half)
+    assert found == train_adversary(other, three, 0.0, train_config=QUICK, seed=3)
+    with pytest.raises(ConfigError, match="quirk"):
+        adversary(corpus, base.model_config, QUICK, 3, warm_start=base, lam=0.1, quirks=["tasc_ig"])
+
+
+def test_the_comparison_says_who_is_right(base, corpus) -> None:
+    table = compare(base, base, corpus.test)
+    assert table["right_base"].mean() == pytest.approx(base.evaluate(corpus.test)["accuracy"])
+    assert (table["right_base"] == table["right_adversary"]).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import attnlib as al
 from attnlib.erasure import flips as erasure
 from attnlib.importance.scores import importance
 from attnlib.measures import faithfulness
@@ -26,20 +27,20 @@ def curves(p):
 
 def test_by_hand():
     frame = curves([[0.9, 0.5, 0.4, 0.3, 0.2], [0.8, 0.1]])
-    found = faithfulness.comprehensiveness(frame, shares=(0.25, 0.5))
+    found = faithfulness.comprehensiveness_of(frame, shares=(0.25, 0.5))
     np.testing.assert_allclose(found["value"], [((0.9 - 0.5) + (0.9 - 0.4)) / 2, 0.7])
     # keeping a quarter of four words removes three, keeping half removes two; one word is always kept whole
-    found = faithfulness.sufficiency(frame, shares=(0.25, 0.5))
+    found = faithfulness.sufficiency_of(frame, shares=(0.25, 0.5))
     np.testing.assert_allclose(found["value"], [((0.9 - 0.3) + (0.9 - 0.4)) / 2, 0.0])
-    found = faithfulness.aopc(frame)
+    found = faithfulness.aopc_of(frame)
     np.testing.assert_allclose(found["value"], [(0.4 + 0.5 + 0.6 + 0.7) / 4, 0.7])
 
 
 def test_shares_round_up_to_a_word():
     frame = curves([np.linspace(1, 0, 11)])
-    assert faithfulness.comprehensiveness(frame, shares=(0.01,))["value"][0] == pytest.approx(0.1)
-    assert faithfulness.comprehensiveness(frame, shares=(0.1,))["value"][0] == pytest.approx(0.1)
-    assert faithfulness.comprehensiveness(frame, shares=(0.11,))["value"][0] == pytest.approx(0.2)
+    assert faithfulness.comprehensiveness_of(frame, shares=(0.01,))["value"][0] == pytest.approx(0.1)
+    assert faithfulness.comprehensiveness_of(frame, shares=(0.1,))["value"][0] == pytest.approx(0.1)
+    assert faithfulness.comprehensiveness_of(frame, shares=(0.11,))["value"][0] == pytest.approx(0.2)
 
 
 def test_direction():
@@ -54,9 +55,9 @@ def test_direction():
             erasure.erasure_curves(model, model.texts(), ranking, level="attention", first=first)
             for first in ("most", "least")
         )
-        means["comprehensiveness"].append(faithfulness.comprehensiveness(most)["value"].mean())
-        means["sufficiency"].append(-faithfulness.sufficiency(least)["value"].mean())
-        means["aopc"].append(faithfulness.aopc(most)["value"].mean())
+        means["comprehensiveness"].append(faithfulness.comprehensiveness_of(most)["value"].mean())
+        means["sufficiency"].append(-faithfulness.sufficiency_of(least)["value"].mean())
+        means["aopc"].append(faithfulness.aopc_of(most)["value"].mean())
     for values in means.values():
         assert values[0] > values[1] + 0.02
         assert values[1] > values[2] + 0.02
@@ -78,7 +79,7 @@ def test_bounds_are_those_of_all_orders(level):
     assert found["low"] == pytest.approx(min(values))
     assert found["high"] == pytest.approx(max(values))
     ranking = importance(fitted, [text], "omission")
-    value = faithfulness.aopc(erasure.erasure_curves(fitted, [text], ranking, level=level))
+    value = faithfulness.aopc_of(erasure.erasure_curves(fitted, [text], ranking, level=level))
     normal = faithfulness.normalised_aopc(value, pd.DataFrame([found]))["value"].iloc[0]
     assert -1e-9 <= normal <= 1 + 1e-9
 
@@ -91,10 +92,29 @@ def test_where_no_order_matters_there_is_no_normalised_value():
 
 def test_bad_input():
     with pytest.raises(DataError, match="whole curves"):
-        faithfulness.aopc(curves([[0.9, 0.5, 0.4]]).iloc[:2])
+        faithfulness.aopc_of(curves([[0.9, 0.5, 0.4]]).iloc[:2])
     with pytest.raises(DataError, match="erasure_curves"):
-        faithfulness.aopc(pd.DataFrame({"text": [1]}))
+        faithfulness.aopc_of(pd.DataFrame({"text": [1]}))
     with pytest.raises(ConfigError, match="shares"):
-        faithfulness.comprehensiveness(curves([[0.9, 0.5]]), shares=(0.0,))
+        faithfulness.comprehensiveness_of(curves([[0.9, 0.5]]), shares=(0.0,))
     with pytest.raises(ConfigError, match="beam"):
         faithfulness.aopc_bounds(zoo.fitted("mlp"), zoo.texts(zoo.fitted("mlp"), 1), beam=0)
+
+
+@pytest.mark.parametrize("level", ["input", "attention"])
+def test_called_like_every_function_of_erasure(level):
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 4)
+    most, least = (
+        erasure.erasure_curves(fitted, texts, "alpha", level=level, first=first) for first in ("most", "least")
+    )
+    for found, expected in (
+        (al.comprehensiveness(fitted, texts, "alpha", level=level), faithfulness.comprehensiveness_of(most)),
+        (
+            al.sufficiency(fitted, texts, "alpha", level=level, shares=(0.3,)),
+            faithfulness.sufficiency_of(least, (0.3,)),
+        ),
+        (al.aopc(fitted, texts, "alpha", level=level), faithfulness.aopc_of(most)),
+    ):
+        pd.testing.assert_frame_equal(found, expected)
+        assert found.columns.tolist() == ["text", "id", "length", "metric", "value"]

@@ -13,14 +13,14 @@ from attnlib.training.fit import fit
 from attnlib.utils.errors import ConfigError, DataError
 
 
-def _states(informative: list[float], n: int = 240, seed: int = 0) -> ri.Ranked:
+def _states(informative: list[float], n: int = 240, seed: int = 0) -> ri.RankedStates:
     """Ranks whose states give the class away (1), hint at it, or are noise (0)."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     noise = rng.normal(size=(n, len(informative), 4)).astype(np.float32) * 0.2
     hidden = noise + 5 * np.array(informative)[None, :, None] * np.eye(4, dtype=np.float32)[y][:, None]
     alpha = np.tile(np.linspace(0.5, 0.1, len(informative)), (n, 1))
-    return ri.Ranked(alpha, hidden, np.full(n, len(informative)), np.full(n, 0.8), np.eye(3)[y])
+    return ri.RankedStates(alpha, hidden, np.full(n, len(informative)), np.full(n, 0.8), np.eye(3)[y])
 
 
 def test_attention_that_finds_the_informative_states_has_a_high_tau() -> None:
@@ -42,7 +42,9 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
     order = np.random.default_rng(2).permutation(120)
     for some in (states, states._replace(logits=states.logits[:, :2])):  # of three classes, and the margin of two
         ranks, facts = ri.rank_information(some, [5, 8], resamples=10)
-        again, same = ri.rank_information(ri.Ranked(*(values[order] for values in some)), [5, 8], resamples=10)
+        again, same = ri.rank_information(
+            ri.RankedStates(*(values[order] for values in some)), [5, 8], resamples=10
+        )
         np.testing.assert_allclose(ranks, again, atol=1e-12)
         assert facts == pytest.approx(same, abs=1e-12)
 
@@ -124,7 +126,7 @@ def test_a_constant_output_has_no_tau() -> None:
 def test_neighbours_see_every_class_of_sorted_texts(monkeypatch) -> None:
     states = _states([1, 0])
     order = np.argsort(states.logits.argmax(1), kind="stable")
-    states = ri.Ranked(*(part[order] for part in states))
+    states = ri.RankedStates(*(part[order] for part in states))
     monkeypatch.setattr(ri, "NEIGHBOUR_TEXTS", 60)
     ranks, _ = ri.rank_information(states, [6], resamples=5)
     assert ranks["neighbours"][0] > 0.8, "the first 60 have one class, which tells nothing"

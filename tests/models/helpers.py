@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnlib.config import ModelConfig
-from attnlib.data.types import Batch
+from attnlib.data.batching import Batch
 from attnlib.utils.errors import ConfigError
 
 N_IDS = 30

@@ -10,7 +10,7 @@ import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
 from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
-from attnlib.models.reader import Reading
+from attnlib.models.reader import Readout
 from attnlib.utils.errors import ConfigError, DataError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
@@ -88,7 +88,7 @@ def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, sca
     def read():
         embedded = model.embed(batch).detach().requires_grad_()
         trace = model(batch, embedded)
-        words = {name: v for name, v in trace.words.__dict__.items() if name in Reading._fields and v is not None}
+        words = {name: v for name, v in trace.words.__dict__.items() if name in Readout._fields and v is not None}
         words["scores"] = words["scores"].masked_fill(~trace.words.mask, 0)
         found = {**words, "logits": trace.logits, "encoded": model._encoded(embedded, batch)}
         return found | {"gradient": torch.autograd.grad(trace.logits.square().sum(), embedded)[0]}

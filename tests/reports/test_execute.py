@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 
 from attnlib.reports import execute
 from attnlib.reports import kernel as worker
-from attnlib.reports.notebooks import plan
+from attnlib.reports.plan import plans
 from attnlib.utils import files
 from attnlib.utils.errors import ConfigError
 from tests.patience import PATIENCE, alive, wait_until
@@ -34,6 +34,7 @@ def test_a_run_writes_its_folder(finished: Path) -> None:
         "report.html",
         "run.ipynb",
         "run.json",
+        "short.json",
         "tables/texts.parquet",
     ]
     assert [p.name for p in finished.parent.iterdir()] == [finished.name], "no working folder stays"
@@ -63,18 +64,15 @@ def test_the_record_of_a_run_holds_no_path_of_the_machine(finished: Path) -> Non
         assert str(finished.parent.parent.parent) not in (finished / name).read_text()
 
 
-def test_the_kernel_sees_one_thread_no_bars_and_where_to_write(
+def test_the_kernel_sees_where_to_write_and_how_to_spread_trainings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTNLIB_JOBS", "7")
-    monkeypatch.setenv("OMP_NUM_THREADS", "4")
     seen = execute.environment(tmp_path, "local", 3)
-    assert seen["OMP_NUM_THREADS"] == "1"
-    assert seen["ATTNLIB_PROGRESS"] == "0"
     assert seen["ATTNLIB_OUT"] == str(tmp_path)
     assert (seen["ATTNLIB_EXECUTOR"], seen["ATTNLIB_JOBS"]) == ("local", "3")
     assert execute.environment(tmp_path, "local", 1)["ATTNLIB_EXECUTOR"] == "serial"
-    assert "ATTNLIB_JOBS" not in execute.environment(tmp_path, "dask:tcp://a:1", None)
+    assert execute.environment(tmp_path, "dask:tcp://a:1", None)["ATTNLIB_JOBS"] == "", "nothing of the shell's"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ def test_local_shares_its_processes_among_notebooks(
 
 
 def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Path) -> None:
-    (one,) = plan(["90_demo"], "smoke", [("wait", "300")])
+    (one,) = plans(["90_demo"], "smoke", [("wait", "300")])
     out, stop, ended = series / "reports", threading.Event(), []
     runner = threading.Thread(target=lambda: ended.append(execute.run(one, out, "serial", 1, stop=stop)))
     runner.start()
@@ -117,7 +115,7 @@ def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Pat
 
 
 def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
-    (one,) = plan(["91_short"], "smoke", [])
+    (one,) = plans(["91_short"], "smoke", [])
     old = series / "reports" / "91_short" / "smoke"
     old.mkdir(parents=True)
     (old / "stale.txt").write_text("from an earlier run")
@@ -141,7 +139,7 @@ def test_a_failed_run_leaves_the_good_report_and_stands_beside_it(series: Path, 
     before = (good / "report.html").read_bytes()
     path = series / "notebooks" / "91_short.ipynb"
     path.write_text(path.read_text().replace("print('seed', seed)", "1 / 0"))
-    (again,) = plan(["91_short"], "smoke", [])
+    (again,) = plans(["91_short"], "smoke", [])
     (bad,) = execute.run_all([again], out, "serial", 1, lambda *_: None)
     assert bad.status == "failed"
     assert bad.folder == good.with_name("smoke.failed")
@@ -156,7 +154,7 @@ def test_a_failed_run_leaves_the_good_report_and_stands_beside_it(series: Path, 
 
 def test_a_run_with_other_parameters_has_a_folder_of_its_own(series: Path) -> None:
     folders = [
-        plan(["91_short"], "smoke", texts, name)[0].folder
+        plans(["91_short"], "smoke", texts, name)[0].folder
         for texts, name in (
             ([], None),
             ([("seed", "0")], None),
@@ -170,23 +168,23 @@ def test_a_run_with_other_parameters_has_a_folder_of_its_own(series: Path) -> No
     assert folders[4:] == ["smoke-six", "smoke-again"]
     assert len(set(folders)) == 5
     assert all(re.fullmatch(r"smoke-[0-9a-f]{6}", folder) for folder in folders[2:4])
-    (by_profile,) = plan(["90_demo"], "cpu", [("rate", "0.01")])
+    (by_profile,) = plans(["90_demo"], "cpu", [("rate", "0.01")])
     assert by_profile.folder == "cpu", "compared with the profile, not with the notebook's defaults"
-    (back,) = plan(["90_demo"], "cpu", [("rate", "0.001")])
+    (back,) = plans(["90_demo"], "cpu", [("rate", "0.001")])
     assert back.folder != "cpu", "a notebook's default is a change where the profile says otherwise"
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "a.failed", "-x", "x" * 65, "ä"])
 def test_a_name_that_is_no_folder_is_refused(series: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="--name takes"):
-        plan(["91_short"], "smoke", [], name)
+        plans(["91_short"], "smoke", [], name)
 
 
 def test_a_name_may_not_be_that_of_a_profile(series: Path) -> None:
     file = series / "params" / "90_demo" / "cpu-long.yaml"
     file.write_text("seed: 3\n")
     with pytest.raises(ConfigError, match="profile 'cpu-long'"):
-        plan(["90_demo"], "cpu", [], "long")
+        plans(["90_demo"], "cpu", [], "long")
 
 
 def test_a_relative_path_means_the_file_beside_the_user(
@@ -197,7 +195,7 @@ def test_a_relative_path_means_the_file_beside_the_user(
     (series / "elsewhere").mkdir()
     (series / "elsewhere" / "mine.csv").write_text("what I wrote")
     monkeypatch.chdir(series / "elsewhere")
-    (one,) = plan(["95_reads"], "smoke", [("file", "mine.csv")])
+    (one,) = plans(["95_reads"], "smoke", [("file", "mine.csv")])
     outcome = execute.run(one, series / "reports", "serial", 1)
     assert "what I wrote" in outcome.report.read_text()
 
@@ -210,20 +208,20 @@ def attempts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, errors: list[Any],
     events: list[dict] = []
     waiting = list(errors)
 
-    def papermill(job: dict, progress: worker.Progress) -> None:
+    def papermill(notebook: str, parameters: dict, progress: worker.Progress) -> None:
         progress.code_done = code_done
         error = waiting.pop(0)
         if error is not None:
             raise error
 
     monkeypatch.setattr(worker, "_papermill", papermill)
-    return worker.run({}, tmp_path, events.append), events, len(errors) - len(waiting)
+    return worker.run("", {}, tmp_path, events.append), events, len(errors) - len(waiting)
 
 
 def test_a_kernel_lost_at_the_start_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result, events, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None])
     assert (result, tries) == ({"status": "done"}, 2)
-    assert "Kernel died" in events[0]["retry"]
+    assert "Kernel died" in events[0]["note"]
     result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died")] * 3)
     assert (result["status"], tries) == ("failed", 2)
     assert "memory" in result["error"]
@@ -239,10 +237,10 @@ def test_other_failures_are_not_tried_again(monkeypatch: pytest.MonkeyPatch, tmp
 def test_a_process_that_dies_without_a_word_is_a_failed_run(series: Path, write_notebook: Any) -> None:
     kill = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
     write_notebook(series / "notebooks" / "94_dies.ipynb", [("code", "print('before')", []), ("code", kill, [])])
-    (one,) = plan(["94_dies"], "smoke", [])
+    (one,) = plans(["94_dies"], "smoke", [])
     outcome = execute.run(one, series / "reports", "serial", 1)
     assert outcome.status == "failed"
-    assert "ended with code -9" in outcome.error
+    assert "killed (signal 9)" in outcome.error
     report = outcome.report.read_text()
     assert "before" in report, "what was done is shown"
     assert "This run failed in cell 2 of 2" in report
@@ -256,7 +254,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Path, monkeypatch) -> None:
-    (one,) = plan(["91_short"], "smoke", [])
+    (one,) = plans(["91_short"], "smoke", [])
     good = execute.run(one, series / "reports", "serial", 1)
     before = good.report.read_bytes()
 
@@ -277,7 +275,7 @@ def test_a_report_on_a_disk_that_is_really_full(series: Path, write_notebook: An
         ("code", "open(os.environ['ATTNLIB_OUT'] + '/big', 'w').write('x' * 3**14)", []),
     ]
     write_notebook(series / "notebooks" / "96_big.ipynb", cells)
-    (one,) = plan(["96_big"], "smoke", [])
+    (one,) = plans(["96_big"], "smoke", [])
     with pytest.raises(execute.OutError, match=f"the disk {small_disk} is full"):
         execute.run(one, small_disk / "reports", "serial", 1)
     assert list((small_disk / "reports" / "96_big").iterdir()) == []

@@ -13,21 +13,22 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib.reports import render, tabular
-from attnlib.viz import plots
+from attnlib.reports import render, series, tabular
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 def external(text: str) -> list[str]:
-    """Every address that a page would load or point to outside itself."""
+    """Every address that a page would load or point to outside itself, but for the links to its papers."""
     page = BeautifulSoup(text, "html.parser")
     found = [
         f"{tag.name} {name}={value}"
-        for tag in page.find_all(True)
+        for tag in page.find_all(lambda tag: tag.get("class") != ["paper"])
         for name, value in tag.attrs.items()
-        if name != "content" and ADDRESS.match(value if isinstance(value, str) else " ".join(value))
+        if name != "content"
+        and tag.get("class") != ["paper"]
+        and ADDRESS.match(value if isinstance(value, str) else " ".join(value))
     ]
     styles = [style.get_text() for style in page.find_all("style")]
     styles += [str(tag["style"]) for tag in page.find_all(style=True)]
@@ -67,7 +68,7 @@ def test_the_finder_of_external_addresses_finds_them() -> None:
 
 def test_nothing_comes_from_outside(text: str, finished: Path) -> None:
     assert external(text) == []
-    assert external(render.index(finished.parent.parent)) == []
+    assert external(series.index(finished.parent.parent)) == []
     assert "spy" in text, "the image's words stay, its address goes"
 
 
@@ -104,15 +105,40 @@ def test_the_header_says_what_was_run(page: BeautifulSoup, finished: Path) -> No
     assert {"Duration", "Date"} <= set(facts)
     changed = [row.th.get_text() for row in page.select(".parameters tr.changed")]
     assert changed == ["corpus", "rate", "seeds"]
+    assert page.select_one(".byline a.paper")["href"] == "https://doi.org/10.1/x"
+    assert "Paper_url" not in facts
     assert page.title.get_text() == "A demo of everything · cpu"
     assert page.select_one(".verdicts").get_text(" ", strip=True).split() == (
         "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined".split()
     )
 
 
+def test_the_answer_comes_first(page: BeautifulSoup) -> None:
+    main = page.find("main")
+    order = [node.name if node.name == "h1" else node["id"] for node in main.find_all(["h1", "h2"])]
+    assert order == ["h1", "in-short", "ledger", "tables", "figures", "figures-2"]
+    sentences = [item.get_text() for item in main.select(".short li")]
+    assert sentences == ["It <i>holds</i>.", "Really."]
+    assert main.select_one(".short b").get_text() == "holds"
+    assert len(main.select(".ledger tbody tr")) == 4
+    there = [note.get_text(" ", strip=True) for note in main.select(".output > .note")]
+    assert there == [f"See {part} at the top of this report." for part in ("In short", "Claims")]
+
+
+def test_claims_and_figures_link_to_each_other(page: BeautifulSoup) -> None:
+    links = [row.select_one(".behind > a") for row in page.select(".ledger tbody tr")]
+    assert [link and link["href"] for link in links] == ["#figure-first", "#figure-first", "#table-texts", None]
+    assert all(page.find(id=link["href"][1:]) for link in links if link)
+    back = {
+        figure["id"]: [a["href"] for a in figure.select(".backlinks a")] for figure in page.select("figure[id]")
+    }
+    assert back == {"figure-first": ["#claim-c0", "#claim-c1"], "figure-second": [], "table-texts": ["#claim-c2"]}
+    assert all(page.find(id=link[1:]) for links in back.values() for link in links)
+
+
 def test_contents_lead_to_sections(page: BeautifulSoup) -> None:
     links = [link["href"] for link in page.select(".toc a")]
-    assert links == ["#tables", "#figures", "#figures-2"]
+    assert links == ["#in-short", "#ledger", "#tables", "#figures", "#figures-2"]
     assert all(page.find(id=link[1:]) for link in links)
 
 
@@ -154,110 +180,6 @@ def test_a_failed_run_says_so(finished: Path, tmp_path: Path) -> None:
     assert "ValueError: <b>no</b>" in alert.get_text()
 
 
-def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) -> None:
-    for name in ("cpu", "paper.part-0123abcd-12", "cpu.old-0123abcd-12"):
-        shutil.copytree(finished, tmp_path / "90_demo" / name)
-    listed = BeautifulSoup(render.index(tmp_path), "html.parser").select(".runs > li")
-    (card,) = listed
-    assert card.a["href"] == "90_demo/cpu/report.html"
-    assert card.a.get_text() == "A demo of everything"
-    said = " ".join(card.get_text(" ", strip=True).split())
-    assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
-    assert re.search(r"90_demo · cpu corpus other .* UTC · took .* · [\d.]+ kB", said)
-
-
-@pytest.mark.parametrize(
-    ("tag", "kept"),
-    [
-        ('<img src="https://a.b/c" alt="x">', '<img alt="x">'),
-        ("<img src='//a.b/c' alt=x>", "<img alt=x>"),
-        ("<img src=http://a.b/c alt=x>", "<img alt=x>"),
-        ('<a href="#here">https://a.b</a>', '<a href="#here">https://a.b</a>'),
-        ('<svg xmlns="http://www.w3.org/2000/svg" width="3">', '<svg width="3">'),
-        ('<img src="data:image/png;base64,//8=">', '<img src="data:image/png;base64,//8=">'),
-        ('text src="https://a.b" text', 'text src="https://a.b" text'),
-    ],
-)
-def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
-    assert render.offline(tag) == kept
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599.6, "1 h 0 min"), (7800, "2 h 10 min")],
-)
-def test_durations_read_well(seconds: float, text: str) -> None:
-    assert render.duration(seconds) == text
-
-
-def test_warnings_do_not_name_folders_of_the_machine() -> None:
-    said = "bbc: 3 of 212 test texts are training texts\n"
-    library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
-    ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
-    assert render.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
-    assert render.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
-        "kept in runs, see https://a.org/b/c\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("shown", "kept"),
-    [
-        ("<Axes: >", False),
-        ("<Axes: title={'left': 'a'}, xlabel='x'>", False),
-        ("[<matplotlib.lines.Line2D at 0x7f0a>]", False),
-        ("<attnlib.training.fitted.Fitted object at 0x7f0a>", False),
-        ("Text(0.5, 1.0, 'a')", False),
-        ("0.75", True),
-        ("a < b at noon", True),
-    ],
-)
-def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
-    from nbformat.v4 import new_output
-
-    assert render.says_something(new_output("execute_result", {"text/plain": shown})) is kept
-    assert render.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
-
-
-def test_a_chart_follows_the_colours_of_its_page() -> None:
-    figure = plots.token_bars(["a", "b"], {"attention": [0.1, 0.9]}, title="t", line=0.5)
-    page = render.inline_svg(figure.svg(), "x")
-    fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
-    assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
-    assert "fill:currentColor" in page, "letters"
-    assert "--jp-layout-color0" in page, "in JupyterLab too"
-    assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
-def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
-    assert page[:4] in (render.TEMPLATES / "report.css").read_text()
-    for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
-        low, high = sorted((luminance(page), luminance(colour)))
-        assert (high + 0.05) / (low + 0.05) >= 3, colour
-
-
-def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
-    shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
-    for name, text in {
-        "broken": '{"notebook": ',
-        "list": "[]",
-        "empty": "{}",
-        "odd": '{"title": 1, "seconds": "x"}',
-    }.items():
-        shutil.copytree(finished, tmp_path / "90_demo" / name)
-        (tmp_path / "90_demo" / name / "run.json").write_text(text)
-    with pytest.warns(UserWarning, match="left out of the index"):
-        page = render.index(tmp_path)
-    assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1
-
-
 def browse(page: str, folder: Path, width: int, *flags: str) -> str:
     file = folder / f"page-{width}.html"
     file.write_text(page, encoding="utf-8")
@@ -278,7 +200,7 @@ addEventListener("load", function () {
     contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor,
     chart: getComputedStyle(document.querySelector("figure svg path")).fill,
     letters: getComputedStyle(document.querySelector("figure svg")).fill,
-    ledger: Math.max.apply(null, Array.from(document.querySelectorAll(".claims td")).map(function (cell) {
+    ledger: Math.max.apply(null, Array.from(document.querySelectorAll(".ledger td")).map(function (cell) {
       return cell.getBoundingClientRect().right; })) };
   document.getElementById("show-code").click();
   seen.clicked = shown(".input");

@@ -114,23 +114,65 @@ def test_what_changes_the_hash(house: Path, file: str, old: str, new: str, matte
     assert (hashed() != before) == matters
 
 
-def test_a_trained_model_depends_on_models_and_training_and_not_on_readers_or_reports() -> None:
-    parts = set(codehash.code_of("attnlib.training.fit:fit"))
-    needed = {"config", "device", "fitted", "models", "models.classifier", "models.projections", "data.batching"}
-    assert {f"attnlib.{name}" for name in needed} <= parts
-    assert "attnlib.training.fit:fit" in parts
-    beside = {
-        "data.corpora",
-        "data.tables",
-        "data.planted",
+def rooms(task: str) -> dict[str, str]:
+    """Parts of the kit, by module, without its name in front."""
+    return {name.removeprefix("attnlib."): value for name, value in codehash.code_of(task).items()}
+
+
+def test_a_trained_model_depends_on_models_and_training_and_on_nothing_built_on_them() -> None:
+    parts = rooms("attnlib.training.fit:fit")
+    needed = "config utils.device training.fit:fit training.fitted training.optimise data.batching data.vocabulary "
+    needed += "models models.classifier models.projections models.bert"
+    assert set(needed.split()) <= set(parts)
+    assert {name.split(".")[0] for name in parts} <= {
+        "config",
+        "quirks",
+        "utils",
         "stats",
-        "plots",
-        "report",
-        "runs",
-        "grid",
-        "importance",
+        "data",
+        "models",
+        "training",
     }
-    assert not {f"attnlib.{name}" for name in beside} & parts
+    assert not [name for name in parts if name.startswith(("data.readers", "data.corpora", "utils.files"))]
+
+
+MEASURES = (
+    "attnlib.studies.sparsity.measures:readings",
+    "attnlib.studies.mutual_information.measures:adversary",
+    "attnlib.studies.tying_mlm.measures:behaviour",
+)
+
+
+@pytest.mark.parametrize("task", MEASURES)
+def test_a_measure_depends_on_what_it_measures_with_and_not_on_what_shows_it(task: str) -> None:
+    """Its models have the code of models and training in their keys."""
+    parts = rooms(task)
+    study = task.split(".")[2]
+    assert [name for name in parts if name.startswith("measures.")]
+    assert {f"studies.{study}.{task.rpartition('.')[2]}"} == {n for n in parts if n.startswith(f"studies.{study}")}
+    beside = ("viz", "reports", "cli", "store", "data.readers", "data.corpora")
+    assert not [name for name in parts if name.startswith(beside)]
+
+
+def test_an_adversary_is_not_trained_again_for_an_edit_of_rankings() -> None:
+    parts = rooms("attnlib.studies.mutual_information.measures:adversary")
+    assert "measures.adversary" in parts
+    assert "measures.retention" not in parts
+
+
+@pytest.mark.parametrize("line", ["import attnlib as al", "from attnlib import fraction_to_flip"])
+def test_a_task_on_the_public_surface_depends_on_the_whole_core(house: Path, line: str) -> None:
+    (house / "mine.py").write_text(f"def flips(fitted, corpus):\n    {line}\n")
+    clear()
+    parts = rooms("house.mine:flips")
+    assert {"erasure.flips", "importance.scores", "measures.retention", "models.bert", "stats"} <= set(parts)
+    assert not [name for name in parts if name.startswith(("viz", "reports", "studies"))]
+
+
+def test_one_name_of_the_kit_is_one_room(house: Path) -> None:
+    (house / "mine.py").write_text("from attnlib import stats\ndef flips(x):\n    return stats.jsd(x, x)\n")
+    clear()
+    assert {name.split(".")[0] for name in rooms("house.mine:flips")} == {"house", "stats"}
 
 
 def test_a_package_without_init_is_read_too(house: Path) -> None:

@@ -32,17 +32,6 @@ def files(value: float = 1.0) -> dict[str, bytes]:
     return {"spec.json": b'{"task": "t"}', "environment.json": b"{}", "frames/numbers.parquet": to_parquet(frame)}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-@pytest.fixture(autouse=True)
-def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
-    monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
-
-
 def test_an_entry_comes_back_as_it_was_put(store: Store) -> None:
     assert store.get(KEY) is None
     entry = store.put(KEY, files())
@@ -72,9 +61,7 @@ def test_the_first_entry_stays(store: Store) -> None:
 
 def test_writers_of_one_key_leave_one_whole_entry(tmp_path: Path) -> None:
     def write(value: float) -> None:
-        store = Store(tmp_path)
-        store.put(KEY, files(value))
-        store.close()
+        Store(tmp_path).put(KEY, files(value))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(16)))
@@ -232,10 +219,11 @@ def test_rubbish_of_the_dead_is_swept_and_the_living_keep_theirs(store: Store) -
         import time
         from attnlib.store.entries import Store
         store = Store({str(store.root)!r})
-        (store._workspace() / "half").mkdir()
-        (store._workspace() / "half" / "weights").write_bytes(b"x" * 100)
-        print("written", flush=True)
-        time.sleep(600)
+        with store._workspace() as folder:
+            (folder / "half").mkdir()
+            (folder / "half" / "weights").write_bytes(b"x" * 100)
+            print("written", flush=True)
+            time.sleep(600)
     """
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE) as process:
         try:
@@ -326,7 +314,7 @@ def test_killed_while_writing_an_entry_is_whole_or_absent(tmp_path: Path) -> Non
     """SIGKILL after a growing number of system calls in `put`, so that every step is hit."""
     program = """
         import os, signal, sys
-        from attnlib import runs
+        from attnlib.store import entries as runs
         steps, limit = 0, int(sys.argv[2])
         def step():
             global steps

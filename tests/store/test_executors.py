@@ -1,4 +1,4 @@
-"""Executors: the same results wherever runs are computed; workers may die, drivers may be killed."""
+"""Executors: the same results wherever runs are computed, though workers die and drivers are killed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -24,107 +25,22 @@ from attnlib.store.executors import (
     CONTEXT_MEMORY,
     DaskExecutor,
     SerialExecutor,
-    cores,
     make_executor,
     measured_memory,
     plan_slots,
 )
 from attnlib.store.grid import run_grid
-from attnlib.store.processes import LocalExecutor, WorkerDied
+from attnlib.store.processes import LocalExecutor, cores
 from attnlib.store.specs import MeasureSpec
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
-from tests.patience import PATIENCE, alive, wait_until
+from tests.patience import PATIENCE, wait_until
 
 TESTS = Path(__file__).parents[1]
 GIB = 2**30
 
 
-@pytest.fixture(autouse=True)
-def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.syspath_prepend(str(TESTS))
-    monkeypatch.setenv("GRID_LOG", str(tmp_path / "log"))
-
-
 def executions(path: Path) -> Counter[str]:
     return Counter(path.read_text().split("\n")[:-1]) if path.exists() else Counter()
-
-
-# Worker processes
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[LocalExecutor]:
-    with LocalExecutor([{}, {}]) as pool:
-        yield pool
-
-
-def test_calls_go_to_processes_and_come_back(pool: LocalExecutor) -> None:
-    assert list(pool.map(divmod, [7, 8, 9], [2, 3, 4])) == [(3, 1), (2, 2), (2, 1)]
-    pids = {f.result(PATIENCE) for f in [pool.submit(os.getpid) for _ in range(8)]}
-    assert os.getpid() not in pids
-    assert len(pids) <= 2
-
-
-def test_errors_come_back_as_themselves(pool: LocalExecutor) -> None:
-    with pytest.raises(ZeroDivisionError):
-        pool.submit(divmod, 1, 0).result(PATIENCE)
-    with pytest.raises(TypeError, match="pickle"):
-        pool.submit(threading.Lock).result(PATIENCE)
-
-
-def test_what_a_call_prints_does_not_disturb(pool: LocalExecutor) -> None:
-    assert pool.submit(os.write, 1, b"noise\n").result(PATIENCE) == 6
-    assert pool.submit(print, "noise").result(PATIENCE) is None
-    assert pool.submit(abs, -1).result(PATIENCE) == 1
-
-
-def test_a_dead_worker_fails_its_own_call_alone() -> None:
-    with LocalExecutor([{}, {}]) as pool:
-        doomed = pool.submit(os.kill, 0, signal.SIGKILL)  # its own process group, which is its own session
-        fine = [pool.submit(abs, -k) for k in range(6)]
-        with pytest.raises(WorkerDied, match="killed"):
-            doomed.result(PATIENCE)
-        assert [f.result(PATIENCE) for f in fine] == list(range(6))
-        with pytest.raises(WorkerDied, match="status 3"):
-            pool.submit(os._exit, 3).result(PATIENCE)
-    with pytest.raises(RuntimeError, match="shut down"):
-        pool.submit(abs, 1)
-
-
-def test_kill_ends_calls_under_way() -> None:
-    pool = LocalExecutor([{}])
-    pid = pool.submit(os.getpid).result(PATIENCE)
-    busy, waiting = pool.submit(time.sleep, 600), pool.submit(abs, 1)
-    wait_until(busy.running, "the call's start")
-    pool.kill()
-    with pytest.raises(WorkerDied):
-        busy.result(PATIENCE)
-    assert waiting.cancelled()
-    wait_until(lambda: not alive(pid), "the end of the worker")
-
-
-def test_an_executor_may_be_shut_down_twice() -> None:
-    pool = LocalExecutor([{}, {}])
-    assert pool.submit(abs, -1).result(PATIENCE) == 1
-    pool.shutdown(wait=False)
-    pool.shutdown(cancel_futures=True)
-    pool.kill()
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
-def test_workers_end_with_a_killed_driver() -> None:
-    program = """
-        import os, time
-        from attnlib.store.processes import LocalExecutor
-        pool = LocalExecutor([{}])
-        print(pool.submit(os.getpid).result(), flush=True)
-        pool.submit(time.sleep, 600)
-        time.sleep(600)
-    """
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE) as driver:
-        pid = int(driver.stdout.readline())
-        driver.kill()
-    wait_until(lambda: not alive(pid), "the end of the worker")
 
 
 # Names and devices
@@ -144,6 +60,24 @@ def test_executors_by_name() -> None:
         make_executor("dask:nowhere.json")
     with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
         DaskExecutor("tcp://127.0.0.1:1", timeout=0.5)
+
+
+def test_dask_without_distributed_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install 'attnlib\[cluster\]'"):
+        make_executor("dask:tcp://127.0.0.1:1")
+    assert isinstance(make_executor("serial"), SerialExecutor)
+
+
+def test_a_scheduler_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Mock()
+    client.scheduler_info.return_value = {"workers": {"a": {"nthreads": 1}}}
+    monkeypatch.setattr("distributed.Client", lambda **_: client)
+    executor = DaskExecutor("tcp://head:8786")
+    assert executor.room == 10
+    client.scheduler_info.return_value = {"type": "Scheduler"}  # all that a client knows which lost its scheduler
+    with pytest.raises(AttnlibError, match=r"scheduler at 'tcp://head:8786' no longer answers"):
+        executor.room  # noqa: B018
 
 
 def test_local_workers_by_cores_with_one_thread_each(tmp_path: Path) -> None:

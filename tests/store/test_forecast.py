@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.store.entries import Store
-from attnlib.store.forecast import dry_run, spell
+from attnlib.store.forecast import dry_run
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
-
-
-@pytest.fixture(autouse=True)
-def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
 
 
 def small_fit(seed: int = 0, epochs: int = 1, corpus: str = "planted", encoder: str = "mlp") -> FitSpec:
@@ -106,8 +95,3 @@ def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: 
 
 def test_an_empty_grid(store: Store) -> None:
     assert dry_run([], store=store).summary == "0 runs, 0 in the store, 0 to compute."
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (85, "1 min 25 s"), (7300, "2 h 1 min")])
-def test_spell(seconds: float, text: str) -> None:
-    assert spell(seconds) == text

@@ -10,7 +10,7 @@ from attnlib.studies.beside import beside, reference
 from attnlib.utils.errors import ConfigError, UnknownName
 
 
-@pytest.mark.parametrize("paper", ("tasc", "tying_mlm", "sparsity", "mutual_information", "erasure"))
+@pytest.mark.parametrize("paper", ["tasc", "tying_mlm", "sparsity", "mutual_information", "erasure"])
 def test_every_value_is_a_number(paper: str) -> None:
     rows = reference(paper)
     assert rows["value"].notna().all()
@@ -43,7 +43,17 @@ def test_beside_joins_and_keeps_rows_the_paper_lacks() -> None:
     assert len(joined) == 2
     assert joined["paper"].tolist()[0] == pytest.approx(0.75)
     assert joined["difference"].tolist()[0] == pytest.approx(0.05)
-    assert joined["paper"].isna().tolist() == [False, True]
+    # Rotten Tomatoes is shown next to the paper's closest corpus, without a difference
+    assert joined["dataset"].tolist() == ["sst", "rotten_tomatoes"]
+    assert joined["paper's corpus"].tolist() == ["sst", "sst"]
+    assert joined["difference"].isna().tolist() == [False, True]
+
+
+def test_a_corpus_that_the_paper_lacks_keeps_its_row() -> None:
+    row = {"dataset": "mine", "encoder": "lstm", "attention": "additive", "variant": "none", "metric": "f1_macro"}
+    joined = beside(pd.DataFrame([{**row, "value": 0.8, "low": 0.7, "high": 0.9}]), "tasc", 2)
+    assert joined["paper"].isna().all()
+    assert joined["ours"].tolist() == ["0.80 [0.70, 0.90]"]
 
 
 def test_beside_asks_for_the_column_that_is_missing() -> None:

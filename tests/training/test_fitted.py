@@ -1,10 +1,7 @@
-"""Fitted: predictions that depend on the text alone, traces, saving and loading."""
+"""Fitted: predictions that depend on the text alone, traces, equality."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from copy import deepcopy
 from dataclasses import replace
 
@@ -15,9 +12,8 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, Example, load_corpus
 from attnlib.erasure.flips import fraction_to_flip
-from attnlib.training import saving
 from attnlib.training.fit import fit
-from attnlib.training.fitted import Fitted, load_model
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 
 MODELS = {
@@ -26,6 +22,8 @@ MODELS = {
     "mlm": ModelConfig(encoder="gru", embedding_size=12, hidden_size=12, regulariser="mlm", attention="dot"),
     "han": ModelConfig(encoder="mlp", embedding_size=12, hidden_size=12, hierarchical=True),
 }
+
+
 QUICK = TrainConfig(epochs=1, learning_rate=1e-2, device="cpu")
 
 
@@ -75,95 +73,6 @@ def test_evaluate_agrees_with_predict(fitted, corpus):
     assert found["accuracy"] == np.mean([a == b for a, b in zip(labels, truth, strict=True)])
     assert found["loss"] == pytest.approx(-np.log(p[np.arange(50), [e.label for e in corpus.test]]).mean())
     assert found["n"] == 50
-
-
-def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
-    folder = fitted.save(tmp_path / "deep" / "model")
-    again = load_model(folder, device="cpu")
-    assert again == fitted
-    assert again.history.equals(fitted.history)
-    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
-    assert {p.name for p in folder.iterdir()} == {
-        "fitted.json",
-        "vectoriser.json",
-        "history.json",
-        "weights.safetensors",
-    }
-    assert not [p for p in folder.parent.iterdir() if p != folder], "nothing temporary stays"
-
-
-def test_double_precision_and_no_history_survive(corpus, tmp_path):
-    fitted = fit(corpus, MODELS["lstm"], QUICK.replace(precision="float64", epochs=0))
-    assert load_model(fitted.save(tmp_path / "m"), device="cpu") == fitted
-
-
-def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
-    lstm.save(tmp_path / "m")
-    torch.manual_seed(0)
-    expected = torch.rand(2)
-    torch.manual_seed(0)
-    load_model(tmp_path / "m")
-    assert torch.equal(torch.rand(2), expected)
-
-
-def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
-    other = fit(corpus, MODELS["lstm"], QUICK, seed=1)
-    lstm.save(tmp_path / "m")
-    other.save(tmp_path / "m")
-    assert load_model(tmp_path / "m", device="cpu") == other
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
-    with pytest.raises(DataError, match="holds something else"):
-        lstm.save(tmp_path / "thesis")
-    assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "dear"
-
-
-def test_a_failed_save_leaves_the_old_model(lstm, tmp_path, monkeypatch):
-    lstm.save(tmp_path / "m")
-    monkeypatch.setattr(saving, "_records", lambda history: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        lstm.save(tmp_path / "m")
-    assert load_model(tmp_path / "m", device="cpu") == lstm
-    assert os.listdir(tmp_path) == ["m"]
-
-
-@pytest.mark.parametrize("name", [saving.WEIGHTS, saving.VECTORISER, saving.HISTORY])
-def test_damage_is_named(lstm, tmp_path, name):
-    path = lstm.save(tmp_path / "m") / name
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(DataError, match=f"{name} is not what was saved"):
-        load_model(tmp_path / "m")
-    path.unlink()
-    with pytest.raises(DataError, match=f"{name} is missing"):
-        load_model(tmp_path / "m")
-
-
-def test_a_damaged_index_is_named(lstm, tmp_path):
-    index = lstm.save(tmp_path / "m") / saving.INDEX
-    values = json.loads(index.read_text())
-    index.write_text(json.dumps(values | {"version": 99}))
-    with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 1"):
-        load_model(tmp_path / "m")
-    index.write_text(json.dumps({k: v for k, v in values.items() if k != "classes"}))
-    with pytest.raises(DataError, match="classes is missing"):
-        load_model(tmp_path / "m")
-    index.write_text("{")
-    with pytest.raises(DataError, match="not readable JSON"):
-        load_model(tmp_path / "m")
-    index.unlink()
-    with pytest.raises(DataError, match="holds no saved model"):
-        load_model(tmp_path / "m")
-
-
-def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):
-    index = lstm.save(tmp_path / "m") / saving.INDEX
-    values = json.loads(index.read_text())
-    values["sha256"]["../secret"] = "0"
-    index.write_text(json.dumps(values))
-    with pytest.raises(DataError, match=r"got '\.\./secret'"):
-        load_model(tmp_path / "m")
 
 
 def test_raw_texts_are_read_as_the_corpus_was(lstm):
@@ -286,31 +195,3 @@ def test_tokens_and_device(lstm, corpus):
 def test_it_says_what_it_is(lstm):
     assert repr(lstm).startswith("Fitted(lstm, additive, softmax")
     assert "epoch 1 of 1, seed 0" in repr(lstm)
-
-
-@pytest.fixture
-def tiny_bert(tmp_path, corpus) -> str:
-    """A pretrained encoder of two layers, in a folder as `save_pretrained` writes it."""
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *corpus.vocabulary.words[4:])
-    folder = str(tmp_path / "tiny")
-    BertTokenizerFast(vocab={name: i for i, name in enumerate(names)}).save_pretrained(folder)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        BertModel(BertConfig(vocab_size=len(names), max_position_embeddings=64, **sizes)).save_pretrained(folder)
-    return folder
-
-
-@pytest.mark.parametrize("update", ["dense", "lazy"])
-def test_a_pretrained_encoder_is_saved_with_its_weights(corpus, tiny_bert, tmp_path, update):
-    config = QUICK.replace(learning_rates={"encoder": 1e-3, "embedding": 1e-3}, embedding_update=update)
-    fitted = fit(corpus, ModelConfig(encoder="bert", pretrained=tiny_bert, scaling="lin"), config)
-    assert fitted == fit(corpus, fitted.model_config, config)
-    folder = fitted.save(tmp_path / "m")
-    shutil.rmtree(tiny_bert)  # a saved model needs nothing but itself
-    again = load_model(folder, device="cpu")
-    assert again == fitted
-    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
-    assert again.tokens(corpus.test[0]) == fitted.tokens(corpus.test[0])

@@ -97,7 +97,7 @@ def test_killed_at_any_moment_a_whole_folder_is_there(tmp_path: Path) -> None:
     target = filled(tmp_path / "report", "0")
     program = f"""
         from pathlib import Path
-        from attnlib import files
+        from attnlib.utils import files
         target, k = Path({str(target)!r}), 0
         while True:
             k += 1

@@ -13,7 +13,7 @@ from attnlib.viz import plots
 
 @pytest.fixture
 def flips():
-    """Ten texts a level: six inside the bins, three aside, one more aside under another name."""
+    """Ten texts per level: six inside the bins, three aside, one more aside under another name."""
     rows = []
     for level in ("attention", "input"):
         rows += [{"level": level, "fraction": f, "aside": None} for f in (0.05, 0.1, 0.1, 0.5, 0.9, 1.0)]
@@ -131,16 +131,6 @@ def test_a_training_curve_marks_the_epoch_that_was_kept():
         plots.training_curve(history, score="f1")
     with pytest.raises(DataError, match="not trained"):
         plots.training_curve(history.iloc[:0])
-
-
-def test_token_bars_take_dollars_for_dollars():
-    figure = plots.token_bars(["$5", "$", "<b>"], {"attention": [0.1, 0.2, 0.7]}, title="t", line=0.5)
-    assert [bar.get_height() for bar in figure.axes[0].containers[0]] == [0.1, 0.2, 0.7]
-    assert r"\$5" in texts(figure)
-    with pytest.raises(DataError, match="'attention' has 2 values, the text 3 tokens"):
-        plots.token_bars(["a", "b", "c"], {"attention": [1, 2]}, title="t")
-    with pytest.raises(DataError, match="at least one series"):
-        plots.token_bars(["a"], {}, title="t")
 
 
 def test_wrong_frames_are_named(flips):

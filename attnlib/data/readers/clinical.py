@@ -20,80 +20,71 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attnlib.data.corpora import register_corpus
-from attnlib.data.preprocess import JAIN_WALLACE
-from attnlib.data.raw import RawCorpus
+from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
+from attnlib.data.readers.base import register_corpus
+from attnlib.data.readers.table import table
+from attnlib.data.types import RawCorpus
 from attnlib.utils.errors import DataError
 
 MIMIC = "MIMIC-III v1.4 (physionet.org, credentialed access); you bring the table"
 MIMIC_CITATION = "Johnson et al. 2016: MIMIC-III, a freely accessible critical care database. Scientific Data 3."
-_NOTES = JAIN_WALLACE.replace(clean="mimic")
+NOTES = JAIN_WALLACE.replace(clean="mimic")
+TWEETS = "Twitter ADR corpus; you bring the table"
+TWEETS_CITATION = "Nikfarjam et al. 2015: Pharmacovigilance from social media. JAMIA 22(3)."
 
 
-@register_corpus(
-    "anemia",
-    kind="raw",
-    summary="MIMIC-III discharge summaries: acute or chronic anemia (your own table)",
-    source=MIMIC,
-    citation=MIMIC_CITATION,
-)
-def anemia(
-    path: str | None = None, *, text: str = "text", label: str = "label", split: str | None = "auto"
-) -> RawCorpus:
-    """A table of discharge summaries, label 1 for acute (285.1) and 0 for chronic anemia (285.2)."""
-    raw = _table("anemia", path, text, label, split)
-    return replace(
-        raw, preprocessing=_NOTES, min_df=5, length_filter=(None, 4000), source=MIMIC, citation=MIMIC_CITATION
-    )
+def _register(
+    name: str,
+    summary: str,
+    source: str,
+    citation: str,
+    preprocessing: Preprocessing,
+    min_df: int,
+    length_filter: tuple[int | None, int],
+) -> None:
+    """Register a corpus whose table the user brings and whose preparation is Jain & Wallace's."""
 
-
-@register_corpus(
-    "diabetes",
-    kind="raw",
-    summary="MIMIC-III discharge summaries: diabetes or not (your own table)",
-    source=MIMIC,
-    citation=MIMIC_CITATION,
-)
-def diabetes(
-    path: str | None = None, *, text: str = "text", label: str = "label", split: str | None = "auto"
-) -> RawCorpus:
-    """A table of discharge summaries, label 1 where an ICD-9 code starts with 250.00."""
-    raw = _table("diabetes", path, text, label, split)
-    return replace(
-        raw, preprocessing=_NOTES, min_df=5, length_filter=(6, 4000), source=MIMIC, citation=MIMIC_CITATION
-    )
-
-
-@register_corpus(
-    "adr",
-    kind="raw",
-    summary="Tweets: adverse drug reaction or not (your own table)",
-    source="Twitter ADR corpus; you bring the table",
-    citation="Nikfarjam et al. 2015: Pharmacovigilance from social media. JAMIA 22(3).",
-)
-def adr(
-    path: str | None = None, *, text: str = "text", label: str = "label", split: str | None = "auto"
-) -> RawCorpus:
-    """A table of tweets, label 1 where one reports an adverse drug reaction."""
-    raw = _table("adr", path, text, label, split)
-    return replace(
-        raw,
-        preprocessing=JAIN_WALLACE,
-        min_df=2,
-        length_filter=(5, 100),
-        source="Twitter ADR corpus",
-        citation="Nikfarjam et al. 2015: Pharmacovigilance from social media. JAMIA 22(3).",
-    )
-
-
-def _table(name: str, path: str | None, text: str, label: str, split: str | None) -> RawCorpus:
-    from attnlib.data.readers.table import table
-
-    if path is None:
-        raise DataError(
-            f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you have "
-            f"it, split, and say load_corpus({name!r}, path='{name}.csv'). The docstring of "
-            "attnlib.data.readers.clinical tells how the papers prepared it."
+    @register_corpus(name, kind="raw", summary=f"{summary} (your own table)", source=source, citation=citation)
+    def read(
+        path: str | None = None, *, text: str = "text", label: str = "label", split: str | None = "auto"
+    ) -> RawCorpus:
+        if path is None:
+            raise DataError(
+                f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you "
+                f"have it, split, and say load_corpus({name!r}, path='{name}.csv'). The docstring of "
+                "attnlib.data.readers.clinical tells how the papers prepared it."
+            )
+        raw = table(path, text=text, label=label, split=split, query=None, rationale=None)
+        # without a source of its own, the corpus has the register's instead of the name of a file
+        return replace(
+            raw, name=name, preprocessing=preprocessing, min_df=min_df, length_filter=length_filter, source=""
         )
-    raw = table(path, text=text, label=label, split=split, query=None, rationale=None)
-    return replace(raw, name=name)
+
+
+_register(
+    "anemia",
+    "MIMIC-III discharge summaries: acute or chronic anemia",
+    MIMIC,
+    MIMIC_CITATION,
+    NOTES,
+    min_df=5,
+    length_filter=(None, 4000),
+)
+_register(
+    "diabetes",
+    "MIMIC-III discharge summaries: diabetes or not",
+    MIMIC,
+    MIMIC_CITATION,
+    NOTES,
+    min_df=5,
+    length_filter=(6, 4000),
+)
+_register(
+    "adr",
+    "Tweets: adverse drug reaction or not",
+    TWEETS,
+    TWEETS_CITATION,
+    JAIN_WALLACE,
+    min_df=2,
+    length_filter=(5, 100),
+)

@@ -8,7 +8,7 @@ from typing import Any
 
 from attnlib.data.checks import is_number
 from attnlib.data.readers.files import Table
-from attnlib.data.readers.split_words import is_split
+from attnlib.data.splits import is_split
 from attnlib.utils.errors import DataError, unknown
 
 AUTO = "auto"

@@ -44,9 +44,12 @@ class Package:
 
     name: str
     version: str
-    file: str
     sha256: str
     size: int
+
+    @property
+    def file(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
     @property
     def pin(self) -> str:

@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import BROUGHT
+from attnlib.data.readers.base import register_corpus
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import Table
 from attnlib.data.readers.pairs import question_row
-from attnlib.data.readers.split_words import meant
+from attnlib.data.splits import meant
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.extras import needs
 from attnlib.utils.progress import progress
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def hub(
     rows                at most so many rows of each split, drawn with a fixed seed before anything is read
                         (amazon_polarity has 3.6 million)
 
-    The split `validation` becomes dev (see `readers.split_words`); splits of other names are left out and
+    The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and
     noted. Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2),
     validation becomes test and dev is cut from train.
     """
@@ -149,12 +151,7 @@ def resolve(name: str, config: str | None = None, revision: str | None = None) -
 
 def _open(name: str, config: str | None, revision: str | None) -> tuple[Known | None, dict[str | None, Dataset]]:
     """The known entry (None for a folder) and the splits; None is the name of a lone, nameless split."""
-    try:
-        import datasets
-    except ImportError:
-        raise ConfigError(
-            f"hub:{name} needs the library 'datasets', an optional extra: pip install 'attnlib[hub]'."
-        ) from None
+    datasets = needs("datasets", "hub")
     folder = Path(name).expanduser()
     # a bare name is never a folder: what it means must not depend on the working directory
     local = folder.is_absolute() or name.startswith(("./", "../", ".\\", "..\\"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import JAIN_WALLACE
-from attnlib.data.readers.base import choice, csv_rows, files, one_each
+from attnlib.data.readers.base import choice, csv_rows, files, one_each, register_corpus
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 CLASSES = ("world", "sports", "business", "sci/tech")

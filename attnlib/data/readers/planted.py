@@ -16,21 +16,54 @@ rationale marks the last sentence about that person.
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from itertools import islice, product
 from typing import Literal
 
 import numpy as np
 
-from attnlib.data.corpora import register_corpus
-from attnlib.data.raw import RawCorpus, RawExample
-from attnlib.data.readers import planted_words as lexicon
-from attnlib.data.types import SPLITS
+from attnlib.data.readers.base import register_corpus
+from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError
 
 SENTENCE = 9
 """Words to a sentence, about."""
 TRIES = 20
-"""A story that was told before is told anew, so that no test story is a training story; short ones may repeat."""
+"""A story that was told before is told again, so that no test story is a training story; short ones may repeat."""
+NEGATION = "not"
+STOP = "."
+SENTIMENT = {
+    "negative": "awful terrible boring dreadful weak ugly clumsy dull poor stale horrible tedious",
+    "positive": "great wonderful lovely brilliant superb charming delightful clever warm fresh excellent gorgeous",
+}
+TOPICS = {
+    "sport": "goal striker referee tournament coach medal league sprint stadium goalkeeper penalty champion",
+    "science": "molecule telescope enzyme theorem laboratory physicist neuron genome quantum galaxy virus proton",
+    "money": "shares inflation investor dividend banker mortgage revenue currency profit auction broker tariff",
+    "music": "guitar melody orchestra concert rhythm singer chorus violin album drummer symphony lyric",
+    "food": "recipe butter oven garlic dessert chef noodles cheese flavour bakery pepper soup",
+    "travel": "airport luggage passport island hotel voyage tourist harbour ticket cruise hostel itinerary",
+}
+"""Decisive words of each class. Two classes are sentiments, more are topics."""
+FILLER = (
+    "the a of and to in it this that with for on as was is by at from one an be which into there about when more "
+    "some what out up time people story film book place day night house street city river table window door room "
+    "garden morning evening summer winter train car road letter paper hand face voice friend family child mother "
+    "father brother sister teacher doctor neighbour writer actor scene page chapter part side end start moment "
+    "week month year hour minute answer question idea plan name word line picture colour sound light water stone "
+    "wood glass field hill bridge tower market office school kitchen coat hat shoe clock chair bed box bag key "
+    "saw took gave made came went found kept told asked heard left put held turned walked stood looked opened "
+    "closed waited called brought sent wrote read felt knew thought seemed became began moved stayed again also "
+    "still just then now here later often always perhaps rather quite almost between under over near across along "
+    "after before during behind around through another each every both other same small large long short early "
+    "late old new open quiet round tall"
+).split()
+PEOPLE = "mary john sandra daniel".split()
+PLACES = "kitchen garden office bathroom hallway bedroom cellar attic garage balcony library porch".split()
+MOVES = ("went to", "travelled to", "walked to", "moved to")
+THINGS = "apple football milk book lamp hat".split()
+MOST = 15_000
+"""The largest vocabulary: `made_up` has 18,000 words."""
 
 
 @register_corpus(
@@ -56,9 +89,9 @@ def planted(
 ) -> RawCorpus:
     """Rows of the planted corpus.
 
-    n_train, n_dev, n_test  texts a split
+    n_train, n_dev, n_test  texts per split
     vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
-    shortest, longest       words a text, drawn evenly; for stories, rounded to whole sentences
+    shortest, longest       words per text, drawn evenly; for stories, rounded to whole sentences
     classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """
@@ -105,18 +138,18 @@ class _Lexicon:
             raise ConfigError(f"planted: classes must be 2 at least; got {n_classes}.")
         each, other = min(12, max(3, size // 30)), min(8, max(2, size // 60))
         reserved = n_classes * (each + other) + 2
-        if not reserved + 10 <= size <= lexicon.MOST:
+        if not reserved + 10 <= size <= MOST:
             raise ConfigError(
                 f"planted: vocabulary must lie between {reserved + 10} (for {n_classes} classes) and "
-                f"{lexicon.MOST:,}; got {size}."
+                f"{MOST:,}; got {size}."
             )
-        lists = lexicon.SENTIMENT if n_classes == 2 else lexicon.TOPICS
-        invented = lexicon.made_up()
+        lists = SENTIMENT if n_classes == 2 else TOPICS
+        invented = made_up()
         names = [*lists][:n_classes]
         names += [f"topic{i}" for i in range(len(names) + 1, n_classes + 1)]
         self.classes = tuple(names)
         self.decisive = [lists[c].split()[:each] if c in lists else list(islice(invented, each)) for c in names]
-        plain = [*lexicon.FILLER[: size - reserved + n_classes * other]]
+        plain = [*FILLER[: size - reserved + n_classes * other]]
         plain += list(islice(invented, size - reserved + n_classes * other - len(plain)))
         # Distractors are ordinary words from the middle of the list: neither rare nor function words.
         middle = len(plain) // 2 - n_classes * other // 2
@@ -128,6 +161,16 @@ class _Lexicon:
     def fill(self, rng: np.random.Generator, n: int) -> list[str]:
         index = np.searchsorted(self.cumulative, rng.random(n))
         return self.filler[np.minimum(index, len(self.filler) - 1)].tolist()
+
+
+def made_up() -> Iterator[str]:
+    """Pronounceable words that are no English ones, always in the same order."""
+    first = ["bl", "dr", "fl", "gr", "kl", "pr", "sk", "tr", "v", "z", "m", "n"]
+    vowels = ["a", "e", "i", "o", "u"]
+    last = ["lth", "mb", "nk", "rv", "sk", "x", "zz", "ld", "pt", "rn"]
+    for tail in ("", "ik", "ol", "um", "ar", "en"):
+        for (a, b), c, d in product(product(vowels, vowels), last, first):
+            yield f"{d}{a}{c[0]}{b}{c}{tail}"
 
 
 def _texts(
@@ -152,12 +195,12 @@ def _texts(
         most = 2 if negate or length < 12 else 3
         chosen = rng.permutation(len(words.decisive[label]))[: rng.integers(1, most + 1)].tolist()
         if negate and n_classes == 2:
-            units = [(lexicon.NEGATION, words.decisive[other][i]) for i in chosen]
+            units = [(NEGATION, words.decisive[other][i]) for i in chosen]
         else:
             units = [(words.decisive[label][i],) for i in chosen]
         marked = len(units)
         if negate and n_classes > 2:
-            units.append((lexicon.NEGATION, str(rng.choice(words.decisive[other]))))
+            units.append((NEGATION, str(rng.choice(words.decisive[other]))))
         if distract:
             side = label if rng.random() < 2 / (n_classes + 1) else other
             units.append((str(rng.choice(words.distracting[side])),))
@@ -177,7 +220,7 @@ def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: in
         tokens += units[i]
         marks += [i < marked] * len(units[i])
         if place in ends:
-            tokens.append(lexicon.STOP)
+            tokens.append(STOP)
             marks.append(False)
             starts.append(len(tokens))
     return {"tokens": tuple(tokens), "rationale": tuple(marks), "sentences": tuple(starts[:-1])}
@@ -186,9 +229,9 @@ def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: in
 def _stories(
     rng: np.random.Generator, n: int, shortest: int, longest: int, n_places: int, distractors: float
 ) -> tuple[list[dict], tuple[str, ...]]:
-    if not 2 <= n_places <= len(lexicon.PLACES):
-        raise ConfigError(f"planted: task 'qa' has 2 to {len(lexicon.PLACES)} places (classes); got {n_places}.")
-    places = tuple(lexicon.PLACES[:n_places])
+    if not 2 <= n_places <= len(PLACES):
+        raise ConfigError(f"planted: task 'qa' has 2 to {len(PLACES)} places (classes); got {n_places}.")
+    places = tuple(PLACES[:n_places])
     rows, seen = [], set()
     for length in rng.integers(shortest, longest + 1, n).tolist():
         for _ in range(TRIES):
@@ -205,14 +248,14 @@ def _story(rng: np.random.Generator, n_sentences: int, places: tuple[str, ...], 
     starts: list[int] = []
     last: dict[str, tuple[int, int]] = {}
     for k in range(n_sentences):
-        person = lexicon.PEOPLE[rng.integers(len(lexicon.PEOPLE))]
+        person = PEOPLE[rng.integers(len(PEOPLE))]
         starts.append(len(tokens))
         if k and rng.random() < distractors:
-            tokens += [person, "took", "the", lexicon.THINGS[rng.integers(len(lexicon.THINGS))], lexicon.STOP]
+            tokens += [person, "took", "the", THINGS[rng.integers(len(THINGS))], STOP]
             continue
         last[person] = (k, int(rng.integers(len(places))))
-        move = lexicon.MOVES[rng.integers(len(lexicon.MOVES))]
-        tokens += [person, *move.split(), "the", places[last[person][1]], lexicon.STOP]
+        move = MOVES[rng.integers(len(MOVES))]
+        tokens += [person, *move.split(), "the", places[last[person][1]], STOP]
     asked = sorted(last)[rng.integers(len(last))]
     sentence, place = last[asked]
     end = starts[sentence + 1] if sentence + 1 < len(starts) else len(tokens)

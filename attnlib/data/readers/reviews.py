@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attnlib.data.corpora import RawCorpus, RawExample, register_corpus
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each
+from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each, register_corpus
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 POLARITY = ("negative", "positive")
@@ -27,7 +27,7 @@ _ROOT = re.compile(r"\(([0-4]) ")
     "EMNLP.",
 )
 def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
-    """train.txt, dev.txt and test.txt, one tree a line; the label is the root's.
+    """train.txt, dev.txt and test.txt, one tree per line; the label is the root's.
 
     classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
 

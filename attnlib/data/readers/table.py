@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | text      | yes    | the text; in jsonl and parquet also a list of tokens |
 | label     | yes    | class names or numbers |
-| split     | no     | train, dev (or validation, val, eval …), test (or holdout …): `attnlib.data.readers.split_words` lists the words, and any other is an error; without the column 80/10/10 is drawn, fixed and stratified |
+| split     | no     | train, dev (or validation, val, eval …), test (or holdout …): `attnlib.data.splits` lists the words, and any other is an error; without the column 80/10/10 is drawn, fixed and stratified |
 | query     | no     | a question or a hypothesis |
 | rationale | no     | what a human marked: character spans `[[0, 4], [9, 14]]`, one 0 or 1 for every white-space separated word `[0, 1, 0]`, or the marked passages themselves `["so good", "a gem"]` (every occurrence is marked) |
 | id        | no     | unique |
@@ -21,22 +21,26 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from attnlib.data.checks import class_name, missing, some
-from attnlib.data.corpora import CorpusSpec
+from attnlib.data.checks import check_span, class_name, missing, some
 from attnlib.data.preprocess import BROUGHT
-from attnlib.data.raw import RawCorpus, RawExample
+from attnlib.data.readers.base import CorpusSpec
 from attnlib.data.readers.columns import AUTO, find_columns
-from attnlib.data.readers.files import SUFFIXES, Table, file_stem, is_table, read_table
-from attnlib.data.readers.rationales import read_rationale
-from attnlib.data.readers.split_words import read_splits
+from attnlib.data.readers.files import SUFFIXES, Table, file_stem, is_table, read_json, read_table
+from attnlib.data.splits import read_splits
+from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 from attnlib.utils.paths import user_path
 
 NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
 """What programs write for a missing label."""
+FORMS = (
+    "a rationale is a list of character spans [[0, 4], [9, 14]], of 0 and 1 for every word [0, 1, 0], or of "
+    'passages of the text ["so good"]'
+)
 
 
 def table(
@@ -206,7 +210,7 @@ def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, spl
     tokens = text if isinstance(text, tuple) else None
     text = "" if text is None or tokens is not None else text
     if marks is not None:
-        tokens, marks = read_rationale(marks, text, tokens, where)
+        tokens, marks = _rationale(marks, text, tokens, where)
     if columns.get("query") is not None and query is None:
         raise DataError(f"{where} has no query while the column {columns['query']!r} holds them. Fill it in.")
     given = cell("id")
@@ -228,3 +232,45 @@ def _text(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
     if isinstance(value, list):
         return tuple("" if v is None else str(v) for v in value)
     return None if value is None or value != value else str(value)  # NaN is no text
+
+
+def _rationale(
+    marks: Any, text: str, tokens: tuple[str, ...] | None, where: str
+) -> tuple[tuple[str, ...] | None, Any]:
+    """Tokens (where the marks are by token) and marks, in the form that RawExample takes."""
+    if isinstance(marks, str):
+        marks = _parsed_marks(marks.strip(), where)
+    if not isinstance(marks, list | tuple):
+        raise DataError(f"{where}: {FORMS}; got {str(marks)[:60]!r}.")
+    if all(isinstance(m, list | tuple) and len(m) == 2 for m in marks):
+        if tokens is not None and marks:
+            raise DataError(
+                f"{where}: character spans need a text, not a list of tokens. Give 0 or 1 for each token."
+            )
+        return tokens, [False] * len(tokens) if tokens is not None else [check_span(m, text, where) for m in marks]
+    if all(isinstance(m, Real) and m in (0, 1) for m in marks):
+        tokens = tuple(text.split()) if tokens is None else tokens
+        if len(marks) != len(tokens):
+            raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
+        return tokens, tuple(bool(m) for m in marks)
+    if all(isinstance(m, str) for m in marks) and tokens is None:
+        return None, [span for passage in marks for span in _occurrences(passage, text, where)]
+    raise DataError(f"{where}: {FORMS}; got {str(marks)[:60]!r}.")
+
+
+def _parsed_marks(marks: str, where: str) -> Any:
+    if marks.startswith("["):
+        return read_json(marks, f"{where}: the rationale {marks[:40]!r}")
+    if marks.replace(" ", "").strip("01") == "":
+        return [int(m) if m in ("0", "1") else m for m in marks.split()]
+    return [marks]
+
+
+def _occurrences(passage: str, text: str, where: str) -> list[tuple[int, int]]:
+    spans, start = [], text.find(passage) if passage else -1
+    if start < 0:
+        raise DataError(f"{where}: the rationale {passage[:40]!r} does not occur in the text.")
+    while start >= 0:
+        spans.append((start, start + len(passage)))
+        start = text.find(passage, start + len(passage))
+    return spans

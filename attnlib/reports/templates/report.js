@@ -38,6 +38,12 @@
       if (!waiting) { waiting = true; window.requestAnimationFrame(mark); }
     }, { passive: true });
     mark();
+    var folds = [];
+    window.addEventListener("beforeprint", function () {
+      folds = Array.prototype.slice.call(document.querySelectorAll("main details:not([open])"));
+      folds.forEach(function (fold) { fold.open = true; });
+    });
+    window.addEventListener("afterprint", function () { folds.forEach(function (fold) { fold.open = false; }); });
     var box = document.getElementById("toc-open");
     if (box) document.querySelector(".toc").addEventListener("click", function (event) {
       if (event.target.closest("a")) box.checked = false;

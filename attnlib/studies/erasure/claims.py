@@ -1,290 +1,278 @@
-"""Claims of Serrano & Smith 2019, each with a rule that takes its border from the paper, never from our numbers.
+"""Claims of Serrano & Smith 2019, each with its rule, and what must hold whatever the data.
 
-Where the paper speaks of its models in general, texts of all models are pooled (paired by model, seed and text);
-where it says "every model", one failure refutes; where it counts models, the share of models is judged
-(`erasure_rules`). Trainings that learned nothing decide nothing.
-
-The rules of claims 4, 11, 12, 16 and 17 were later brought closer to the paper's words, and 18 and 19 added. Later
-still, models that mostly flip when nothing is left were taken out of 17 and 18, and shares of models (claims 6, 12,
-17, 18) and unanimous texts got exact bounds.
+Borders come from the paper, never from our numbers; the effects are those of `claim_effects`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
-import pandas as pd
+import numpy as np
 
-from attnlib.studies.common import contrast, widened
-from attnlib.studies.erasure.grid import (
-    ALONE,
-    PAPER,
-    RANKINGS,
-    UNSHARED,
-    Results,
-    common_set,
-    compared,
-    several,
-)
-from attnlib.studies.erasure.rules import (
-    BOUNDS,
-    EMPTIED,
-    NOTHING,
-    Made,
-    contrasts,
-    count,
-    every,
-    gap,
-    lacking,
-    mean,
-    summary,
-    unforced,
-    without_idle,
-)
-from attnlib.studies.erasure.tables import MODEL, duel, model_name
-from attnlib.studies.ledger import Claim
+from attnlib.studies.beside import printed, reference
+from attnlib.studies.erasure import claim_effects as effects
+from attnlib.studies.erasure.grid import MODEL, Results, compared, several
+from attnlib.studies.erasure.measures import RANKINGS, TOPS
+from attnlib.studies.erasure.params import Params
+from attnlib.studies.erasure.tables import model_name, outcomes
+from attnlib.studies.ledger import Printed, Rule
 
-WITH_ENCODER = ("han_rnn", "han_conv", "flan_rnn", "flan_conv")
-NOENC = ("han_noenc", "flan_noenc")
 PAR = 0.05
 """Attention is on par where it needs at most so much more of the items than the gradient (claim 10)."""
 VAST = 0.8
-"""A vast majority (claim 4): the "no" rows of Table 2 hold 85.6 to 90.9 % of the texts; one half is a majority."""
-SHIFT = -0.25
-"""Appendix A.3: attention mass is "shifted down by around 0.25 or more" (claims 17 and 18)."""
+"""A vast majority (claim 4): the "no" rows of Table 2 hold 85.6 to 90.9% of the texts; one half is a majority."""
 RATIO = 1.6
 """Section 5.4: the gradient is faster at least so many times as often as attention. As a share: 1.6 / 2.6."""
-LEARNED = "No model of this run is clearly more accurate than always predicting the most frequent class."
 
 
-def claims(found: Results, setting: str) -> list[Claim]:
-    """The ledger of the study, in the order of the paper."""
-    kept = without_idle(found)
-    made = [*_single(kept.single), *_flips(kept.single), *_sets(kept.fractions), *_context(kept)]
-    entries = [make(id=f"erasure-{k}", paper=PAPER, setting=setting) for k, make in enumerate(made, start=1)]
-    if len(found.single) and kept.single.empty:
-        return [replace(entry, note=LEARNED) for entry in entries]
-    return entries
+def _table2(results: Results, **signs: int) -> Printed:
+    """A sum of cells of the paper's Table 2, as a share: for the data sets that the run has, else its mean."""
+    rows = reference("erasure", 2)
+    own = [name for name in rows["dataset"].unique() if name in set(results.single["dataset"])]
+    names = own or list(rows["dataset"].unique())
+    cells = {f"percent_{metric}": sign for metric, sign in signs.items()}
+    sums = [sum(s * printed("erasure", 2, dataset=d, metric=m) for m, s in cells.items()) for d in names]
+    return Printed(float(np.mean(sums)) / 100, f"Table 2, HANrnn, {', '.join(own) or 'mean over its corpora'}")
 
 
-def _single(single: pd.DataFrame) -> Iterable[Made]:
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
-    yield mean(
-        kept.assign(value=(kept["delta_js"] > 0).astype(float)),
-        "greater",
-        0.5,
-        claim="Removing the most attended item changes the output distribution more than removing a random other.",
-        where="section 4.1, Figures 3 and 7",
-        why=ALONE,
-        test="share of texts with ΔJS > 0 is above one half",
+def _counted(results: Results, metric: str, total: str) -> Printed:
+    """A number of models that the paper's text gives, as a share."""
+    count, models = (printed("erasure", "text", metric=name) for name in (metric, total))
+    return Printed(count / models, f"{count:g} of {models:g} models")
+
+
+def _figure6(results: Results) -> dict[str, Printed]:
+    shares = {name: printed("erasure", "figure6", importance=name) / 100 for name in RANKINGS}
+    return {effects.step(a, b): Printed(shares[a] - shares[b], "Figure 6") for a, b in pairwise(RANKINGS)}
+
+
+LEFT_OUT = "Models that learned nothing decide nothing since a first run on real texts."
+POOLED = f"{LEFT_OUT} The texts of all models were pooled before; now models count alike."
+CLOSER = "Brought closer to the paper's words after a first run."
+COUNTED = f"{LEFT_OUT} Shares of models have exact bounds since then."
+PAIRED = f"{LEFT_OUT} Trainings of two encoders with the same seed were paired before; now only texts are shared."
+MASS = f"{COUNTED} Models that mostly flip when nothing is left are left out since then."
+MODELS = "share of models (exact bounds: the lower counts those where it is certain, the upper where possible)"
+SAME = "difference of the share of items removed, on the texts that all rankings flip, mean over models"
+
+
+def _gradient_rule(number: int, ranking: str, told: str) -> Rule:
+    return Rule(
+        f"erasure-{number}",
+        f"In models with encoders, removing by {told} flips decisions with fewer items than removing by attention.",
+        "section 5.4, Figures 5 and 10",
+        SAME,
+        partial(effects.fewer_items, a=ranking, b="alpha", encoders=effects.WITH_ENCODER),
+        direction="less",
+        figure="rankings",
+        history=POOLED,
     )
-    middle = kept.groupby([*MODEL, "seed"])["delta_alpha"].transform("median")
-    below = kept.assign(value=(kept["delta_alpha"] < middle).astype(float))
-    yield mean(
-        below[below["delta_js"] < 0],
-        "greater",
-        0.5,
-        claim="Where the most attended item matters less than the random one, their weights are close.",
-        where="section 4.1, Figures 4 and 8",
-        why=ALONE if kept.empty else "No text has ΔJS < 0: the most attended item mattered more in every one.",
-        test="of the texts with ΔJS < 0, more than half have a Δα below their model's median",
+
+
+def _context_rule(number: int, more: str, less: str) -> Rule:
+    return Rule(
+        f"erasure-{number}",
+        f"Less context, faster flips: {model_name(more)} needs more removals than {model_name(less)}.",
+        "section 5.6, Figures 5 and 6",
+        "difference of the share of words removed by attention, on the texts that both models flip, mean over "
+        "data sets",
+        partial(effects.more_context, more=more, less=less),
+        figure="fractions",
+        history=PAIRED,
     )
 
 
-def _flips(single: pd.DataFrame) -> Iterable[Made]:
-    kept = compared(single)
-    alpha = kept[kept["importance"] == "alpha"]
-    items = [alpha.assign(item=i, value=alpha[f"flip_{i}"].astype(float)) for i in ("top", "other")]
-    yield gap(
-        pd.concat(items, ignore_index=True),
-        ("item", "top", "other"),
-        "greater",
-        claim="Removing the most attended item flips a decision that the random item does not flip far more often "
-        "than the other way round.",
-        where="section 4.2, Table 2, Figure 9",
-        why=ALONE,
-        test="share flipped by the top item minus share flipped by r is above zero",
+def _mass_rule(number: int, ranking: str, told: str, history: str) -> Rule:
+    return Rule(
+        f"erasure-{number}",
+        f"In most models, the {told} ranking has removed less attention mass than attention itself at the first "
+        f"flip, by {-effects.SHIFT} or more.",
+        "appendix A.3, Figure 11",
+        f"of the models that flip at most {effects.EMPTIED:.0%} of their texts only when nothing is left: {MODELS} "
+        f"whose mean difference, on the texts that all rankings flip, is below −{-effects.SHIFT}",
+        partial(effects.less_mass, ranking=ranking),
+        border=0.5,
+        figure="mass",
+        history=history,
     )
-    yield mean(
-        alpha.assign(value=1.0 - alpha["flip_top"].astype(float)),
-        "greater",
-        VAST,
-        claim="In the vast majority of texts, removing the most attended item leaves the decision as it was.",
-        where="section 4.2, Table 2, Figure 9",
-        why=ALONE,
-        test=f"share of decisions that stay is above {VAST} (Table 2: 0.86 to 0.91)",
-    )
-    tops = kept.assign(value=kept["flip_top"].astype(float))
-    yield every(
-        contrasts(tops, "alpha_grad", "alpha"),
-        "greater",
-        claim="In every model, the first item by attention times gradient flips more decisions than the most "
-        "attended item.",
-        where="appendix A.3, Figure 13",
-        why=ALONE,
-        test="difference in the share of decisions flipped is above zero in each model",
-    )
-    yield count(
-        contrasts(tops, "grad_alpha", "alpha"),
-        "less",
-        claim="In most models (14 of 24), the first item by gradient flips fewer decisions than the most attended "
+
+
+RULES = (
+    Rule(
+        "erasure-1",
+        "Removing the most attended item changes the output distribution more than removing a random other.",
+        "section 4.1, Figures 3 and 7",
+        "share of texts with ΔJS > 0, mean over models",
+        effects.matters_more,
+        border=0.5,
+        figure="delta_js",
+        history=POOLED,
+    ),
+    Rule(
+        "erasure-2",
+        "Where the most attended item matters less than the random one, their weights are close.",
+        "section 4.1, Figures 4 and 8",
+        "of the texts with ΔJS < 0, the share with a Δα below their model's median, mean over models",
+        effects.nearly_tied,
+        border=0.5,
+        figure="negative",
+        history=POOLED,
+    ),
+    Rule(
+        "erasure-3",
+        "Removing the most attended item flips a decision that the random item does not flip far more often than "
+        "the other way round.",
+        "section 4.2, Table 2, Figure 9",
+        "share flipped by the top item minus share flipped by r, mean over models",
+        effects.flips_more,
+        paper=partial(_table2, only_top_flips=1, only_random_flips=-1),
+        figure="flips",
+        history=POOLED,
+    ),
+    Rule(
+        "erasure-4",
+        "In the vast majority of texts, removing the most attended item leaves the decision as it was.",
+        "section 4.2, Table 2, Figure 9",
+        "share of decisions that stay, mean over models",
+        effects.stays,
+        border=VAST,
+        paper=partial(_table2, only_random_flips=1, neither_flips=1),
+        figure="flips",
+        history=f"{CLOSER} {POOLED}",
+    ),
+    Rule(
+        "erasure-5",
+        "In every model, the first item by attention times gradient flips more decisions than the most attended "
         "item.",
-        where="appendix A.3, Figure 12",
-        why=ALONE,
-        test="the difference is below zero in more than half of the models",
-    )
+        "appendix A.3, Figure 13",
+        "difference in the share of decisions flipped, in each model",
+        lambda results: effects.readable(effects.first_items(results, "alpha_grad")),
+        figure="top_flips",
+        history=LEFT_OUT,
+    ),
+    Rule(
+        "erasure-6",
+        "In most models, the first item by gradient flips fewer decisions than the most attended item.",
+        "appendix A.3, Figure 12",
+        f"{MODELS} in which it flips fewer",
+        lambda results: effects.most(effects.first_items(results, "grad_alpha"), "less"),
+        border=0.5,
+        paper=partial(_counted, metric="models_top_gradient_flips_fewer", total="models"),
+        figure="top_flips",
+        history=COUNTED,
+    ),
+    _gradient_rule(7, "grad_alpha", "gradient"),
+    _gradient_rule(8, "alpha_grad", "attention times gradient"),
+    Rule(
+        "erasure-9",
+        "Removing by attention flips decisions with fewer items than removing at random.",
+        "section 5.4, Figures 5, 6 and 10",
+        SAME,
+        partial(effects.fewer_items, a="alpha", b="random", encoders=effects.WITH_ENCODER + effects.NOENC),
+        direction="less",
+        figure="rankings",
+        history=POOLED,
+    ),
+    Rule(
+        "erasure-10",
+        "Without an encoder, attention ranks on par with the gradient or better.",
+        "section 5.6, Figure 6",
+        f"what attention needs more than the gradient: {SAME}",
+        partial(effects.fewer_items, a="alpha", b="grad_alpha", encoders=effects.NOENC),
+        direction="less",
+        border=PAR,
+        figure="rankings",
+        history=POOLED,
+    ),
+    Rule(
+        "erasure-11",
+        f"In every model with an encoder, the gradient flips faster at least {RATIO} times as often as attention.",
+        "section 5.4",
+        "of the texts where one is faster (a ranking that never flips is the slower), the share that are the "
+        f"gradient's, in each model ({RATIO} / {1 + RATIO})",
+        lambda results: effects.readable(effects.wins(results, ties=False)),
+        border=RATIO / (1 + RATIO),
+        figure="duel",
+        history=f"{CLOSER} {LEFT_OUT}",
+    ),
+    Rule(
+        "erasure-12",
+        "In most models with encoders, the gradient finds a smaller flipping set for over half of the texts.",
+        "section 5.4",
+        f"{MODELS} in which that holds for more than half of the texts that at least one of the two flips",
+        lambda results: effects.most(effects.wins(results, ties=True), "greater", 0.5),
+        border=0.5,
+        paper=partial(_counted, metric="models_gradient_smaller_in_most_texts", total="models_with_encoder"),
+        figure="duel",
+        history=f"{CLOSER} {COUNTED}",
+    ),
+    Rule(
+        "erasure-13",
+        "In FLANrnn, flips come late: most decisions outlast the removal of half of the attended words.",
+        "section 5.5, Figure 5",
+        "by attention, the share of first flips beyond one half of the words, mean over data sets",
+        effects.late_flips,
+        border=0.5,
+        figure="fractions",
+        history=POOLED,
+    ),
+    _context_rule(14, "flan_rnn", "flan_conv"),
+    _context_rule(15, "flan_conv", "flan_noenc"),
+    Rule(
+        "erasure-16",
+        "Without an encoder, removing one item (the top or the random one) flips more decisions than with an rnn "
+        "or with convolutions (the FLANs on Yahoo excepted).",
+        "appendix A.2, Figure 9",
+        "difference of the share of texts that at least one of the two removals flips, to rnn and to conv, for "
+        "HAN and FLAN on each data set that has all three",
+        effects.without_encoder,
+        figure="flips",
+        history=f"{CLOSER} {PAIRED}",
+    ),
+    _mass_rule(17, "grad_alpha", "gradient", f"{CLOSER} {MASS}"),
+    _mass_rule(18, "alpha_grad", "product", f"Added after a first run. {MASS}"),
+    Rule(
+        "erasure-19",
+        "In Amazon's FLANnoenc, flips beyond one half of the words grow rarer from random to attention, gradient "
+        "and product.",
+        "Figure 6",
+        "difference of the share of first flips beyond one half of the words, at each of the three steps",
+        effects.rarer_tails,
+        paper=_figure6,
+        figure="fractions",
+        history=f"Added after a first run. {LEFT_OUT}",
+    ),
+)
 
 
-def _sets(fractions: pd.DataFrame) -> Iterable[Made]:
-    same = common_set(fractions)
-    coded, bare = (same[same["encoder"].isin(names)] for names in (WITH_ENCODER, NOENC))
-    there = set(fractions["encoder"])
-    no_coded = UNSHARED if there & set(WITH_ENCODER) else "No model with an encoder is part of this run."
-    no_bare = UNSHARED if there & set(NOENC) else "No model without an encoder is part of this run."
-    shared = "mean difference of the share of items removed, on the texts that all rankings flip, is below zero"
-    for name, told in (("grad_alpha", "gradient"), ("alpha_grad", "attention times gradient")):
-        yield gap(
-            coded,
-            ("importance", name, "alpha"),
-            "less",
-            claim=f"In models with encoders, removing by {told} flips decisions with fewer items than removing by "
-            "attention.",
-            where="section 5.4, Figures 5 and 10",
-            why=no_coded,
-            test=shared,
-        )
-    yield gap(
-        same,
-        ("importance", "alpha", "random"),
-        "less",
-        claim="Removing by attention flips decisions with fewer items than removing at random.",
-        where="section 5.4, Figures 5, 6 and 10",
-        why=UNSHARED,
-        test=shared,
-    )
-    yield gap(
-        bare,
-        ("importance", "alpha", "grad_alpha"),
-        "less",
-        PAR,
-        claim="Without an encoder, attention ranks on par with the gradient or better.",
-        where="section 5.6, Figure 6",
-        why=no_bare,
-        test=f"attention needs less than {PAR:.0%} of the items more than the gradient",
-    )
-    both = duel(fractions[fractions["encoder"].isin(WITH_ENCODER)])
-    untied = both[both["faster"] + both["slower"] > 0]
-    yield every(
-        summary(untied.assign(value=untied["faster"])),
-        "greater",
-        RATIO / (1 + RATIO),
-        claim="In every model with an encoder, the gradient flips faster at least 1.6 times as often as attention.",
-        where="section 5.4",
-        why=no_coded if coded.empty else "Neither ranking is faster on any text.",
-        test="of the texts where one is faster (a ranking that never flips is the slower), more than 1.6 / 2.6 are "
-        "the gradient's, in each model",
-    )
-    yield count(
-        summary(both.assign(value=both["faster"])),
-        "greater",
-        0.5,
-        claim="In most models with encoders (10 of 16), the gradient finds a smaller flipping set for over half of "
-        "the texts.",
-        where="section 5.4",
-        why=no_coded,
-        test="of the texts that at least one of the two flips, the share is above one half in more than half of "
-        "the models",
-    )
-
-
-def _context(found: Results) -> Iterable[Made]:
-    by_attention = several(found.fractions)
-    by_attention = by_attention[by_attention["importance"] == "alpha"]
-    late = by_attention[(by_attention["encoder"] == "flan_rnn") & by_attention["value"].notna()]
-    yield mean(
-        late.assign(value=(late["value"] > 0.5).astype(float)),
-        "greater",
-        0.5,
-        claim="In FLANrnn, flips come late: most decisions outlast the removal of half of the attended words.",
-        where="section 5.5, Figure 5",
-        why=lacking(by_attention, ["flan_rnn"], "No decision of FLANrnn flips by attention."),
-        test="by attention, more than half of the first flips come beyond one half of the words",
-    )
-    for more, less in (("flan_rnn", "flan_conv"), ("flan_conv", "flan_noenc")):
-        yield gap(
-            by_attention,
-            ("encoder", more, less),
-            "greater",
-            claim=f"Less context, faster flips: {model_name(more)} needs more removals than {model_name(less)}.",
-            where="section 5.6, Figures 5 and 6",
-            why=lacking(by_attention, (more, less), "No text is flipped in both models."),
-            test="mean difference of the share of words removed by attention, on the same texts, is above zero",
-            pair=("dataset",),
-        )
-    yield every(
-        _without_encoder(found.single),
-        "greater",
-        n_of="comparison",
-        claim="Without an encoder, removing one item (the top or the random one) flips more decisions than with an "
-        "rnn or with convolutions (the FLANs on Yahoo excepted).",
-        where="appendix A.2, Figure 9",
-        why="No data set of this run has both a model without an encoder and one with.",
-        test="difference of the share of texts that at least one of the two removals flips is above zero, to rnn "
-        "and to conv, for HAN and FLAN on each data set; the effect shown is the least favourable one's",
-    )
-    same = common_set(found.fractions)
-    same = same.assign(value=same["mass_removed"].to_numpy(float))
-    for name, told in (("grad_alpha", "gradient"), ("alpha_grad", "product")):
-        mass, left = unforced(same, name, "alpha")
-        yield count(
-            contrasts(mass, name, "alpha"),
-            "less",
-            SHIFT,
-            claim=f"In most models, the {told} ranking has removed less attention mass than attention itself at "
-            f"the first flip, by {-SHIFT} or more.",
-            where="appendix A.3, Figure 11",
-            why=left or UNSHARED,
-            note=left,
-            test=f"the mean difference, on the texts that all rankings flip, is below −{-SHIFT} in more than half "
-            f"of the models; a model counts if at most {EMPTIED:.0%} of its texts flip only when nothing is left",
-        )
-    tail = several(found.fractions)
-    tail = tail[(tail["dataset"] == "amazon") & (tail["encoder"] == "flan_noenc")]
-    tail = tail.assign(value=(tail["value"] > 0.5).astype(float).where(tail["value"].notna()))
-    steps = [contrasts(tail, a, b) for a, b in pairwise(RANKINGS)]
-    yield every(
-        pd.concat([step for step in steps if len(step)] or steps, ignore_index=True),
-        "greater",
-        n_of="comparison",
-        claim="In Amazon's FLANnoenc, flips beyond one half of the words grow rarer from random to attention, "
-        "gradient and product (12.4, 2.8, 0.9 and 0.5 percent).",
-        where="Figure 6",
-        why="Amazon's FLANnoenc is not part of this run.",
-        test="difference of the share of first flips beyond one half of the words is above zero at each of the "
-        "three steps; the effect shown is the smallest step",
-    )
-
-
-def _without_encoder(single: pd.DataFrame) -> pd.DataFrame:
-    """Decisions flipped by i* or r, noenc minus each other context: one row per data set, HAN or FLAN, and context.
-
-    A context that this run lacks keeps a row of NaN: more than *any* other cannot be known then.
-    """
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
-    kept = kept[(kept["dataset"] != "yahoo") | ~kept["encoder"].str.startswith("flan")]
-    either = kept["flip_top"].astype(bool) | kept["flip_other"].astype(bool)
-    parts = [encoder.partition("_") for encoder in kept["encoder"]]
-    names = {"architecture": [part[0] for part in parts], "context": [part[2] for part in parts]}
-    kept = kept.assign(value=either.astype(float), **names)
-    rows = []
-    for _, part in kept.groupby(["dataset", "architecture"], sort=False):
-        there = set(part["context"])
-        for other in ("rnn", "conv") if "noenc" in there else ():
-            row = contrast(part, "context", "noenc", other).iloc[0] if other in there else NOTHING
-            low, high = widened(row["estimate"], row["low"], row["high"], part["instance"].nunique(), -1.0)
-            rows.append({"value": row["estimate"], "low": low, "high": high, "n": row["n"]})
-    return pd.DataFrame(rows, columns=BOUNDS)
+def checks(results: Results, params: Params) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does."""
+    single, fractions = results.single, results.fractions
+    keys = [*MODEL, "seed", "importance", "instance"]
+    models = {d: len(a) * len(params.encoders) * len(params.seeds) for d, a in params.trained.items()}
+    texts = results.labels.groupby("dataset")["instance"].nunique()
+    erased = fractions.groupby("dataset")["instance"].nunique()
+    own = compared(single)
+    cells = outcomes(single).groupby(keys)["value"].sum()
+    once = single[single["sampling"] == "any other"].set_index(keys)["flip_top"].astype(bool)
+    flips = fractions[fractions["importance"].isin(TOPS)].set_index(keys)["removed"]
+    alpha = several(fractions)
+    alpha = alpha[(alpha["importance"] == "alpha") & alpha["value"].notna()]
+    gone = alpha.loc[alpha["value"] == 1, "mass_removed"].astype(float)
+    return {
+        "no run is missing": not len(results.grid.failures),
+        "every model answered every test text": len(results.labels) == sum(texts[d] * n for d, n in models.items()),
+        "every model met every ranking": fractions.groupby(keys[:-1]).ngroups
+        == len(RANKINGS) * sum(models.values()),
+        "no more texts were erased from than asked for": bool((erased <= (params.texts or np.inf)).all()),
+        "r is never the top item": not bool((own["top"] == own["other"]).any()),
+        "the top item by attention has the larger weight": bool(
+            (own.loc[own["importance"] == "alpha", "delta_alpha"] >= 0).all()
+        ),
+        "each text is in one cell of its table": bool((cells == 100).all()),
+        "both tests agree on the decisions that one item flips": bool(
+            once.eq((flips == 1).fillna(False).astype(bool).reindex(once.index)).all()
+        ),
+        "removing all items removes all attention": bool(np.isclose(gone, 1.0, atol=1e-4).all()),
+    }

@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from attnlib.studies.datasets import short
-from attnlib.studies.erasure.grid import BEYOND, RANKINGS, common_set, compared, several
+from attnlib.studies.erasure.grid import BEYOND, common_set, compared, several
+from attnlib.studies.erasure.measures import RANKINGS
 from attnlib.studies.erasure.tables import NAMES, model_name
 from attnlib.viz.plots import CYCLE, DENSITY, STYLE, Chart, chart, label
 

@@ -1,45 +1,38 @@
-"""Is attention interpretable? (Serrano & Smith 2019): parameters, grid, measures.
+"""Is attention interpretable? (Serrano & Smith 2019): the models, and the frames that come of them.
 
     params = Params(corpora=["bbc"], vectors="glove")
     found = results(params)         # tidy frames, from the store where it has them
-    found.right, found.single, found.fractions, found.data
+    found.labels, found.single, found.fractions, found.data
 
 HAN attends to words within sentences and to sentences within the text, FLAN to all words at once; only the last
 attention layer is tested, so what is removed is a sentence for HAN and a word for FLAN. Encoders: rnn (a
 bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Every model is measured once.
+
+`seeds` are replicates: the seed of a training comes from its replicate and its cell (data set, encoder, attention),
+so trainings of different cells share nothing. What is compared within a model (rankings, the two items removed) is
+paired by training and text. The models beyond the paper differ in projection, scaling or regulariser within one
+cell, and share its seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
-from attnlib.data.sentences import sentence_starts
-from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import FitSpec, MeasureSpec
-from attnlib.studies.erasure.params import ENCODERS, SETTINGS, Params  # noqa: F401  part of the study
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.studies.erasure.measures import RANKINGS, describe, erasures
+from attnlib.studies.erasure.params import Params
+from attnlib.studies.learned import idle, without
+from attnlib.studies.study import seed_of
 
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
-
-PAPER = "Serrano & Smith 2019"
-RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
-"""Section 5.2, in the order of the paper's legends."""
-TOPS = RANKINGS[1:]
-"""Rankings whose first item is tested alone (Figures 9, 12 and 13)."""
-SAMPLING = {"any other": (), "authors": ("serrano_r",)}
-"""How r is drawn: as the paper writes, or as its code does."""
-ALONE = "No text has more than one item, so there is nothing to compare."
-UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
-
+MODEL = ["dataset", "encoder"]
+"""The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""
 PROJECTIONS = {
     "softmax": {},
     "sparsemax": {"projection": "sparsemax"},
@@ -54,18 +47,19 @@ BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULAR
 SPARSE = ("sparsemax", "sparsegen", "entmax")
 
 
-def fit(params: Params, dataset: str, architecture: str, context: str, seed: int) -> FitSpec:
+def fit(params: Params, dataset: str, architecture: str, context: str, replicate: int) -> FitSpec:
     """One model of the paper's grid."""
+    model, encoder = params.model(dataset, architecture, context), f"{architecture}_{context}"
     return FitSpec(
         data=params.data(dataset),
-        model=params.model(dataset, architecture, context),
+        model=model,
         train=params.training(dataset, context),
-        seed=seed,
-        label={"dataset": dataset, "encoder": f"{architecture}_{context}"},
+        seed=seed_of(replicate, dataset, encoder, model.attention),
+        label={"dataset": dataset, "encoder": encoder, "seed": replicate},
     )
 
 
-def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int) -> FitSpec:
+def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, replicate: int) -> FitSpec:
     """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
     hidden = params.embedding_size if base else params.beyond_hidden
     train = TrainConfig(
@@ -76,7 +70,8 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, seed: int
         train_embeddings=params.vectors == "none",
     )
     model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
-    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed)
+    seed = seed_of(replicate, params.beyond, model.encoder, model.attention)
+    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed, label={"seed": replicate})
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
@@ -86,74 +81,19 @@ def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
     for dataset, architectures in params.trained.items():
         for architecture in architectures:
             for context in params.encoders:
-                for seed in params.seeds:
-                    one = fit(params, dataset, architecture, context, seed)
+                for replicate in params.seeds:
+                    one = fit(params, dataset, architecture, context, replicate)
                     runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
     if params.beyond is None:
         return runs
     variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
     variants |= {name: (options, True) for name, options in REGULARISERS.items()}
     for name, (options, base) in variants.items():
-        for seed in params.beyond_seeds:
-            one = beyond_fit(params, options, base, seed)
+        for replicate in params.beyond_seeds:
+            one = beyond_fit(params, options, base, replicate)
             label = {"part": "beyond", "variant": name, "dataset": params.beyond}
             runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
     return runs
-
-
-def erasures(
-    fitted: Fitted, corpus: Corpus, *, texts: int | None = None, reproject: bool = False
-) -> dict[str, pd.DataFrame]:
-    """All erasure tests at the last attention layer, and the labels behind the accuracy.
-
-    right      one row per test text: instance, value (1 where the prediction is right)
-    single     one row per ranking, way of drawing r, and text, as `single_removals` gives them
-    fractions  one row per ranking and text, as `fraction_to_flip` gives them
-
-    Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
-    model's own seed. reproject: a sparse projection is applied again to what is left.
-    """
-    some = sampled(corpus.test, texts)
-    chosen = {"seed": fitted.seed, "reproject": reproject}
-    targets = {name: {"target": "probability"} for name in ("grad_alpha", "alpha_grad")}
-    single, fractions = [], []
-    for ranking in RANKINGS:
-        options = chosen | targets.get(ranking, {})
-        found = fraction_to_flip(fitted, some, ranking, level="attention", **options)
-        kept = ["id", "length", "removed", "fraction", "mass_removed", "status"]
-        fractions.append(found[kept].assign(importance=ranking))
-        for sampling, quirks in SAMPLING.items() if ranking in TOPS else ():
-            found = single_removals(fitted, some, ranking, quirks=quirks, **options)
-            single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
-    predicted = fitted.predict(corpus.test).labels
-    truth = [fitted.classes[example.label] for example in corpus.test]
-    right = [float(a == b) for a, b in zip(predicted, truth, strict=True)]
-    return {
-        "right": pd.DataFrame({"instance": [e.id for e in corpus.test], "value": right}),
-        "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
-        "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
-    }
-
-
-def describe(corpus: Corpus) -> pd.DataFrame:
-    """Table 1, one row per fact: metric, value, std. Lengths are those of all splits, as they are read.
-
-    commonest_class: its share of the test texts, the accuracy of a model that learned nothing.
-    """
-    examples = [example for _, example in corpus.items()]
-    words = np.array([len(example) for example in examples])
-    starts = [example.sentences or sentence_starts(example.tokens) for example in examples]
-    sentences = np.array([len(found) for found in starts])
-    labels = [example.label for example in corpus.test]
-    rows = [
-        ("avg_words", words.mean(), words.std()),
-        ("avg_sentences", sentences.mean(), sentences.std()),
-        ("train_and_dev", len(corpus.train) + len(corpus.dev), np.nan),
-        ("test", len(corpus.test), np.nan),
-        ("classes", len(corpus.classes), np.nan),
-        ("commonest_class", np.bincount(labels).max() / len(labels), np.nan),
-    ]
-    return pd.DataFrame(rows, columns=["metric", "value", "std"]).astype({"value": float})
 
 
 @dataclass
@@ -161,25 +101,35 @@ class Results:
     """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
 
     data       dataset, metric, value, std
-    right, single, fractions     of the paper's models: dataset, encoder (han_rnn, …), seed, and as `erasures` says
+    labels, single, fractions    of the paper's models: dataset, encoder (han_rnn, …), seed, and as `erasures` says
     beyond_*   of the models of the other papers: `variant` names them; empty frames where they were left out
     """
 
     data: pd.DataFrame
-    right: pd.DataFrame
+    labels: pd.DataFrame
     single: pd.DataFrame
     fractions: pd.DataFrame
-    beyond_right: pd.DataFrame
+    beyond_labels: pd.DataFrame
     beyond_single: pd.DataFrame
     beyond_fractions: pd.DataFrame
     grid: GridResult
 
+    @cached_property
+    def idle(self) -> pd.DataFrame:
+        """The trainings (dataset, encoder, seed) that learned nothing."""
+        return idle(self.labels, [*MODEL, "seed"])
 
-def results(params: Params, executor: Any = None) -> Results:
-    """Compute what the store does not hold, and gather."""
-    found = run_grid(grid(params), executor=executor, title="erasure")
+    @cached_property
+    def learned(self) -> Results:
+        """The results of the trainings that learned something: what claims rest on."""
+        return replace(self, **{name: without(getattr(self, name), self.idle) for name in ("single", "fractions")})
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
+    found = run_grid(grid(params), executor=executor, corpora=corpora, title="erasure")
     parts = {}
-    for name in ("right", "single", "fractions"):
+    for name in ("labels", "single", "fractions"):
         frame = found.frame(name)
         for part, key in (("paper", name), ("beyond", f"beyond_{name}")):
             parts[key] = frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)

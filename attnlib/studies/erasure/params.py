@@ -47,6 +47,7 @@ class Params(StudyParams):
     architectures  data set -> han, flan or both, where a data set does not get both
     max_length     words per text; longer ones are cut
     texts      test texts that are erased from (accuracy always sees them all); None: all
+    seeds      replicates: every model is trained once for each
     settings   `kit`: one training for all; `paper`: dropouts, rates, epochs and patience of Appendix A.1
     beyond     data set of the models of the other papers (a bidirectional LSTM with FLAN): one of `corpora`, or any
                other entry of that kind; None: leave them out

@@ -1,8 +1,8 @@
 """Tables of the erasure study: frames in, ours next to the paper's out.
 
 The cells of a table are the models (dataset, encoder such as han_rnn) and, where they differ, the rankings.
-Intervals are over seeds and texts; p-values are corrected after Holm over the rows of a table. Tables
-without a text to tell of are empty.
+Intervals are over trainings and texts (`attnlib.stats.inference`); p-values are corrected after Holm over the rows
+of a table. Tables without a text to tell of are empty.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from attnlib.stats.inference import contrasts, effect, effects, interval_text
 from attnlib.studies.beside import beside, reference
-from attnlib.studies.common import contrast, interval_text, summarise, wide_enough
 from attnlib.studies.datasets import short
-from attnlib.studies.erasure.grid import RANKINGS, common_set, compared, several
+from attnlib.studies.erasure.grid import MODEL, common_set, compared, several
+from attnlib.studies.erasure.measures import RANKINGS, TOPS
 
-MODEL = ["dataset", "encoder"]
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
 """The rankings in the paper's words."""
 CELLS = {
@@ -34,6 +34,12 @@ STAND_INS = {
 """Corpora read in place of the paper's, under its name, and what they are: no difference is taken then."""
 LARGE, CLOSE = 0.4, 0.05
 """A large difference in attention (section 4.1); a divergence close to zero, in nats (the text gives no number)."""
+CONTEXTS = {"rnn": "an rnn", "conv": "convolutions", "noenc": "no encoder"}
+SHARE, GAIN = (0.0, 1.0), (-1.0, 1.0)
+PERCENT, POINTS = (0.0, 100.0), (-100.0, 100.0)
+"""Between what values shares and their differences lie."""
+COUNTS = ["n", "trainings", "texts"]
+ENDS = ["value", "low", "high", *COUNTS]
 
 
 def model_name(encoder: str) -> str:
@@ -43,12 +49,11 @@ def model_name(encoder: str) -> str:
 
 
 def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 1, one row per data set: ours first, then the paper's; `read from` names the corpus behind ours.
+    """The paper's Table 1, one row per data set: ours first, then the paper's.
 
-    sources: data set -> corpus, where that differs from its name.
+    sources: data set -> corpus that it is `read from`, where that differs from its name.
     """
     rows = []
-    data = data[data["metric"] != "commonest_class"]
     for source, frame in (("ours", data), ("paper", reference("erasure", 1))):
         for dataset, part in frame.groupby("dataset", sort=False):
             corpus = (sources or {}).get(dataset, dataset)
@@ -63,16 +68,15 @@ def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> 
     return pd.DataFrame(rows)
 
 
-def accuracy_table(right: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 3: accuracy in percent with its interval, one row per model, next to the paper's on that data set."""
-    found = wide_enough(summarise(right.assign(value=100 * right["value"]), MODEL), right, MODEL, most=100.0)
-    table = _beside(found, 3, sources)
-    table.insert(2, "accuracy", interval_text(table, 1))
-    return _told(table[[*MODEL, "accuracy", "n", "paper", "difference"]])
+def accuracy_table(labels: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The paper's Table 3: accuracy in percent, one row per model, next to the paper's on that data set."""
+    found = effects(labels.assign(value=100 * labels["value"]), MODEL, bounds=PERCENT)
+    table = _beside(found, 3, sources)[[*MODEL, *ENDS, "paper", "difference"]]
+    return _told(table).rename(columns={"value": "accuracy"})
 
 
 def paper_accuracy() -> pd.DataFrame:
-    """Table 3 as printed: one row per data set, one column per model."""
+    """The paper's Table 3 as printed: one row per data set, one column per model."""
     printed = reference("erasure", 3)
     wide = printed.pivot_table(index="dataset", columns="encoder", values="value")
     wide = wide.loc[printed["dataset"].unique(), printed["encoder"].unique()]
@@ -87,28 +91,24 @@ def single_table(single: pd.DataFrame) -> pd.DataFrame:
     """
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
-    if kept.empty:
-        return pd.DataFrame()
-    more = wide_enough(summarise(kept.assign(value=(kept["delta_js"] > 0).astype(float)), MODEL), kept, MODEL)
     rows = []
-    for row, (_, part) in zip(more.itertuples(), kept.groupby(MODEL, sort=False), strict=True):
+    for key, part in kept.groupby(MODEL, sort=False):
         below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
+        more = effect(part.assign(value=(part["delta_js"] > 0).astype(float)), bounds=SHARE)
         rows.append(
             {
-                "dataset": row.dataset,
-                "encoder": row.encoder,
-                "n": row.n,
+                **dict(zip(MODEL, key, strict=True)),
+                "share ΔJS > 0": more.text(3),
                 "share ΔJS < 0": float(below.mean()),
                 "Δα where ΔJS < 0": part.loc[below, "delta_alpha"].median(),
                 "Δα elsewhere": part.loc[~below, "delta_alpha"].median(),
                 "ΔJS, median": part["delta_js"].median(),
+                **{name: more.row()[name] for name in COUNTS},
                 "share ΔJS < 0.05 where Δα ≥ 0.4": float((part.loc[large, "delta_js"] < CLOSE).mean()),
                 "n, Δα ≥ 0.4": int(large.sum()),
             }
         )
-    table = pd.DataFrame(rows)
-    table.insert(3, "share ΔJS > 0", interval_text(more, 3))
-    return _told(table)
+    return _told(pd.DataFrame(rows))
 
 
 def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
@@ -120,36 +120,39 @@ def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def removals(kept: pd.DataFrame) -> pd.DataFrame:
+    """Two rows per text that was compared: `item` top or other, `value` 1 where removing it flips the decision."""
+    items = [kept.assign(item=item, value=kept[f"flip_{item}"].astype(float)) for item in ("top", "other")]
+    return pd.concat(items, ignore_index=True)
+
+
 def contingency(
     single: pd.DataFrame, importance: str = "alpha", sampling: str = "any other", by: Sequence[str] = MODEL
 ) -> pd.DataFrame:
-    """Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model.
+    """The paper's Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model.
 
     `top minus random`: percent flipped by the top item minus percent flipped by r, paired, with its interval.
     """
     by = list(by)
     part = single[single["importance"] == importance]
-    if compared(part, sampling).empty:
-        return pd.DataFrame()
-    found = outcomes(part, sampling)
-    found = found.pivot_table(index=by, columns="metric", values="value", sort=False).reset_index()
     kept = compared(part, sampling)
-    both = [kept.assign(item=item, value=100.0 * kept[f"flip_{item}"].astype(float)) for item in ("top", "other")]
-    gap = contrast(pd.concat(both, ignore_index=True), "item", "top", "other", by)
-    gap = wide_enough(gap, kept, by, least=-100.0, most=100.0)
-    gap["value"] = gap["estimate"]
-    gap["top minus random"] = interval_text(gap, 1)
+    if kept.empty:
+        return pd.DataFrame()
+    shares = outcomes(part, sampling).pivot_table(index=by, columns="metric", values="value", sort=False)
+    both = removals(kept)
+    gap = contrasts(both.assign(value=100 * both["value"]), "item", "top", "other", by, bounds=POINTS)
+    gap["top minus random"] = _texts(gap, 1)
     alone = part[(part["status"] != "compared") & (part["sampling"] == sampling)].groupby(by).size()
-    table = found.merge(gap[[*by, "top minus random", "p_holm", "n"]], on=by, validate="one_to_one")
-    table["one item, left out"] = [
-        int(alone.get(tuple(key) if len(by) > 1 else key[0], 0)) for key in table[by].to_numpy()
-    ]
-    table = table[[*by, *CELLS, "top minus random", "p_holm", "n", "one item, left out"]]
+    gap = gap[[*by, "top minus random", "p_holm", *COUNTS]]
+    table = shares.reset_index().merge(gap, on=by, validate="one_to_one")
+    table = table.merge(alone.rename("one item, left out").reset_index(), on=by, how="left")
+    table["one item, left out"] = table["one item, left out"].fillna(0).astype(int)
+    table = table[[*by, *CELLS, "top minus random", "p_holm", *COUNTS, "one item, left out"]]
     return _told(table.rename(columns=CELLS))
 
 
 def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha", "alpha_grad")) -> pd.DataFrame:
-    """Figures 12 and 13: the tables of several rankings, one below the other; p after Holm within a ranking."""
+    """The paper's Figures 12 and 13: the tables of several rankings; p after Holm within a ranking."""
     frames = {name: contingency(single, name) for name in rankings}
     for name, frame in frames.items():
         if len(frame):
@@ -158,32 +161,30 @@ def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha",
 
 
 def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Table 2 as printed (HANrnn), one row per data set and cell, next to ours with r drawn both ways.
+    """The paper's Table 2 as printed (HANrnn), one row per data set and cell, next to ours with r drawn both ways.
 
     The printed numbers were drawn as the released code draws, so `difference` is that of our own drawn so. Empty
     where this run has no HANrnn on a data set of the paper's.
     """
     printed = reference("erasure", 2).rename(columns={"value": "paper"})
-    table = printed[[*MODEL, "metric", "paper"]]
+    cells = [*MODEL, "metric"]
+    table = printed[[*cells, "paper"]]
     for name, column in (("any other", "ours, r another item"), ("authors", "ours, r as the code draws it")):
-        found = summarise(outcomes(single[single["importance"] == "alpha"], name), [*MODEL, "metric"])
-        found = found.reindex(columns=[*MODEL, "metric", "value", "low", "high", "n"])
-        found[column] = interval_text(found, 1)
-        kept = [*MODEL, "metric", column, *(["value", "n"] if name == "authors" else [])]
-        table = table.merge(found[kept], on=[*MODEL, "metric"], how="left")
+        found = effects(outcomes(single[single["importance"] == "alpha"], name), cells, bounds=PERCENT)
+        found[column] = _texts(found, 1)
+        kept = [*cells, column, *(["value", "n"] if name == "authors" else [])]
+        table = table.merge(found[kept], on=cells, how="left")
     if table["value"].isna().all():
         return pd.DataFrame()
     same = table["dataset"].map(lambda dataset: _same(dataset, sources))
     table["difference"] = (table["value"] - table["paper"]).where(same)
-    table["n"] = table["n"].fillna(0).astype(int)
+    table["n"] = table.pop("n").fillna(0).astype(int)
     table = table.drop(columns="value").fillna(dict.fromkeys(table.filter(like="ours"), "–"))
-    order = [c for c in table if c not in ("difference", "n")]
-    table = table[[*order, "difference", "n"]].assign(metric=table["metric"].map(CELLS))
-    return _told(table).rename(columns={"metric": "cell"})
+    return _told(table.assign(metric=table["metric"].map(CELLS))).rename(columns={"metric": "cell"})
 
 
 def top_flips(single: pd.DataFrame) -> pd.DataFrame:
-    """The yes-rows of Figures 9, 12 and 13: percent of decisions that a ranking's first item flips.
+    """The yes-rows of the paper's Figures 9, 12 and 13: percent of decisions that a ranking's first item flips.
 
     One row per model. Differences to attention are paired, with intervals.
     """
@@ -191,19 +192,19 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
     if kept.empty:
         return pd.DataFrame()
     kept = kept.assign(value=100.0 * kept["flip_top"].astype(float))
-    table = summarise(kept[kept["importance"] == "alpha"], MODEL)[[*MODEL, "n"]]
-    for name in ("alpha", "grad_alpha", "alpha_grad"):
+    table = effects(kept[kept["importance"] == "alpha"], MODEL)[[*MODEL, *COUNTS]]
+    for name in TOPS:
         means = kept[kept["importance"] == name].groupby(MODEL, sort=False)["value"].mean()
-        table[NAMES[name]] = means.to_numpy()
-    for name in ("grad_alpha", "alpha_grad"):
-        gap = wide_enough(contrast(kept, "importance", name, "alpha", MODEL), kept, MODEL, least=-100.0, most=100.0)
-        table[f"{NAMES[name]} minus attention"] = interval_text(gap.assign(value=gap["estimate"]), 1)
-        table[f"p (Holm), {NAMES[name]}"] = gap["p_holm"].to_numpy()
+        table = table.merge(means.rename(NAMES[name]).reset_index(), on=MODEL, how="left")
+    for name in TOPS[1:]:
+        gap = contrasts(kept, "importance", name, "alpha", MODEL, bounds=POINTS)
+        told = {f"{NAMES[name]} minus attention": _texts(gap, 1), f"p (Holm), {NAMES[name]}": gap["p_holm"]}
+        table = table.merge(gap[MODEL].assign(**told), on=MODEL, how="left")
     return _told(table)
 
 
 def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Figures 5, 6 and 10 in numbers: share of items removed at the first flip, one row per model and ranking.
+    """The paper's Figures 5, 6 and 10 in numbers: share of items removed at the first flip, by model and ranking.
 
     `mean`: over the texts that this ranking flips, as the paper has it; `mean, same texts`: over those that all
     four rankings flip. Texts of one item and texts that never flip are left out; `excluded_table` counts them.
@@ -213,42 +214,57 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
     kept = several(fractions)
     if kept.empty:
         return pd.DataFrame()
-    table = summarise(kept, cells)
-    table["mean"] = interval_text(table)
+    table = effects(kept, cells, bounds=SHARE)
+    table["mean"] = _texts(table)
     table["median"] = kept.groupby(cells, sort=False)["value"].median().to_numpy()
-    late = kept.assign(value=(100.0 * (kept["value"] > 0.5)).where(kept["value"].notna()))
-    share = wide_enough(summarise(late, cells), late, cells, most=100.0)
-    late = _beside(share.assign(metric="percent_above_half"), "figure6", sources)
-    late["% above 0.5"] = interval_text(late, 1)
-    shared = summarise(common_set(fractions), cells).reindex(columns=[*cells, "value", "low", "high", "n"])
-    shared["mean, same texts"] = interval_text(shared)
-    shared = shared.rename(columns={"n": "n, same texts"})
+    late = effects(kept.assign(value=100.0 * beyond_half(kept["value"])), cells, bounds=PERCENT)
+    late = _beside(late.assign(metric="percent_above_half"), "figure6", sources)
+    late["% above 0.5"] = _texts(late, 1)
+    shared = effects(common_set(fractions), cells, bounds=SHARE)
+    shared = shared.assign(**{"mean, same texts": _texts(shared)}).rename(columns={"n": "n, same texts"})
     printed = ["paper", "difference"] if late["paper"].notna().any() else []
-    table = table[[*cells, "mean", "median", "n"]]
+    table = table[[*cells, "mean", "median", *COUNTS]]
     table = table.merge(late[[*cells, "% above 0.5", *printed]], on=cells, validate="one_to_one")
     table = table.merge(shared[[*cells, "mean, same texts", "n, same texts"]], on=cells, how="left")
     table["n, same texts"] = table["n, same texts"].fillna(0).astype(int)
-    return _told(table.fillna({"mean, same texts": "–"}))
+    table["mean, same texts"] = table["mean, same texts"].astype(object).fillna("–")
+    return _told(table)
+
+
+def context_table(fractions: pd.DataFrame) -> pd.DataFrame:
+    """Share of items removed at the first flip by what the encoder sees, mean over its models that count alike.
+
+    On the texts that all four rankings flip; one row per context, one column per ranking.
+    """
+    same = common_set(fractions)
+    same = same.assign(context=[encoder.partition("_")[2] for encoder in same["encoder"]])
+    found = effects(same, ["context", "importance"], MODEL, bounds=SHARE)
+    found["told"] = _texts(found)
+    rows = []
+    for context, part in found.groupby("context", sort=False):
+        means = part.set_index("importance")
+        row = {"encoder": CONTEXTS[context]} | {NAMES[name]: means.loc[name, "told"] for name in RANKINGS}
+        rows.append(row | {name: means[name].iloc[0] for name in COUNTS})
+    return pd.DataFrame(rows)
 
 
 def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
     """What the comparisons leave out, one row per model: texts of one item, and what each ranking never flips.
 
-    The last column counts the flips by attention that came only when nothing was left.
+    `items, median`: what the last attention layer sees of a text. The last column counts the flips by attention
+    that came only when nothing was left.
     """
     rows = []
-    for (dataset, encoder), part in fractions.groupby(MODEL, sort=False):
-        once = part[part["importance"] == "alpha"]
-        row = {"dataset": dataset, "encoder": encoder, "texts × seeds": len(once)}
-        row["one item"] = int((once["length"] == 1).sum())
-        longer = part[part["length"] > 1]
+    for key, part in fractions.groupby(MODEL, sort=False):
+        once, longer = part[part["importance"] == "alpha"], part[part["length"] > 1]
+        row = dict(zip(MODEL, key, strict=True)) | {"items, median": once["length"].median()}
+        row |= {"texts × trainings": len(once), "one item": int((once["length"] == 1).sum())}
         for name in RANKINGS:
             never = (longer["importance"] == name) & (longer["status"] == "never")
             row[f"never, {NAMES[name]}"] = int(never.sum())
         empty = (longer["importance"] == "alpha") & (longer["status"] == "only_when_empty")
         rows.append(row | {"only when empty, attention": int(empty.sum())})
-    table = pd.DataFrame(rows)
-    return _told(table)
+    return _told(pd.DataFrame(rows))
 
 
 def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
@@ -270,53 +286,50 @@ def duel_table(fractions: pd.DataFrame) -> pd.DataFrame:
     Shares are of the n texts that at least one of the two flips; `of all texts` is the share of all texts of more
     than one item where the gradient is faster. ratio: its texts divided by those where attention is.
     """
-    both = duel(fractions)
+    both, kept = duel(fractions), several(fractions)
     rows = []
-    for model, texts in _texts(fractions, MODEL).items():
+    for model, texts in kept[kept["importance"] == "alpha"].groupby(MODEL, sort=False).size().items():
         part = both[(both["dataset"] == model[0]) & (both["encoder"] == model[1])]
         faster, slower = part["faster"].sum(), part["slower"].sum()
-        row = dict(zip(MODEL, model, strict=True))
-        row |= {"gradient faster": _share(part, "faster"), "attention faster": _share(part, "slower")}
+        row = dict(zip(MODEL, model, strict=True)) | _shares(part)
         row |= {"equal": (part["faster"] == part["slower"]).mean(), "n": len(part)}
+        row |= {"trainings": part["seed"].nunique(), "texts": part["instance"].nunique()}
         row["ratio"] = faster / slower if slower else np.inf if faster else np.nan
         rows.append(row | {"of all texts": faster / texts, "n, all texts": texts})
-    return _told(pd.DataFrame(rows)) if rows else pd.DataFrame()
+    return _told(pd.DataFrame(rows))
 
 
 def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str = "alpha") -> pd.DataFrame:
     """Paired differences of every ranking to attention on the same texts, one row per model and ranking.
 
-    p after Holm over the models, for each ranking.
+    a, b: the means of the two. p after Holm over the models, for each ranking.
     """
     same = common_set(fractions)
     same = same.assign(value=same[value].to_numpy(float))
-    frames = []
-    for name in RANKINGS:
-        if name != b and len(same):
-            found = contrast(same, "importance", name, b, MODEL)
-            frames.append(found.assign(importance=name, value=found["estimate"]))
-    kept = [*MODEL, "importance", "a", "b", "minus attention", "p_holm", "n"]
+    frames = [
+        contrasts(same, "importance", name, b, MODEL, bounds=GAIN).assign(importance=name)
+        for name in RANKINGS
+        if name != b and len(same)
+    ]
     if not frames:  # no text is flipped by all rankings
         return pd.DataFrame()
-    table = pd.concat(frames, ignore_index=True)
-    table["minus attention"] = interval_text(table, 3)
-    return _told(table[kept])
+    table = pd.concat(frames, ignore_index=True)[[*MODEL, "importance", "a", "b", *ENDS[:3], "p_holm", *COUNTS]]
+    return _told(table).rename(columns={"value": "minus attention"})
 
 
-def beyond_table(fractions: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+def beyond_table(fractions: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Share of words gone at the first flip for the models of the other papers, and their accuracy in percent.
 
     One row per model, one column per ranking. All means of a row are over the same n texts, those that every
     ranking flips, as in the boxes.
     """
-    means = summarise(common_set(fractions), ["variant", "importance"])
-    means = means.reindex(columns=["variant", "importance", "value", "low", "high", "n"])
-    means["told"] = interval_text(means)
+    means = effects(common_set(fractions), ["variant", "importance"], bounds=SHARE)
+    means["told"] = _texts(means)
     wide = means.pivot_table(index="variant", columns="importance", values="told", aggfunc="first")
     wide = wide.reindex(index=fractions["variant"].unique(), columns=list(RANKINGS))
-    counts = means.groupby("variant")["n"].first().reindex(wide.index).fillna(0).astype(int)
-    table = wide.astype(object).fillna("–").rename(columns=NAMES).assign(n=counts).rename_axis(columns=None)
-    table["accuracy"] = 100 * right.groupby("variant")["value"].mean()
+    counts = means.groupby("variant")[["n", "trainings"]].first().reindex(wide.index).fillna(0).astype(int)
+    table = wide.astype(object).fillna("–").rename(columns=NAMES).join(counts).rename_axis(columns=None)
+    table["accuracy"] = 100 * labels.groupby("variant")["value"].mean()
     return _told(table.reset_index())
 
 
@@ -329,12 +342,10 @@ def beyond_flips(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
     if first.empty:
         return first
     first = first[["variant", "only the top item flips", "only the random item flips", "top minus random", "n"]]
-    both, rows = duel(fractions), []
-    for variant in first["variant"]:
-        part = both[both["variant"] == variant]
-        row = {"gradient faster": _share(part, "faster"), "attention faster": _share(part, "slower")}
-        rows.append({"variant": variant} | row | {"n, duel": len(part)})
-    return _told(first.merge(pd.DataFrame(rows), on="variant", validate="one_to_one"))
+    both = duel(fractions)
+    parts = {variant: both[both["variant"] == variant] for variant in first["variant"]}
+    rows = [{"variant": variant} | _shares(part) | {"n, duel": len(part)} for variant, part in parts.items()]
+    return first.merge(pd.DataFrame(rows), on="variant", validate="one_to_one")
 
 
 def _same(dataset: str, sources: Mapping[str, str] | None) -> bool:
@@ -349,18 +360,23 @@ def _beside(found: pd.DataFrame, table: str | int, sources: Mapping[str, str] | 
     return joined.assign(difference=joined["difference"].where(same))
 
 
-def _texts(fractions: pd.DataFrame, by: Sequence[str]) -> pd.Series:
-    """How many texts of more than one item there are, times seeds, in each cell of `by`."""
-    kept = several(fractions)
-    return kept[kept["importance"] == "alpha"].groupby(list(by), sort=False).size()
+def beyond_half(fraction: pd.Series) -> pd.Series:
+    """1 where a first flip needs more than half of the items, NaN where there is none."""
+    return (fraction > 0.5).astype(float).where(fraction.notna())
 
 
-def _share(frame: pd.DataFrame, column: str) -> str:
-    """The mean of a column with its interval, as text."""
-    if frame.empty:
-        return "–"
-    named = frame.assign(all="all", value=frame[column])
-    return interval_text(wide_enough(summarise(named, ["all"]), named, ["all"]), 3).item()
+def _texts(found: pd.DataFrame, digits: int = 2) -> list[str]:
+    """Value and interval of every row, as text."""
+    return [interval_text(*row, digits) for row in found[["value", "low", "high"]].to_numpy(float)]
+
+
+def _shares(both: pd.DataFrame) -> dict[str, str]:
+    """How often the gradient, or attention, is the faster one (`duel`), with intervals."""
+    sides = {"gradient faster": "faster", "attention faster": "slower"}
+    return {
+        name: effect(both.assign(value=both[column]), bounds=SHARE).text(3) if len(both) else "–"
+        for name, column in sides.items()
+    }
 
 
 def _told(table: pd.DataFrame) -> pd.DataFrame:

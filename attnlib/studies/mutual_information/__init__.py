@@ -6,5 +6,5 @@ PAPER = Paper(
     "Wen et al. 2022",
     "Revisiting Attention Weights as Explanations from an Information Theoretic Perspective",
     "NeurIPS 2022 workshop",
-    "https://arxiv.org/abs/2211.07714",
+    "",
 )

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from attnlib.studies.datasets import short
 from attnlib.studies.mutual_information.grid import NAMES
-from attnlib.studies.mutual_information.intervals import plain
+from attnlib.studies.mutual_information.tables import plain
 from attnlib.viz import plots
 from attnlib.viz.limits import from_zero
 
@@ -17,30 +17,29 @@ ATTENTIONS = ("additive", "deep", "dot")
 """An attention's place here gives its colour and marker."""
 
 
-def shown(ranks: pd.DataFrame) -> tuple[str, str, int]:
-    """Corpus, encoder and seed of the first model that was measured: whose curves are drawn."""
-    first = plain(ranks).iloc[0]
-    return first["dataset"], first["encoder"], int(first["seed"])
-
-
-def curves(ranks: pd.DataFrame, dataset: str, encoder: str, seed: int) -> plots.Chart:
-    """Information (top) and mean attention (bottom) by rank, one column per attention, for one seed."""
+def shown(ranks: pd.DataFrame) -> pd.DataFrame:
+    """Whose curves are drawn: corpus, encoder and training of the first model, with every attention."""
     part = plain(ranks)
-    part = part[(part["dataset"] == dataset) & (part["encoder"] == encoder) & (part["seed"] == seed)]
+    same = ["dataset", "encoder", "seed"]
+    return part[(part[same] == part[same].iloc[0]).all(axis=1)].sort_values("rank", kind="stable")
+
+
+def curves(part: pd.DataFrame) -> plots.Chart:
+    """Information (top) and mean attention (bottom) by rank, one column per attention: the models of `shown`."""
     attentions = list(dict.fromkeys(part["attention"]))
     figure, axes = plots.chart(
         2, len(attentions), size=(1.2 + 2.7 * len(attentions), 4.8), sharex=True, sharey="row", squeeze=False
     )
     with mpl.rc_context(plots.STYLE):
         for k, attention in enumerate(attentions):
-            own = part[part["attention"] == attention].sort_values("rank")
+            own = part[part["attention"] == attention]
             top, bottom = axes[:, k]
             top.fill_between(own["rank"], own["low"], own["high"], color=plots.CYCLE[0], alpha=0.25, linewidth=0)
             top.plot(own["rank"], own["information"], "o-", ms=4, color=plots.CYCLE[0], label="states of the rank")
             top.plot(own["rank"], own["floor"], "--", color="#666666", label="shuffled outputs (floor)")
             bottom.plot(own["rank"], own["alpha"], "s-", ms=4, color=plots.CYCLE[1])
             first = k == 0
-            name = f"{NAMES[encoder]}, {NAMES[attention]}"
+            name = f"{NAMES[own['encoder'].iloc[0]]}, {NAMES[attention]}"
             plots.label(top, name, "", "information (nats)" if first else "", int(own["n"].max()))
             plots.label(bottom, "", "attention rank (1: most)", "mean attention" if first else "")
             bottom.xaxis.get_major_locator().set_params(integer=True)
@@ -85,16 +84,19 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
     return figure
 
 
-def special(differences: pd.DataFrame) -> plots.Chart:
+def averages(table: pd.DataFrame) -> plots.Chart:
+    """Mean tau by attention, and by encoder and attention, the paper's hollow (`tables.average_table`)."""
+    encoders = table["encoder"].replace("all", "all encoders")
+    part = table.assign(line=encoders + ", " + table["attention"])
+    title = "Which attention follows information?"
+    return plots.intervals(part, "line", n="trainings", reference="paper", title=title, x="mean weighted τ")
+
+
+def special(table: pd.DataFrame) -> plots.Chart:
     """Tables 2 and 4 as a picture: tau as trained minus tau in each setting, the paper's values hollow."""
-    part = differences.assign(
-        line=[
-            f"{short(d)}, {NAMES[v]}" for d, v in zip(differences["dataset"], differences["variant"], strict=True)
-        ]
-    )
-    return plots.intervals(
-        part, "line", value="estimate", reference="paper", title="What τ loses", x="τ as trained minus τ there"
-    )
+    part = table.assign(line=table["dataset"] + ", " + table["variant"])
+    x = "τ as trained minus τ there"
+    return plots.intervals(part, "line", n="trainings", reference="paper", title="What τ loses", x=x)
 
 
 def gumbel(pairs: pd.DataFrame) -> plots.Chart:

@@ -1,4 +1,4 @@
-"""Attention as a guide to information (Wen et al. 2022): parameters, grid, results.
+"""Attention as a guide to information (Wen et al. 2022): what is computed, and the frames it gives.
 
     params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "cnn", "mlp"])
     found = results(params)         # tidy frames, from the store where it has them
@@ -7,6 +7,12 @@
 Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
 Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
 representation fixed, and with an adversary.
+
+Every cell (corpus, encoder, attention) has trainings of its own: their seeds come from the cell and the replicate
+(`study.seed_of`), so that encoders and attentions are compared as independent trainings. Within a cell a replicate
+is paired with what is made of it: its Gumbel twin and its twin with attention fixed share its seed, hence initial
+values, batch order and random vectors; the model with its representation fixed and the adversary start from it. The
+column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -17,25 +23,21 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
-from attnlib.studies.beside import reference
+from attnlib.studies.beside import printed
 from attnlib.studies.datasets import kin
+from attnlib.studies.learned import idle, without
 from attnlib.studies.mutual_information import measures
-from attnlib.studies.mutual_information.params import MAIN, QUERIES, Params, models
+from attnlib.studies.mutual_information.params import MAIN, Params
 from attnlib.utils.errors import ConfigError
-from attnlib.viz.prose import plural
+from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
-__all__ = [
-    "CELL", "LAMBDA", "MAIN", "NAMES", "PAPER", "QUERIES", "SIZES", "Params", "Results", "adversary_lambda",
-    "check_texts", "grid", "models", "results",
-]  # fmt: skip
-
-PAPER = "Wen et al. 2022"
+NAME = "mutual_information"
 NAMES = {
     "lstm": "BiLSTM", "cnn": "CNN", "mlp": "MLP", "additive": "Additive", "deep": "Deep", "dot": "Dot",
     "softmax": "softmax", "gumbel": "Gumbel-softmax", "none": "as trained", "fix_attention": "Fix Attn",
@@ -51,13 +53,14 @@ SIZES = {
 """Training texts and mean words of the paper's corpora (Table 1), for estimates of cost."""
 CELL = ["dataset", "encoder", "attention"]
 """What the paper calls a model setting."""
+MODEL = [*CELL, "projection", "variant", "seed"]
+"""What tells models apart."""
 
 
 def adversary_lambda(dataset: str) -> tuple[float, str]:
     """The paper's lambda for the corpus or the closest it has (Table 3), else its most frequent one; and whose."""
-    table = reference("mutual_information", 3).query("metric == 'lambda'").set_index("dataset")["value"]
-    twin = kin(dataset)
-    return (float(table[twin]), f"paper: {twin}") if twin in table else (LAMBDA, "the paper's most frequent")
+    value = printed(NAME, 3, metric="lambda", dataset=dataset)
+    return (value, f"paper: {kin(dataset)}") if value == value else (LAMBDA, "the paper's most frequent")
 
 
 def grid(params: Params | Mapping[str, Any]) -> list[Run]:
@@ -65,24 +68,25 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in (*params.corpora, *params.query_corpora):
-        for base in models(params, corpus):
-            runs.append(_measured(params, corpus, base, base.seed))
-            if base.seed in params.gumbel_seeds:
-                runs.append(_measured(params, corpus, _gumbel(base), base.seed))
+        for base in params.models(corpus):
+            seed = base.label["seed"]
+            runs.append(_measured(params, corpus, base, seed))
+            if seed in params.gumbel_seeds:
+                runs.append(_measured(params, corpus, _gumbel(base), seed))
             if (base.model.encoder, base.model.attention) != MAIN:
                 continue
-            if base.seed in params.ablation_seeds:
-                runs += [_measured(params, corpus, fit, base.seed, kind) for kind, fit in _ablations(base).items()]
-            if base.seed in params.adversary_seeds and corpus in params.corpora:
+            if seed in params.ablation_seeds:
+                runs += [_measured(params, corpus, fit, seed, kind) for kind, fit in _ablations(base).items()]
+            if seed in params.adversary_seeds and corpus in params.corpora:
                 other = _adversary(params, corpus, base)
-                runs.append(_measured(params, corpus, other, base.seed, "adversary_unfrozen"))
-                label = {"dataset": corpus, "variant": "adversary_unfrozen"}
+                runs.append(_measured(params, corpus, other, seed, "adversary_unfrozen"))
+                label = {"dataset": corpus, "variant": "adversary_unfrozen", "seed": seed}
                 runs.append(MeasureSpec.of(measures.apart, base, other, label=label, texts=params.texts))
     return runs
 
 
 def _measured(params: Params, corpus: str, fit: FitSpec, seed: int, variant: str = "none") -> Run:
-    label = {"dataset": corpus, "variant": variant, "seed": seed}  # the seed of the base, so that the two pair up
+    label = {"dataset": corpus, "variant": variant, "seed": seed}
     options = {"counts": list(params.counts), "texts": params.texts, "resamples": params.resamples}
     return MeasureSpec.of(measures.by_rank, fit, label=label, **options)
 
@@ -92,7 +96,7 @@ def _gumbel(base: FitSpec) -> FitSpec:
 
 
 def _ablations(base: FitSpec) -> dict[str, FitSpec]:
-    """Attention left as it was drawn; or embedding and encoder of the trained model kept, all after them anew.
+    """Attention left as it was drawn; or embedding and encoder of the trained model kept, the rest trained again.
 
     The latter with a seed of its own: with that of its base, attention would start where the base's did.
     """
@@ -129,19 +133,25 @@ def _adversary(params: Params, corpus: str, base: FitSpec) -> FitSpec:
 class Results:
     """Tidy frames; `grid` says what was computed, what came from the store, what failed.
 
-    taus    one row per model (dataset, encoder, attention, projection, variant, seed): tau with low and high over
-            texts (over_texts: half that width), tau by other estimates, k, clusters, occupied_least and
-            occupied_most (clusters over ranks), smallest, n, entropy, accuracy, majority (share of the commonest
-            class), output_entropy, task, thin (too few texts for the numbers of clusters asked for: shown, but
-            it decides nothing); `value` is tau
+    taus    one row per model (`MODEL`): tau with low and high over texts (over_texts: half that width), tau by
+            other estimates, k, clusters, occupied_least and occupied_most (clusters over ranks), smallest, n,
+            entropy, accuracy, output_entropy, task, thin (too few texts for the numbers of clusters asked for) and
+            idle (learned nothing): such models are shown and decide nothing; `value` is tau
     ranks   one row per model and rank: alpha, occupied, information with low, high and floor, other estimates
+    labels  one row per model and text: instance, truth, prediction
     apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
     """
 
     taus: pd.DataFrame
     ranks: pd.DataFrame
+    labels: pd.DataFrame
     apart: pd.DataFrame
     grid: GridResult
+
+    @property
+    def learned(self) -> pd.DataFrame:
+        """The models that learned something, on texts enough: what means, differences and counts are taken over."""
+        return self.taus[~(self.taus["idle"] | self.taus["thin"])]
 
 
 def check_texts(params: Params, name: str, corpus: Corpus) -> None:
@@ -164,11 +174,12 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     for name in (*params.corpora, *params.query_corpora):
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
-    taus = found.frame("taus")
-    task = [params.task(name) for name in taus["dataset"]]
-    return Results(
-        taus=taus.assign(value=taus["tau"], task=task, thin=taus["clusters"] < min(params.counts)),
-        ranks=found.frame("ranks"),
-        apart=found.frame("apart", optional=True),
-        grid=found,
+    taus, labels = found.frame("taus"), found.frame("labels")
+    learned = without(taus, idle(labels, MODEL)).index
+    taus = taus.assign(
+        value=taus["tau"],
+        task=[params.task(name) for name in taus["dataset"]],
+        thin=taus["clusters"] < min(params.counts),
+        idle=~taus.index.isin(learned),
     )
+    return Results(taus, found.frame("ranks"), labels, found.frame("apart", optional=True), found)

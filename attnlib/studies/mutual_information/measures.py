@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
+from attnlib.data.selection import sampled
 from attnlib.measures.adversary import compare, train_adversary
 from attnlib.measures.rank_information import rank_information, ranked
 
@@ -26,24 +25,24 @@ def by_rank(
 ) -> dict[str, pd.DataFrame]:
     """Information and attention by rank on test texts, with the tau of the two; see `rank_information`.
 
-    ranks  one row per rank;  taus  one row, with accuracy and the share of the commonest class on the same texts
+    ranks   one row per rank
+    taus    one row, with the accuracy on the same texts
+    labels  one row per text: instance, truth, prediction
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
     counts = fitting_counts(counts, int((states.lengths > 1).sum()))
     ranks, facts = rank_information(states, counts, resamples=resamples)
-    labels = np.array([example.label for example in some])
-    known = {
-        "accuracy": float((states.logits.argmax(1) == labels).mean()),
-        "majority": float(np.bincount(labels).max() / len(labels)),
-    }
-    return {"ranks": ranks, "taus": pd.DataFrame([facts | known])}
+    labels = pd.DataFrame({"instance": [e.id for e in some], "truth": [e.label for e in some]})
+    labels["prediction"] = states.logits.argmax(1)
+    facts["accuracy"] = float((labels["truth"] == labels["prediction"]).mean())
+    return {"ranks": ranks, "taus": pd.DataFrame([facts]), "labels": labels}
 
 
 def fitting_counts(counts: Sequence[int], n: int) -> list[int]:
     """The numbers of clusters that leave two texts for each of them; where none does, the largest that would.
 
-    So a small corpus can be looked at, though it decides nothing (`mutual_information.results` marks it as thin).
+    So a small corpus can be looked at, though it decides nothing (`grid.results` marks it as thin).
     """
     return [count for count in counts if 2 * count <= n] or [n // 2]
 

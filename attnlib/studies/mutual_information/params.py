@@ -12,6 +12,7 @@ from attnlib.data import corpora as registered
 from attnlib.store.specs import FitSpec
 from attnlib.studies.datasets import Dataset, brought
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.study import seed_of
 from attnlib.utils.errors import unknown
 
 QUERIES: dict[str, dict[str, Any]] = {
@@ -80,7 +81,7 @@ class Params(StudyParams):
         _check_ablated(self)
         ModelConfig(kernel_sizes=self.kernel_sizes)  # also where no cnn is trained
         for corpus in (*self.corpora, *self.query_corpora):
-            models(self, corpus)  # refuses what no model can be
+            self.models(corpus)  # refuses what no model can be
         return self
 
     @property
@@ -135,6 +136,23 @@ class Params(StudyParams):
         vectors = "none" if story else self.vector_files.get(corpus, self.vectors)
         return ModelConfig(encoder=encoder, attention=attention, vectors=vectors, **sizes, **own)
 
+    def models(self, corpus: str) -> list[FitSpec]:
+        """The softmax models of a corpus; `seed` in their label is that of the notebook, which counts trainings."""
+        encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
+        data, train = self.data(corpus), self.training(corpus)
+        return [
+            FitSpec(
+                data=data,
+                model=self.model(corpus, encoder, attention),
+                train=train,
+                seed=seed_of(seed, corpus, encoder, attention),
+                label={"seed": seed},
+            )
+            for encoder in encoders
+            for attention in self.attentions
+            for seed in self.seeds
+        ]
+
 
 def _check_names(params: Params) -> None:
     """Refuse data sets that are in the wrong list, or in both."""
@@ -188,16 +206,3 @@ def _check_ablated(params: Params) -> None:
             "Ablations and adversaries are of lstm with additive attention; keep both in the grid, or give no "
             "ablation_seeds and adversary_seeds."
         )
-
-
-def models(params: Params, corpus: str) -> list[FitSpec]:
-    """The softmax models of a corpus."""
-    encoders = params.query_encoders if corpus in params.query_corpora else params.encoders
-    return [
-        FitSpec(
-            data=params.data(corpus), model=params.model(corpus, e, a), train=params.training(corpus), seed=seed
-        )
-        for e in encoders
-        for a in params.attentions
-        for seed in params.seeds
-    ]

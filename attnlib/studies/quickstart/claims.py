@@ -1,4 +1,4 @@
-"""The rules of the first notebook, with their borders, and the answer that follows from them.
+"""The rules of the first notebook, and the answer that follows from them.
 
 Every rule looks at both levels, because one alone can be fooled. A model can be trained to take attention off the
 words that decide while it goes on using them (Pruthi et al. 2020): its states carry those words to other
@@ -6,151 +6,143 @@ positions, so erasing attention weights still changes decisions, and only erasin
 attention points elsewhere. And every ranking by attention is compared with `random`, which knows nothing, and with
 leave-one-out (`omission`), which asks the model.
 
-A claim must hold at each level (`claims.together`) and shows the less favourable one. It is not tested where the
-models are not clearly better than always predicting the most frequent class, or on fewer than `FEWEST_TEXTS` test
-texts; `00.nearer_to_omission` also not at a level where leave-one-out is itself not clearly ahead of random,
-because the two then mark no distance.
+The question is about the models at hand: they are given, and the test texts are the sample (`training=None`). What
+other trainings would give is the business of the notebooks that follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from attnlib import stats
-from attnlib.studies.common import FEWEST_TEXTS, with_width
-from attnlib.studies.ledger import Claim, Direction, Verdict, judge, not_tested, together
-from attnlib.studies.quickstart.grid import LEVELS, RANDOM, TOP, mean_share
+from attnlib.importance.scores import importance
+from attnlib.stats.inference import Effect, contrast, effect
+from attnlib.studies import learned
+from attnlib.studies.ledger import NotTested, Rule, judge
+from attnlib.studies.quickstart.grid import Results
+from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANDOM, RANKINGS, TOP
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
-SURVIVE = 0.5
-"""`00.most_survive`: most decisions are more than this share."""
+ANSWERS: dict[Answer, str] = {
+    "guide": "**Attention is a usable guide to what these models rely on**: erasing words in its order flips "
+    "decisions sooner than a random order does, and it is more than halfway from random to leave-one-out.",
+    "partial guide": "**Attention is a partial guide to what these models rely on**: erasing words in its order "
+    "flips decisions sooner than a random order does, but it is not clearly more than halfway from random to "
+    "leave-one-out, so it misses words that decide, or ranks others above them.",
+    "misleading": "**Do not read the attention of these models as an explanation**: erasing words in its order "
+    "flips decisions no sooner than a random order does, although leave-one-out finds words that decide.",
+    "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
+    "random nor clearly less than halfway to leave-one-out. More models would narrow the intervals.",
+    "not tested": "**This run cannot say whether attention is an explanation**: the models learned nothing, or no "
+    "test text has two words.",
+}
+THESE: dict[str, Any] = {"cells": ["seed"], "training": None}
+"""Every interval is over texts, for the mean of the models at hand."""
+GAIN: dict[str, Any] = {**THESE, "bounds": (-1.0, 1.0)}
+"""The same for a difference of shares, with its range."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """The frames a rule looks at: `quickstart.accuracy`, `quickstart.single_flips`, `quickstart.fractions`."""
+def tested(results: Results, frame: pd.DataFrame, level: str) -> pd.DataFrame:
+    """The rows of a level that belong to models which learned something."""
+    idle = learned.idle(results.labels, ["seed"])
+    kept = learned.without(frame, idle)
+    if kept.empty and len(idle):
+        raise NotTested(f"The models learned nothing ({learned.RULE}), so what flips their decisions says nothing.")
+    return kept[kept["level"] == level]
 
-    right: pd.DataFrame
-    flips: pd.DataFrame
-    fractions: pd.DataFrame
+
+def beats_random(results: Results) -> dict[str, Effect]:
+    """Share flipped by the most attended token minus share flipped by a random other one, at each level."""
+    parts = {level: tested(results, results.flips, level) for level in LEVELS}
+    return {k: contrast(p, "importance", TOP, RANDOM, **GAIN) for k, p in parts.items() if len(p)}
 
 
-@dataclass(frozen=True)
-class Rule:
-    """What is claimed and when it holds: `effect(found, level)` lies on the side `direction` of `border`.
+def survival(results: Results) -> dict[str, Effect]:
+    """Share of decisions that stay when the most attended token goes, at each level."""
+    parts = {level: tested(results, results.flips, level) for level in LEVELS}
+    tops = {level: part[part["importance"] == TOP] for level, part in parts.items()}
+    return {k: effect(p.assign(value=1 - p["value"]), **THESE, bounds=(0, 1)) for k, p in tops.items() if len(p)}
 
-    `effect` is None at a level that cannot be judged.
+
+def ahead(results: Results) -> dict[str, Effect]:
+    """Fraction of tokens to a flip by attention minus that in a random order, at each level."""
+    parts = {level: tested(results, results.fractions, level) for level in LEVELS}
+    return {k: contrast(p, "importance", "alpha", "random", **GAIN) for k, p in parts.items() if len(p)}
+
+
+def nearer(results: Results) -> dict[str, Effect]:
+    """Fraction by attention minus the middle between random and leave-one-out, at each level.
+
+    Only at levels where leave-one-out is clearly ahead of random: elsewhere the two mark no distance.
     """
-
-    id: str
-    paper: str
-    where: str
-    claim: str
-    test: str
-    effect: Callable[[Found, str], stats.Interval | stats.Difference | None]
-    direction: Direction
-    border: float = 0.0
-
-
-def paired(frame: pd.DataFrame, level: str, a: str, b: str) -> stats.Difference | None:
-    """Mean of ranking `a` minus that of `b` at a level, paired by text and seed; None where there are no texts."""
-    return _difference(_wide(frame, level), a, b)
+    found = {}
+    for level in LEVELS:
+        part = tested(results, results.fractions, level)
+        if part.empty or not contrast(part, "importance", "random", "omission", **THESE).low > 0:
+            continue
+        keys = ["seed", "instance"]
+        ends = part[part["importance"].isin(["random", "omission"])]
+        middle = ends.groupby(keys, as_index=False)["value"].mean().assign(importance="middle")
+        found[level] = contrast(pd.concat([part, middle]), "importance", "alpha", "middle", **GAIN)
+    if not found:
+        raise NotTested("Leave-one-out is not clearly ahead of random at either level: they mark no distance.")
+    return found
 
 
-def survival(found: Found, level: str) -> stats.Interval | None:
-    """Share of decisions that stay when the most attended token goes."""
-    top = found.flips[(found.flips["level"] == level) & (found.flips["importance"] == TOP)]
-    return mean_share(top.assign(value=1 - top["value"])) if len(top) else None
-
-
-def half_way(found: Found, level: str) -> stats.Difference | None:
-    """Fraction to flip by attention minus the middle between random and leave-one-out; None without a distance."""
-    wide = _wide(found.fractions, level)
-    distance = _difference(wide, "random", "omission")
-    if distance is None or not distance.low > 0:
-        return None
-    return _difference(wide.assign(middle=(wide["random"] + wide["omission"]) / 2), "alpha", "middle")
-
-
+HISTORY = (
+    "Each rule was first judged at the attention level alone; a model trained to hide its decisive words passed "
+    "that, so both levels were asked for."
+)
 RULES = (
     Rule(
         id="00.top_beats_random",
-        paper="Serrano & Smith 2019",
+        says="Removing the most attended token changes more decisions than removing a random other one.",
         where="section 4.2, Table 2",
-        claim="Removing the most attended token changes more decisions than removing a random other one.",
-        test="share flipped by the most attended token minus share flipped by a random other one is above 0",
-        effect=lambda found, level: paired(found.flips, level, TOP, RANDOM),
-        direction="greater",
+        test="share flipped by the most attended token minus share flipped by a random other one, at each level",
+        effect=beats_random,
+        figure="flips",
+        history=HISTORY,
     ),
     Rule(
         id="00.most_survive",
-        paper="Serrano & Smith 2019",
+        says="Most decisions survive the loss of the most attended token.",
         where="section 4.2, Table 2",
-        claim="Most decisions survive the loss of the most attended token.",
-        test=f"share of decisions that stay is above {SURVIVE}",
+        test="share of decisions that stay, at each level",
         effect=survival,
-        direction="greater",
-        border=SURVIVE,
+        border=0.5,
+        figure="flips",
+        history=HISTORY,
     ),
     Rule(
         id="00.ahead_of_random",
-        paper="Serrano & Smith 2019",
+        says="Erasing tokens in the order of attention flips decisions sooner than a random order does.",
         where="section 5, Figure 5",
-        claim="Erasing tokens in the order of attention flips decisions sooner than a random order does.",
-        test="fraction of tokens to flip by attention minus that in a random order (never = 1) is below 0",
-        effect=lambda found, level: paired(found.fractions, level, "alpha", "random"),
+        test="fraction of tokens to flip by attention minus that in a random order (never = 1), at each level",
+        effect=ahead,
         direction="less",
+        figure="rankings",
+        history=HISTORY,
     ),
     Rule(
         id="00.nearer_to_omission",
-        paper="Pruthi et al. 2020",
-        where="the failure they construct: attention that hides what decides",
-        claim="Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
-        test="fraction of tokens to flip by attention minus the middle between random and leave-one-out is below 0",
-        effect=half_way,
+        says="Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
+        where="Pruthi et al. 2020: attention that hides what decides",
+        test="fraction of tokens to flip by attention minus the middle between random and leave-one-out, at each "
+        "level where leave-one-out is ahead of random",
+        effect=nearer,
         direction="less",
+        figure="rankings",
     ),
 )
-AHEAD, NEARER = RULES[2], RULES[3]
 
 
-def claims(found: Found, setting: str) -> list[Claim]:
-    """The ledger of the notebook."""
-    return [_claim(rule, found, setting) for rule in RULES]
-
-
-def verdicts(rule: Rule, found: Found) -> dict[str, Verdict]:
-    """The verdict of a rule at each level."""
-    effects = {level: rule.effect(found, level) for level in LEVELS}
-    return {level: _judged(rule, effect) for level, effect in effects.items()}
-
-
-def over_majority(right: pd.DataFrame) -> stats.Difference:
-    """Accuracy minus that of always predicting the most frequent class of the test texts."""
-    often = (right["truth"] == right["truth"].mode()[0]).astype(float)
-    return stats.paired_bootstrap(
-        right["value"].to_numpy(float), often.to_numpy(), groups=right["seed"], instances=right["instance"]
-    )
-
-
-def untestable(found: Found) -> str | None:
-    """Why nothing about these models can be judged; None where it can."""
-    texts = found.right["instance"].nunique()
-    if texts < FEWEST_TEXTS:
-        return f"There are {texts} test texts; a verdict needs at least {FEWEST_TEXTS}."
-    if not over_majority(found.right).low > 0:
-        return (
-            "The models are not clearly better than always predicting the most frequent class, so what flips their "
-            "decisions says nothing about attention."
-        )
-    return None
-
-
-def answer(found: Found) -> Answer:
+def answer(results: Results) -> Answer:
     """Is attention an explanation of these models? Decided at the input level, where hiding words does not help.
 
     guide          ahead of random, and nearer to leave-one-out than to random
@@ -158,59 +150,39 @@ def answer(found: Found) -> Answer:
     misleading     not clearly ahead of random, and clearly nearer to random than to leave-one-out
     open           the intervals leave it open
     """
-    if untestable(found):
+    verdicts = {}
+    for rule in (RULES[2], RULES[3]):
+        try:
+            found = rule.effect(results).get("input")
+        except NotTested:
+            found = None
+        verdicts[rule.id] = judge(found.low, found.high, rule.direction) if found else "not tested"
+    first, second = verdicts.values()
+    if first == "not tested":
         return "not tested"
-    ahead, nearer = (verdicts(rule, found)["input"] for rule in (AHEAD, NEARER))
-    if ahead == "not tested":
-        return "not tested"
-    if ahead == "reproduced":
-        return "guide" if nearer == "reproduced" else "partial guide"
-    return "misleading" if nearer == "not reproduced" else "open"
+    if first == "reproduced":
+        return "guide" if second == "reproduced" else "partial guide"
+    return "misleading" if second == "not reproduced" else "open"
 
 
-def _claim(rule: Rule, found: Found, setting: str) -> Claim:
-    said = {"id": rule.id, "paper": rule.paper, "claim": rule.claim, "where": rule.where, "setting": setting}
-    said |= {"test": f"{rule.test}, at each level", "n_of": "texts times seeds"}
-    why = untestable(found)
-    if why:
-        return not_tested(why, **said)
-    effects = {level: effect for level in LEVELS if (effect := rule.effect(found, level)) is not None}
-    if not effects:
-        return not_tested(_why(rule), **said)
-    worst = (max if rule.direction == "less" else min)(effects, key=lambda level: effects[level].estimate)
-    effect = effects[worst]
-    left_out = [level for level in LEVELS if level not in effects]
-    return Claim(
-        **{**said, "test": f"{said['test']}; shown: {worst} level"},
-        effect=effect.estimate,
-        low=effect.low,
-        high=effect.high,
-        n=effect.n,
-        verdict=together(_judged(rule, each) for each in effects.values()),
-        note="".join(f"Not judged at the {level} level. {_why(rule)}" for level in left_out),
-    )
-
-
-def _why(rule: Rule) -> str:
-    if rule is NEARER:
-        return "Leave-one-out is not clearly ahead of random there, so the two mark no distance."
-    return "No test text has two tokens or more."
-
-
-def _judged(rule: Rule, effect: stats.Interval | stats.Difference | None) -> Verdict:
-    return "not tested" if effect is None else judge(effect.low, effect.high, rule.direction, rule.border)
-
-
-def _wide(frame: pd.DataFrame, level: str) -> pd.DataFrame:
-    """One row per seed and text, one column per ranking; a decision that never flips counts as 1."""
-    part = frame[frame["level"] == level]
-    part = part.assign(value=part["value"].fillna(1.0))
-    return part.pivot_table(index=["seed", "instance"], columns="importance", values="value").reset_index()
-
-
-def _difference(wide: pd.DataFrame, a: str, b: str) -> stats.Difference | None:
-    if not len(wide):
-        return None
-    found = stats.paired_bootstrap(wide[a], wide[b], groups=wide["seed"], instances=wide["instance"])
-    low, high = with_width(found.estimate, found.low, found.high, wide["instance"].nunique())
-    return found._replace(low=low, high=high)
+def checks(results: Results, models: Sequence[Fitted], corpus: Corpus) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does."""
+    flips, fractions = results.flips, results.fractions
+    readings = len(models) * len(corpus.test)
+    longer = len(models) * sum(len(example) > 1 for example in corpus.test)
+    kinds = flips.groupby(["level", "importance"]).size()
+    by_attention = fractions[(fractions["level"] == "attention") & (fractions["importance"] == "alpha")]
+    one_token = (by_attention["removed"] == 1) & by_attention["aside"].isna()
+    by_one = flips.loc[(flips["level"] == "attention") & (flips["importance"] == TOP), "value"].sum()
+    every = len(LEVELS) * len(RANKINGS)
+    return {
+        "attention sums to one in every text": all(
+            abs(weights.sum() - 1) < 1e-5 for weights in importance(models[0], corpus.test, "alpha")
+        ),
+        "every text and seed has a prediction": len(results.labels) == readings,
+        "every longer text lost each kind of token once at each level": bool((kinds == longer).all())
+        and len(kinds) in (0, len(LEVELS) * (len(FIRST) + 1)),
+        "every text flips, flips when empty, or never does": len(fractions) == readings * every
+        and bool((fractions.loc[fractions["aside"] == NEVER, "value"] == 1).all()),
+        "both tests agree on the texts that one token flips": int(one_token.sum()) == int(by_one),
+    }

@@ -1,29 +1,31 @@
-"""Claims of Meister et al. 2021, each with its rule; the notebook says which changed after numbers were seen.
+"""Claims of Meister et al. 2021, each with its rule: what it says, the effect, the border and the paper's number.
 
-They rest on the models that learned something (`sparsity.learned`). A claim without any is not tested.
+All rest on the models that learned something (`Results.learned`). Most speak of every encoder and corpus: one case
+each, and a single failure refutes the claim.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.common import claim as from_row
-from attnlib.studies.common import contrast, summarise
-from attnlib.studies.f1 import RULE as RULE_LEARNED
-from attnlib.studies.ledger import Claim, Direction, judge, not_tested, together
-from attnlib.studies.sparsity.grid import PAPER, Results, learned
-from attnlib.studies.sparsity.params import PAIR
-from attnlib.studies.sparsity.tables import FAR, distances, least_push
-from attnlib.studies.sparsity.trainings import RULE, contrast_trainings
-from attnlib.studies.sparsity.trends import LEVEL, rows_of, trends
-from attnlib.viz.prose import plural
+from attnlib.stats.inference import NAN, Effect, contrast, effect
+from attnlib.studies.beside import printed
+from attnlib.studies.datasets import kin
+from attnlib.studies.ledger import Printed, Rule
+from attnlib.studies.sparsity import tables
+from attnlib.studies.sparsity.grid import KEYS, Results
+from attnlib.studies.sparsity.params import PAIR, Params, models
+from attnlib.studies.sparsity.tables import CELL, CHANGE, DUEL, FAR, KINDS, MODEL, NAMES, SHARE, TAU_GAP
 
 HIGH = 0.45
 """Entropy of influence on hidden states that counts as high: the lowest mean the paper calls so is 0.46."""
+OWN = 0.5
+"""Share of the influence from which a state would owe more to its own word than to all others together."""
 MARGIN = 0.05
 """A change of normalised entropy below this is no change."""
 KEPT = 0.03
@@ -32,285 +34,290 @@ MOVED = 0.1
 """Share of influence (total variation) that may lie on other words where two measures of it "tell the same": a
 tenth, so that a word's share is off by a fifth of itself on average. Entropy alone cannot tell: it stays equal when
 the same shares go to other words."""
-NOTHING = (
-    "No model of this run can answer it: those that it needs are not part of the run, learned nothing "
-    f"({RULE_LEARNED}), or met no text to measure."
-)
-WORDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
-SIDES = {"less": "below", "greater": "above"}
-CHANCE = (
-    f"; a cell decides nothing unless shuffling λ among the models of each seed gives p < {LEVEL} (two-sided "
-    "permutation test of the mean τ-b: every λ is a training of its own)"
-)
-"""What every rule on a trend adds."""
+
+Cases = dict[str, Effect]
 
 
-def claims(results: Results, trended: dict[str, pd.DataFrame] | None = None) -> list[Claim]:
-    """The ledger of the study. `trended`: what `trends(results)` gave, where it is there already."""
-    trended = trends(results) if trended is None else trended
-    results = learned(results)
-    found = [_along(results, trended, 1), _dispersed(results.hidden), _own(results.hidden)]
-    found += [_hidden_above_inputs(results.agreement, kind) for kind in WORDS]
-    found += [_not_lower(results.entropies, kind) for kind in WORDS]
-    found += [_along(results, trended, number) for number in (7, 8, 9, 10, 17)]
-    return [*found, *_adversaries(results.adversaries), _appendix(results.facets)]
+def case(*key: object) -> str:
+    """The name of a case: `rotten_tomatoes, BiLSTM, softmax`."""
+    return ", ".join(NAMES.get(str(part), str(part)) for part in key)
 
 
-def setting(frame: pd.DataFrame) -> str:
-    """Corpora with their texts, and seeds, of the rows that a claim rests on."""
-    if frame.empty:
-        return "no model"
-    texts = frame.groupby("dataset", sort=False)["instance"].nunique()
-    corpora = ", ".join(f"{name}: {plural(int(n), 'test text')}" for name, n in texts.items())
-    return f"{corpora}; {plural(frame['seed'].nunique(), 'seed')}"
+def each(frame: pd.DataFrame, by: Sequence[str], make: Callable[[pd.DataFrame], Effect]) -> Cases:
+    """Case -> effect of its rows; no case without rows."""
+    return {case(*key): make(part) for key, part in frame.groupby(list(by), sort=False)} if len(frame) else {}
 
 
-def per_seed(frame: pd.DataFrame, what: str) -> str:
-    """What the n of a mean over texts and seeds counts."""
-    return f"{what} × seeds" if len(set(frame.get("seed", ()))) > 1 else what
-
-
-def every(
-    rows: pd.DataFrame, direction: Direction, border: float, frame: pd.DataFrame, *, n_of: str, **own: Any
-) -> Claim:
-    """A claim about every row (estimate or value, low, high, n) made of `frame`: one failure refutes it.
-
-    Rows that measured nothing (n = 0) do not count, and without another the claim is not tested. Rows with a true
-    `silent` decide nothing and leave it undetermined. Shown is the weakest of the rows that
-    decided: those whose verdict is the joint one, silent ones last. `note` is what else to say of a row.
-    """
-    measured = rows[rows["n"] > 0] if len(rows) else rows
-    if measured.empty:
-        return not_tested(NOTHING, paper=PAPER, setting=setting(frame), n_of=n_of, **own)
-    lost, rows = len(rows) - len(measured), measured
-    rows = rows.rename(columns={"value": "estimate"}) if "estimate" not in rows else rows
-    rows = rows.assign(silent=rows["silent"].astype(bool) if "silent" in rows else False)
-    verdicts = pd.Series(
-        [
-            "undetermined" if quiet else judge(low, high, direction, border)
-            for low, high, quiet in zip(rows["low"], rows["high"], rows["silent"], strict=True)
-        ],
-        rows.index,
-    )
-    verdict = together(verdicts)
-    deciding = rows[verdicts == verdict]
-    weakest = _weakest(deciding, direction)
-    said = [str(weakest[c]) for c in ("dataset", "encoder", "projection", "note") if c in rows and weakest[c]]
-    said += ["silent"] if weakest["silent"] else []
-    cells = f"of {len(rows)} cells {len(deciding)} {verdict}, the weakest of these shown" if len(rows) > 1 else ""
-    parts = [setting(frame), f"{plural(lost, 'cell')} not tested" if lost else "", cells, ", ".join(said)]
-    said = {"paper": PAPER, "setting": "; ".join(part for part in parts if part), "n_of": n_of, **own}
-    return from_row(weakest, direction, border, verdict=verdict, **said)
-
-
-def _weakest(rows: pd.DataFrame, direction: Direction) -> pd.Series:
-    """The row with the least room on the claimed side, silent ones last."""
-    heard = rows[~rows["silent"]]
-    shown = heard if len(heard) else rows
-    effect = shown["estimate"]
-    slack = {"greater": effect, "less": -effect, "within": -effect.abs()}[direction]
-    return shown.loc[slack.fillna(-np.inf).idxmin()]
-
-
-def _dispersed(hidden: pd.DataFrame) -> Claim:
-    part = hidden[hidden["projection"].isin(PAIR)]
-    return every(
-        summarise(part, ["dataset", "encoder", "projection"]),
-        "greater",
-        HIGH,
-        part,
-        n_of=per_seed(part, "hidden states"),
-        id="sparsity-2",
-        claim="A hidden state depends on many inputs: the entropy of their influence is high",
-        where="section 4, Table 1",
-        test=f"mean normalised entropy is above {HIGH} for every encoder and corpus, with softmax and sparsemax; "
-        "the paper names no border: this is ours, just below 0.46, the lowest mean that it prints and calls high",
-    )
-
-
-def _own(hidden: pd.DataFrame) -> Claim:
-    part = hidden[hidden["projection"].isin(PAIR)]
-    return every(
-        summarise(part.assign(value=part["own"]), ["dataset", "encoder", "projection"]),
-        "less",
-        0.5,
-        part,
-        n_of=per_seed(part, "hidden states"),
-        id="sparsity-3",
-        claim="Inputs and hidden states are far from one-to-one: a state's own word has under half the influence",
-        where="section 4",
-        test="mean share of the co-indexed word, in texts of two words or more, is below 0.5 for every encoder and "
-        "corpus, with softmax and with sparsemax; the paper measures no such share: the border is ours, since from "
-        "half on a state would owe more to its own word than to all others together",
-    )
-
-
-def _hidden_above_inputs(agreement: pd.DataFrame, kind: str) -> Claim:
-    sides = f"{kind}_hidden", f"{kind}_input"
-    part = agreement[agreement["projection"].isin(PAIR) & agreement["importance"].isin(sides)]
-    number, where = {"gradient": (4, "Figure 1, Table 6"), "leave_one_out": (5, "Figure 4, Table 6")}[kind]
-    return every(
-        contrast(part, "importance", *sides, ["dataset", "encoder", "projection"]) if len(part) else part,
-        "greater",
-        0.0,
-        part,
-        n_of=per_seed(part, "texts"),
-        id=f"sparsity-{number}",
-        claim=f"Attention agrees more with the {WORDS[kind]} importance of hidden states than with that of inputs",
-        where=where,
-        test="paired difference of Kendall τ-b is above 0 for every encoder and corpus, with softmax and sparsemax",
-    )
-
-
-def _not_lower(entropies: pd.DataFrame, kind: str) -> Claim:
-    part = entropies[(entropies["metric"] == f"entropy_{kind}_input") & entropies["projection"].isin(PAIR)]
-    number = {"gradient": 6, "leave_one_out": 14}[kind]
-    return every(
-        contrast_trainings(part, "projection", "sparsemax", "softmax", ["dataset", "encoder"]),
-        "greater",
-        -MARGIN,
-        part,
-        n_of=per_seed(part, "texts"),
-        id=f"sparsity-{number}",
-        claim=f"Sparse attention, here sparsemax, does not make the {WORDS[kind]} importance of inputs sparse",
-        where="section 4, Figure 2",
-        test=f"entropy of {WORDS[kind]} importance with sparsemax is less than {MARGIN} below that with softmax, "
-        "paired by text and seed, for every encoder and corpus" + RULE,
-    )
-
-
-ALONG: dict[int, tuple[str, Direction, str, str, str]] = {
-    1: (
-        "support",
-        "less",
-        "A larger λ gives sparser attention",
-        "section 2, eq. 3",
-        "the share of words that get any weight",
-    ),
-    7: (
-        "entropy",
-        "less",
-        "As printed in the table: λ and the entropy of input importance correlate negatively",
-        "Table 2",
-        "the mean entropy of gradient importance",
-    ),
-    8: (
-        "entropy",
-        "greater",
-        "As the text has it: the entropy of input importance rises with the degree of sparsity",
-        "section 4",
-        "the mean entropy of gradient importance",
-    ),
-    9: (
-        "gradient",
-        "less",
-        "Attention agrees less with the gradient importance of inputs as λ grows",
-        "section 4, Figure 3",
-        "the mean agreement",
-    ),
-    10: (
-        "leave_one_out",
-        "less",
-        "Attention agrees less with the leave-one-out importance of inputs as λ grows",
-        "section 4, Figure 3",
-        "the mean agreement",
-    ),
-    17: (
-        "hidden",
-        "greater",
-        "Sparser attention goes with more contextualised hidden states: the influence on them is more spread",
-        "section 1, which says that it may",
-        "the mean entropy of inputs' influence on a hidden state, averaged within each text first",
-    ),
-}
-"""Claims along λ: number -> trend, direction, claim, where, what is correlated. Text (8) and table (7) of the paper
-disagree; both are put to the same number."""
-
-
-def _along(results: Results, trended: dict[str, pd.DataFrame], number: int) -> Claim:
-    name, direction, claim, where, what = ALONG[number]
-    return every(
-        trended[name],
-        direction,
-        0.0,
-        rows_of(results, name),
-        n_of="texts",
-        id=f"sparsity-{number}",
-        claim=claim,
-        where=where,
-        test=f"Kendall τ-b of λ (larger: sparser) with {what} is {SIDES[direction]} 0 for every encoder and corpus"
-        + CHANCE,
-    )
-
-
-ADVERSARIAL = {
-    ("softmax", "adversary_frozen"): (11, "Other attention over the same hidden states costs accuracy"),
-    ("softmax", "adversary_unfrozen"): (12, "A model trained from scratch with other attention keeps the accuracy"),
-    ("sparsemax", "adversary_frozen"): (
-        15,
-        "Other attention over a sparsemax model's hidden states costs accuracy",
-    ),
-    ("sparsemax", "adversary_unfrozen"): (
-        16,
-        "A model trained from scratch with attention other than a sparsemax model's keeps the accuracy",
-    ),
-}
-"""Claims about adversaries, by base and kind: number and claim. Softmax bases are the paper's."""
-
-
-def _adversaries(adversaries: pd.DataFrame) -> list[Claim]:
-    chosen = least_push(adversaries) if len(adversaries) else adversaries
-    found = []
-    for (base, variant), (number, claim) in ADVERSARIAL.items():
-        rows, part = (
-            f[(f["projection"] == base) & (f["variant"] == variant)] if len(f) else f for f in (chosen, adversaries)
-        )
-        found.append(_duel(rows, part, base, variant, number, claim))
+def theirs(results: Results, by: Sequence[str], value: Callable[..., float], table: int) -> dict[str, Printed]:
+    """Case -> the paper's number: that of its closest corpus, or else the mean over its corpora."""
+    found = {}
+    rows = results.labels.loc[results.labels["projection"].isin(PAIR), list(by)].drop_duplicates()
+    for row in rows.to_dict("records"):
+        own, where = value(**row), f"Table {table}, {kin(row['dataset'])}"
+        if np.isnan(own):
+            rest = {key: name for key, name in row.items() if key != "dataset"}
+            own, where = value(**rest), f"Table {table}, mean over its corpora"
+        found[case(*row.values())] = Printed(own, where)
     return found
 
 
-def _duel(rows: pd.DataFrame, part: pd.DataFrame, base: str, variant: str, number: int, claim: str) -> Claim:
-    direction, border = ("less", 0.0) if variant == "adversary_frozen" else ("greater", -KEPT)
-    ours = "" if base == "softmax" else "; the paper's bases are softmax models"
-    return every(
-        rows,
-        direction,
-        border,
-        part,
-        n_of=per_seed(part, "texts"),
-        id=f"sparsity-{number}",
-        claim=claim,
-        where=f"Table 5, {variant.replace('_', ' ')}{ours}",
-        test=f"accuracy of the adversary minus its {base} base's is {SIDES[direction]} {border:g} for every "
-        f"encoder and corpus, each judged at the weakest push (λ above 0) that takes attention more than {FAR} "
-        "nats from its base's on average; a cell decides nothing where no push does, or where the control (λ = 0: "
-        f"initialised again and trained as long, not pushed) loses accuracy too{RULE}",
+def _pair(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["projection"].isin(PAIR)]
+
+
+def dispersion(results: Results, column: str) -> Cases:
+    """Mean over hidden states: the entropy of the influence on them, or the share of their own word."""
+    return each(tables.states(_pair(results.learned.hidden), column), MODEL, partial(effect, bounds=SHARE))
+
+
+def above_inputs(results: Results, kind: str) -> Cases:
+    """Agreement with hidden states minus that with inputs, paired by text within a model."""
+    sides = f"{kind}_hidden", f"{kind}_input"
+    part = _pair(results.learned.agreement)
+    part = part[part["importance"].isin(sides)]
+    return each(part, MODEL, lambda rows: _contrast(rows, "importance", *sides, bounds=TAU_GAP))
+
+
+def sparsemax_effect(results: Results, kind: str) -> Cases:
+    """Entropy of importance with sparsemax minus that with softmax, paired by text and seed."""
+    part = _pair(results.learned.entropies)
+    part = part[part["metric"] == f"entropy_{kind}_input"]
+    return each(part, CELL, lambda rows: _contrast(rows, "projection", "sparsemax", "softmax", bounds=CHANGE))
+
+
+def _contrast(rows: pd.DataFrame, column: str, a: str, b: str, **options: object) -> Effect:
+    return contrast(rows, column, a, b, **options) if {a, b} <= set(rows[column]) else Effect(NAN)
+
+
+def along(results: Results, name: str) -> Cases:
+    """Trends along λ (a key of `tables.TRENDS`)."""
+    return {case(*key): found for key, found in tables.trends(results, name).items()}
+
+
+def cost(results: Results, base: str, variant: str) -> Cases:
+    """Change of accuracy at the weakest push that moves attention far; without bounds where it decides nothing."""
+    duels = results.learned.adversaries
+    if duels.empty:
+        return {}
+    duels = duels[(duels["projection"] == base) & (duels["variant"] == variant)]
+    found = {}
+    for row in tables.least_push(duels).to_dict("records") if len(duels) else ():
+        own = duels[(duels[DUEL] == [row[name] for name in DUEL]).all(axis=1)]
+        change = effect(own.assign(value=own["change"]), bounds=CHANGE)
+        name = case(row["dataset"], row["encoder"])
+        if row["silent"]:
+            name, change = f"{name}: {row['silent']}", replace(change, low=NAN, high=NAN)
+        found[name] = change
+    return found
+
+
+def same_influence(results: Results) -> Cases:
+    """Same words and same spread: total variation, and the difference of entropies on the same scale, both ways."""
+    facets = results.learned.facets
+    if facets.empty:
+        return {}
+    facets = facets.assign(apart=tables.distances(facets), gap=facets["of_norm"] - facets["of_facets"])
+    found = each(tables.states(facets, "apart"), CELL, partial(effect, bounds=SHARE))
+    scale = MOVED / MARGIN
+    for name, gap in each(tables.states(facets, "gap"), CELL, partial(effect, bounds=CHANGE)).items():
+        found[f"{name}: entropy of the norm higher, times {scale:g}"] = gap.scaled(scale)
+        found[f"{name}: entropy of the norm lower, times {scale:g}"] = gap.scaled(-scale)
+    return found
+
+
+EVERY = "for every encoder and corpus"
+ROUNDED = "Changes of a probability are rounded to one millionth; before, only smaller changes counted as none."
+TRAININGS = (
+    "Judged first by intervals over the texts of one or two seeds, then from three seeds on with widened ones."
+)
+SHUFFLED = (
+    "Judged first by an interval over texts and seeds, then also by a permutation test with p below 0.05, since "
+    "every λ is a training of its own; the interval is now over these trainings, and holds that chance."
+)
+
+
+def _hidden_above_inputs(number: int, kind: str, where: str, history: str) -> Rule:
+    value = partial(tables.printed_gap, kind)
+    return Rule(
+        f"sparsity-{number}",
+        f"Attention agrees more with the {KINDS[kind]} importance of hidden states than with that of inputs",
+        where,
+        f"paired difference of Kendall τ-b, {EVERY}, with softmax and sparsemax",
+        partial(above_inputs, kind=kind),
+        paper=lambda results: theirs(results, MODEL, value, 6),
+        unit="τ-b",
+        figure="agreement-gap",
+        history=history,
     )
 
 
-def _appendix(facets: pd.DataFrame) -> Claim:
-    """Same spread and same words: the entropies are close, and so are the two distributions over words."""
-    by = ["dataset", "encoder"]
-    spread = summarise(facets.assign(value=facets["of_norm"] - facets["of_facets"]), by) if len(facets) else facets
-    apart = every(
-        summarise(facets.assign(value=distances(facets)), by) if len(facets) else facets,
+def _not_lower(number: int, kind: str, history: str) -> Rule:
+    return Rule(
+        f"sparsity-{number}",
+        f"Sparse attention, here sparsemax, does not make the {KINDS[kind]} importance of inputs sparse",
+        "section 4, Figure 2",
+        f"entropy of {KINDS[kind]} importance with sparsemax minus that with softmax, paired by text and seed, "
+        f"{EVERY}",
+        partial(sparsemax_effect, kind=kind),
+        border=-MARGIN,
+        unit="of the maximal entropy",
+        figure="entropy-gap",
+        history=history,
+    )
+
+
+def _along(number: int, name: str, direction: str, says: str, where: str, what: str, **more: object) -> Rule:
+    history = more.pop("history", SHUFFLED)
+    return Rule(
+        f"sparsity-{number}",
+        says,
+        where,
+        f"Kendall τ-b of λ (larger: sparser) with {what} over the models of a seed, {EVERY}",
+        partial(along, name=name),
+        direction,
+        unit="τ-b",
+        history=history,
+        **more,
+    )
+
+
+def _duel(number: int, base: str, variant: str, says: str) -> Rule:
+    frozen, soft = variant == "adversary_frozen", base == "softmax"
+    value = partial(printed, "sparsity", 5, variant=variant, metric="delta_accuracy")
+    history = (
+        "Judged first at the largest push and over all bases together, now at the smallest push that moves "
+        "attention far, on softmax bases as in the paper, with sparsemax apart, and with a control. " + TRAININGS
+    )
+    return Rule(
+        f"sparsity-{number}",
+        says,
+        f"Table 5, {variant.replace('_', ' ')}" + ("" if soft else "; the paper's bases are softmax models"),
+        f"accuracy of the adversary minus its {base} base's, {EVERY}, each at the weakest push (λ above 0) that "
+        f"takes attention more than {FAR} nats from its base's on average (a case decides nothing where no push "
+        "does, or where the control, λ = 0, initialised again and trained as long, loses accuracy too)",
+        partial(cost, base=base, variant=variant),
+        "less" if frozen else "greater",
+        0.0 if frozen else -KEPT,
+        paper=(lambda results: theirs(results, CELL, value, 5)) if soft else None,
+        unit="of accuracy",
+        figure="adversaries-judged",
+        history=history,
+    )
+
+
+RULES: Sequence[Rule] = (
+    _along(
+        1, "support", "less", "A larger λ gives sparser attention", "section 2, eq. 3",
+        "the share of words that get any weight", figure="trend-support",
+    ),
+    Rule(
+        "sparsity-2",
+        "A hidden state depends on many inputs: the entropy of their influence is high",
+        "section 4, Table 1",
+        f"mean normalised entropy, {EVERY}, with softmax and sparsemax (the paper names no border: this is ours, "
+        "just below the lowest mean that it prints and calls high)",
+        partial(dispersion, column="value"),
+        border=HIGH,
+        paper=lambda results: theirs(results, MODEL, partial(printed, "sparsity", 1), 1),
+        unit="of the maximal entropy",
+        figure="hidden",
+    ),
+    Rule(
+        "sparsity-3",
+        "Inputs and hidden states are far from one-to-one: a state's own word has under half the influence",
+        "section 4",
+        f"mean share of the co-indexed word, in texts of two words or more, {EVERY}, with softmax and sparsemax "
+        "(the paper measures no such share: the border is ours, since from half on a state would owe more to its "
+        "own word than to all others together)",
+        partial(dispersion, column="own"),
+        "less",
+        OWN,
+        unit="of the influence",
+        figure="own-word",
+        history="A text of one word no longer counts.",
+    ),
+    _hidden_above_inputs(4, "gradient", "Figure 1, Table 6", ""),
+    _hidden_above_inputs(5, "leave_one_out", "Figure 4, Table 6", ROUNDED),
+    _not_lower(6, "gradient", TRAININGS),
+    _not_lower(14, "leave_one_out", f"Gradients alone were judged first. {TRAININGS} {ROUNDED}"),
+    _along(
+        7, "entropy", "less", "As printed in the table: λ and the entropy of input importance correlate negatively",
+        "Table 2", "the mean entropy of gradient importance", figure="lambda",
+        paper=lambda results: theirs(results, CELL, partial(printed, "sparsity", 2), 2),
+    ),
+    _along(
+        8, "entropy", "greater",
+        "As the text has it: the entropy of input importance rises with the degree of sparsity",
+        "section 4", "the mean entropy of gradient importance", figure="lambda",
+    ),
+    _along(
+        9, "gradient", "less", "Attention agrees less with the gradient importance of inputs as λ grows",
+        "section 4, Figure 3", "the mean agreement", figure="trend-agreement",
+    ),
+    _along(
+        10, "leave_one_out", "less", "Attention agrees less with the leave-one-out importance of inputs as λ grows",
+        "section 4, Figure 3", "the mean agreement", figure="trend-agreement", history=f"{SHUFFLED} {ROUNDED}",
+    ),
+    _along(
+        17, "hidden", "greater",
+        "Sparser attention goes with more contextualised hidden states: the influence on them is more spread",
+        "section 1, which says that it may",
+        "the mean entropy of inputs' influence on a hidden state, averaged within each text first",
+        figure="trend-hidden", history=f"A claim of its own, added after numbers had been seen. {SHUFFLED}",
+    ),
+    _duel(11, "softmax", "adversary_frozen", "Other attention over the same hidden states costs accuracy"),
+    _duel(
+        12, "softmax", "adversary_unfrozen", "A model trained from scratch with other attention keeps the accuracy"
+    ),
+    _duel(
+        15, "sparsemax", "adversary_frozen", "Other attention over a sparsemax model's hidden states costs accuracy"
+    ),
+    _duel(
+        16, "sparsemax", "adversary_unfrozen",
+        "A model trained from scratch with attention other than a sparsemax model's keeps the accuracy",
+    ),
+    Rule(
+        "sparsity-13",
+        "Influence on the norm of a hidden state tells the same as influence on its components",
+        "Appendix A",
+        f"mean total variation of the two distributions over words, {EVERY} (how much of the influence lies on "
+        f"other words), and the mean difference of their entropies, of which {MARGIN} either way counts as much as "
+        f"{MOVED} of the first",
+        same_influence,
         "less",
         MOVED,
-        facets,
-        n_of=per_seed(facets, "hidden states"),
-        id="sparsity-13",
-        claim="Influence on the norm of a hidden state tells the same as influence on its components",
-        where="Appendix A",
-        test=f"mean total variation of the two distributions over words is below {MOVED} (less than a tenth of the "
-        "influence lies on other words; a word's share is then off by under a fifth of itself on average), and the "
-        f"mean difference of their entropies is within {MARGIN} of 0, for every encoder and corpus; the effect "
-        "shown is the total variation",
-    )
-    if apart.verdict == "not tested":
-        return apart
-    entropies = [
-        judge(low, high, "within", MARGIN) for low, high in zip(spread["low"], spread["high"], strict=True)
-    ]
-    verdict = together([apart.verdict, *entropies])
-    decided = "" if verdict == apart.verdict else "; the difference of entropies decides"
-    return replace(apart, verdict=verdict, setting=f"{apart.setting}{decided}")
+        unit="of the influence",
+        figure="facets",
+        history="Judged first by entropies alone, now also by the words that hold the influence.",
+    ),
+)  # fmt: skip
+"""The paper's claims. Its text (8) and its table (7) disagree; both are put to the same number."""
+
+
+def checks(results: Results, params: Params) -> dict[str, bool]:
+    """What must hold whatever the numbers say: name of the check -> whether it does."""
+    agreement, entropy = results.agreement, results.entropies
+    shares = entropy[entropy["metric"] == "support_share"].groupby("projection")["value"].min()
+    bounded = entropy[entropy["metric"] != "support"]["value"].dropna()
+    found = {
+        "no run failed": results.grid.failures.empty,
+        "every model read the same texts": _same_texts(agreement, params),
+        "a correlation exists where there is an order, and nowhere else": (
+            agreement["value"].notna() == (agreement["status"] == "ordered")
+        ).all(),
+        "correlations lie between -1 and 1": agreement["value"].dropna().abs().le(1 + 1e-9).all(),
+        "entropies and shares lie between 0 and 1": bounded.between(0, 1).all(),
+        "sparsemax leaves at least one word": shares["sparsemax"] > 0,
+    }
+    if len(results.adversaries):
+        apart = results.adversaries["jsd"].dropna()
+        found["divergences lie between 0 and ln 2"] = apart.between(0, np.log(2) + 1e-9).all()
+    return {name: bool(passed) for name, passed in found.items()}
+
+
+def _same_texts(agreement: pd.DataFrame, params: Params) -> bool:
+    """Whether every model of the grid is there, with as many texts as the others of its corpus."""
+    model = [*KEYS, "seed"]
+    sizes = agreement.groupby([*model, "importance"], dropna=False).size().groupby("dataset").nunique()
+    expected = sum(len(models(params, corpus)) for corpus in params.corpora)
+    return sizes.eq(1).all() and len(agreement.groupby(model, dropna=False)) == expected

@@ -1,7 +1,7 @@
 """Figures of the study of sparse attention: frames of one corpus in, charts out.
 
 Corpora differ in their texts and in how their models behave, so none of these charts pools them: loop over
-`sparsity_tables.by_corpus(frame)`.
+`tables.by_corpus(frame)`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,17 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.common import summarise
-from attnlib.studies.sparsity.grid import ENCODERS
+from attnlib.stats.inference import effects
 from attnlib.studies.sparsity.params import PAIR
-from attnlib.studies.sparsity.tables import FAR, NAMES, accuracy_change, labelled, push_label, with_distance
-from attnlib.studies.sparsity.trends import on_path
+from attnlib.studies.sparsity.tables import FAR, KINDS, NAMES, SHARE, TAU, changes, labelled, on_path, push_label
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PATHS = {
-    "lam": "λ of sparsegen (larger: sparser)",
-    "alpha": "α of entmax (larger: sparser)",
-}
+ENCODERS = {"lstm": "BiLSTM, additive", "transformer": "Transformer, dot"}
+PATHS = {"lam": "λ of sparsegen (larger: sparser)", "alpha": "α of entmax (larger: sparser)"}
 """The two ways from soft to sparse, as axis labels."""
 WORDS = {"gradient_input": "gradient", "leave_one_out_input": "leave-one-out"}
 
@@ -48,13 +44,12 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
         model=part["encoder"].map(ENCODERS).str.partition(",")[0] + "\n" + part["projection"],
         of=part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"}),
     )
-    words = {"gradient": "gradient", "leave_one_out": "leave-one-out"}[kind]
     return plots.box_by(
         part,
         "model",
         "value",
         "of",
-        title=f"{corpus_of(part)}: agreement of attention with {words} importance",
+        title=f"{corpus_of(part)}: agreement of attention with {KINDS[kind]} importance",
         x_label="",
         y_label="Kendall τ-b, one value per text and seed",
     )
@@ -69,7 +64,7 @@ def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
     part = labelled(entropies[entropies["metric"] == metric])
     part = part.sort_values("model", key=lambda names: -names.map(share), kind="stable")
     part = part.assign(model=part["model"].str.replace(" ", "\n"), encoder=part["encoder"].map(ENCODERS))
-    words = {"entropy_gradient_input": "gradient", "entropy_leave_one_out_input": "leave-one-out"}[metric]
+    words = WORDS[metric.removeprefix("entropy_")]
     return plots.box_by(
         part,
         "model",
@@ -92,7 +87,7 @@ def along(
     names, corpus = names or WORDS, corpus_of(frame)
     part = frame[frame[kind].isin(series)]
     path = on_path(part, x)
-    summary = summarise(path, ["encoder", x, kind])
+    summary = effects(path, ["encoder", x, kind], bounds=_range(kind))
     soft = part[(part["projection"] == "softmax") & part["seed"].isin(path["seed"].unique())]
     soft = soft.groupby(["encoder", kind])["value"].mean()
     figure, panels = _panels(part, 2.2)
@@ -132,7 +127,7 @@ def against_support(
         for encoder, axis in panels.items():
             for k, (x, name) in enumerate((x, name) for x in PATHS for name in series):
                 own = frame[(frame["encoder"] == encoder) & (frame[kind] == name)]
-                line = summarise(on_path(own, x), [x])
+                line = effects(on_path(own, x), [x], bounds=_range(kind))
                 places = on_path(share[share["encoder"] == encoder], x).groupby(x)["value"].mean()
                 line = line.assign(share=line[x].map(places)).sort_values("share")
                 label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
@@ -144,8 +139,13 @@ def against_support(
     return _finished(figure, axis, f"{corpus}: {title}")
 
 
+def _range(kind: str) -> tuple[float, float]:
+    """Correlations with an importance, or shares and normalised entropies."""
+    return TAU if kind == "importance" else SHARE
+
+
 def _panels(frame: pd.DataFrame, room: float) -> tuple[plots.Chart, dict[str, Axes]]:
-    """A figure with a panel an encoder, and `room` inches for the legend."""
+    """A figure with one panel per encoder, and `room` inches for the legend."""
     encoders = list(dict.fromkeys(frame["encoder"]))
     size = (3.8 * len(encoders) + room, 3.6)
     figure, axes = plots.chart(1, len(encoders), size=size, sharey=True, squeeze=False)
@@ -153,8 +153,8 @@ def _panels(frame: pd.DataFrame, room: float) -> tuple[plots.Chart, dict[str, Ax
 
 
 def _line(axis: Axes, x: pd.Series, line: pd.DataFrame, k: int, label: str, **style: str) -> None:
-    """The k-th line of a panel: `value` (or `estimate`) over x, with its interval."""
-    value = line["value" if "value" in line else "estimate"].to_numpy(float)
+    """The k-th line of a panel: `value` over x, with its interval."""
+    value = line["value"].to_numpy(float)
     reach = np.abs(line[["low", "high"]].to_numpy(float).T - value)
     style |= {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
     axis.errorbar(x, value, yerr=reach, label=label, **style)
@@ -192,7 +192,7 @@ def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[floa
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
     """How far attention moved against what that cost, one marker per adversary with its λ, one line per base."""
     title = f"{corpus_of(duels)}: what other attention costs"
-    table = with_distance(accuracy_change(duels), duels)
+    table = changes(duels)
     figure, panels = _panels(table, 1.9)
     with mpl.rc_context(plots.STYLE):
         for encoder, axis in panels.items():
@@ -200,7 +200,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
             for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
                 line = line.sort_values("push")
                 _line(axis, line["jsd"], line, k, f"{NAMES[variant]}, {projection}")
-                for push, at, height in zip(line["push"], line["jsd"], line["estimate"], strict=True):
+                for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True):
                     if np.isfinite([at, height]).all():
                         style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
                         axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
@@ -216,8 +216,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
 
 
 def facets(frame: pd.DataFrame) -> plots.Chart:
-    """Appendix A: entropy of influence on components against that on the norm, a point a hidden state, a panel an
-    encoder."""
+    """Appendix A: entropy of influence on components against that on the norm, one point per hidden state."""
     return plots.scatter_density(
         frame.assign(encoder=frame["encoder"].map(ENCODERS)),
         "of_norm",

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.sampling import sampled
-from attnlib.measures.adversary import compare, train_adversary
+from attnlib.data.selection import sampled
+from attnlib.measures.adversary import compare
 from attnlib.measures.agreement import attention_agreement
 from attnlib.measures.dispersion import facets, hidden_dispersion
 
@@ -31,58 +30,34 @@ def readings(
     spread     support size and entropy of attention, one row per text
     hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
     clock      one row: the seconds that `hidden` took, for how many texts and states
-    right      truth, prediction, and value 1 where they agree, one row per test text: always all of them
+    labels     truth, prediction, and value 1 where they agree, one row per test text: always all of them
     """
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
     asked = sampled(corpus.test, hidden_texts)
     start = perf_counter()
     hidden = hidden_dispersion(fitted, asked)
     clock = {"seconds": perf_counter() - start, "texts": len(asked), "states": len(hidden)}
-    right = _right(fitted, corpus)
     return {
         "agreement": agreement,
         "spread": spread,
         "hidden": hidden,
         "clock": pd.DataFrame([clock]),
-        "right": right,
+        "labels": _labels(fitted, corpus),
     }
 
 
 def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
-    """Influence on the norm of a hidden state beside influence on its components (Appendix A), and that norm."""
+    """Influence on the norm of a hidden state next to influence on its components (Appendix A), and that norm."""
     asked = sampled(corpus.test, texts)
     return facets(fitted, asked).assign(norm=_norms(fitted, asked))
 
 
-def adversary(
-    corpus: Corpus,
-    model: ModelConfig,
-    train: TrainConfig,
-    seed: int,
-    *,
-    warm_start: Fitted,
-    lam: float,
-    frozen: bool,
-) -> Fitted:
-    """Trainer of an adversary against `warm_start`: the loss of Wiegreffe & Pinter, TVD - lam KL(adversary ‖ base).
-
-    frozen: the base's own encoder and decoder, attention alone is drawn and trained anew (the base's own weights
-    are a local minimum of the loss); else a fresh model of the same kind.
-    """
-    if model != warm_start.model_config:
-        raise ValueError("An adversary has the architecture of its base; the two configs differ.")
-    return train_adversary(warm_start, corpus, lam, frozen=frozen, restart=frozen, train_config=train, seed=seed)
-
-
 def duel(base: Fitted, other: Fitted, corpus: Corpus) -> pd.DataFrame:
-    """An adversary beside its base on every test text: jsd of attentions, tvd of outputs, whether each is right."""
-    found = compare(base, other, corpus.test)
-    for side in ("base", "adversary"):
-        found[f"right_{side}"] = (found[f"prediction_{side}"] == found["label"]).astype(float)
-    return found.drop(columns="instance").rename(columns={"id": "instance"})
+    """An adversary next to its base on every test text: jsd of attentions, tvd of outputs, which is right."""
+    return compare(base, other, corpus.test).drop(columns="instance").rename(columns={"id": "instance"})
 
 
-def _right(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
+def _labels(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
     labels = fitted.predict(corpus.test).labels
     truth = [fitted.classes[example.label] for example in corpus.test]
     value = [float(a == b) for a, b in zip(labels, truth, strict=True)]

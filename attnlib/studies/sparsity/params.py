@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec
 from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.study import seed_of
 
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
 """Each encoder's attention in the paper."""
@@ -119,16 +120,22 @@ def projections(params: Params) -> list[dict[str, Any]]:
     return found
 
 
+def cell_of(corpus: str, encoder: str) -> tuple[str, ...]:
+    """What sets trainings apart that share nothing; projections of one cell are paired by replicate."""
+    return str(corpus), encoder, ATTENTION[encoder]
+
+
 def models(params: Params, corpus: str) -> list[tuple[FitSpec, dict[str, Any]]]:
-    """Every model of a corpus, with the columns that name its place."""
+    """Every model of a corpus, with the columns that name its place; `seed` is the replicate there."""
     found = []
     for encoder in params.encoders:
         for place in projections(params):
             model = _model(params, encoder, **place)
             where = {k: place[k] for k in ("lam", "alpha")}
-            for seed in params.compared_seeds if place["projection"] in PAIR else params.seeds:
-                train = params.training(encoder)
-                found.append((FitSpec(data=params.data(corpus), model=model, train=train, seed=seed), where))
+            for replicate in params.compared_seeds if place["projection"] in PAIR else params.seeds:
+                seed = seed_of(replicate, *cell_of(corpus, encoder))
+                run = {"data": params.data(corpus), "model": model, "train": params.training(encoder), "seed": seed}
+                found.append((FitSpec(**run, label={"seed": replicate}), where))
     return found
 
 

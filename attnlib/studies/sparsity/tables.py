@@ -1,26 +1,32 @@
-"""Tables of the study of sparse attention: frames in, frames out, ours next to the paper's."""
+"""Tables of the study of sparse attention: frames in, frames out, ours next to the paper's.
+
+Every table has `value` with its 95% interval (`low`, `high`), and of how many measurements, trainings and texts.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from attnlib.measures.agreement import STATUSES
+from attnlib.stats.inference import Effect, contrasts, effect, effects, interval_text, pseudovalues
 from attnlib.studies.beside import KEYS as JOIN
-from attnlib.studies.beside import reference
-from attnlib.studies.common import beside_paper, contrast, interval_text, summarise
+from attnlib.studies.beside import beside, printed, reference
 from attnlib.studies.datasets import kin
-from attnlib.studies.sparsity.grid import KEYS
+from attnlib.studies.sparsity.grid import KEYS, Results
 from attnlib.studies.sparsity.params import PAIR
-from attnlib.studies.sparsity.trainings import contrast_trainings
 
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-
+CELL = ["dataset", "encoder"]
+MODEL = ["dataset", "encoder", "projection"]
+COUNTS = ["n", "trainings", "texts"]
+OURS = ["value", "low", "high"]
+BESIDE = ["paper", "difference", "paper's corpus"]
+SHARE, CHANGE, TAU, TAU_GAP = (0.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (-2.0, 2.0)
+"""Ranges of shares and normalised entropies, of their changes, of correlations and of differences between two."""
 NAMES = {
     "gradient_input": "g(x)",
     "leave_one_out_input": "D(x)",
@@ -32,20 +38,28 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
-TITLES = {"paper_sd": "paper: sd", "push": "λ", "importance": "with"}
 METRICS = {
     "support": "words with weight",
     "support_share": "share of words",
     "entropy_attention": "entropy of attention",
 }
-DUELS = {
-    "jsd_attention": "distance of its attention from the base's (JSD in nats, at most 0.69)",
-    "accuracy": "its accuracy",
-    "delta_accuracy": "its accuracy minus that of its base, paired by text",
+KINDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
+TRENDS = {
+    "support": ("entropies", "metric", "support_share", "share of words with weight"),
+    "hidden": ("hidden", "metric", "entropy_grad_fi_of_hidden", "entropy of the influence on hidden states"),
+    "entropy": ("entropies", "metric", "entropy_gradient_input", "entropy of gradient importance"),
+    "gradient": ("agreement", "importance", "gradient_input", "agreement with gradient importance"),
+    "leave_one_out": ("agreement", "importance", "leave_one_out_input", "agreement with leave-one-out importance"),
 }
-"""The three numbers that Table 5 prints of an adversary."""
+"""What is followed along lambda: name -> frame of the results, the column and value that pick its rows, words."""
 DUEL = ["dataset", "encoder", "projection", "variant", "push"]
 """The columns that tell adversaries apart."""
+DUELS = {
+    "jsd_attention": ("jsd", (0.0, float(np.log(2))), "distance of its attention from the base's (JSD in nats)"),
+    "accuracy": ("right_adversary", SHARE, "its accuracy"),
+    "delta_accuracy": ("change", CHANGE, "its accuracy minus that of its base, paired by text"),
+}
+"""The three numbers that Table 5 prints of an adversary: column, range, words."""
 FAR = 0.35
 """Distance (JSD, nats) from which attention counts as moved: half of ln 2, the most there is. An adversary that
 stays nearer shows nothing about the price of moving."""
@@ -54,7 +68,7 @@ stays nearer shows nothing about the price of moving."""
 def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Name of each corpus, a name for its files (letters, digits and hyphens), and its rows."""
     taken: set[str] = set()
-    for name, part in frame.groupby("dataset", sort=False):
+    for name, part in frame.groupby("dataset", sort=False) if len(frame) else ():
         plain = file = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
         while file in taken:
             file = f"{plain}-{len(taken)}"
@@ -68,95 +82,109 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
 
 
-def projection_label(row: pd.Series | dict) -> str:
-    """`softmax`, `entmax 1.5`, `sparsegen -10`, `sparsemax`."""
-    if row["projection"] == "sparsegen":
-        return f"sparsegen {row['lam']:g}"
-    return f"entmax {row['alpha']:g}" if row["projection"] == "entmax" else str(row["projection"])
-
-
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with a column `model` that names the projection and its option."""
+    """The frame with a column `model`: `softmax`, `entmax 1.5`, `sparsegen -10`, `sparsemax`."""
     places = frame[["projection", "lam", "alpha"]].drop_duplicates()
-    places["model"] = [projection_label(row) for _, row in places.iterrows()]
+    options = {"sparsegen": places["lam"], "entmax": places["alpha"]}
+    places["model"] = [
+        f"{name} {options[name][k]:g}" if name in options else name for k, name in places["projection"].items()
+    ]
     return frame.merge(places, on=["projection", "lam", "alpha"], how="left")
 
 
-def against_paper(summary: pd.DataFrame, table: int) -> pd.DataFrame:
-    """`summary` (dataset, …, value, low, high, n) next to a table of the paper, by its name for the corpus."""
-    theirs = summary.assign(dataset=summary["dataset"].map(kin))
-    printed = reference("sparsity", table)
-    keys = [k for k in JOIN if k in theirs and printed[k].notna().any()]
-    deviation = theirs[keys].merge(printed[[*keys, "std"]], on=keys, how="left")["std"]
-    return beside_paper(summary, "sparsity", table).assign(paper_sd=deviation.to_numpy())
+def states(hidden: pd.DataFrame, column: str = "value") -> pd.DataFrame:
+    """Means over hidden states, as one number per text: what `effect` takes.
+
+    A text has as many states as words, and the mean of a model is that over all states of all texts, a ratio of two
+    sums over texts: `value` is the jackknife's pseudovalue of a text, `point` the mean of the training.
+    """
+    model = [c for c in (*KEYS, "metric", "seed") if c in hidden]
+    texts = hidden.groupby([*model, "instance"], sort=False, dropna=False)[column]
+    sums = texts.agg(total="sum", states="count").reset_index()
+
+    def mean(part: pd.DataFrame) -> float:
+        return part["total"].sum() / part["states"].sum()
+
+    def without_each(part: pd.DataFrame) -> np.ndarray:
+        rest = (part["states"].sum() - part["states"]).to_numpy(float)
+        return (part["total"].sum() - part["total"]).to_numpy() / np.where(rest > 0, rest, np.nan)
+
+    return pseudovalues(sums[sums["states"] > 0], mean, model, without_each=without_each)
 
 
-def corpus_table(corpora: Iterable[Corpus]) -> pd.DataFrame:
-    """Table 3, left: sizes, next to those of the paper's corpus of that name, or the closest."""
-    printed = reference("sparsity", 3)
-    rows = []
-    for corpus in corpora:
-        twin = kin(corpus.name)
-        theirs = printed[printed["dataset"] == twin].set_index("metric")["value"]
-        sizes = {split: len(getattr(corpus, split)) for split in ("train", "dev", "test")}
-        words = float(np.mean([len(example) for example in corpus.test]))
-        row = {"dataset": corpus.name, **sizes, "words per test text": words, "|V|": len(corpus.vocabulary)}
-        row |= {"paper's corpus": twin if len(theirs) else "–"}
-        rows.append(row | {f"paper: {split}": theirs.get(split, np.nan) for split in ("train", "test")})
-    return pd.DataFrame(rows).astype({f"paper: {split}": "Int64" for split in ("train", "test")})
-
-
-def accuracy_table(right: pd.DataFrame) -> pd.DataFrame:
+def accuracy_table(labels: pd.DataFrame) -> pd.DataFrame:
     """Table 3, right: test accuracy of every model; the paper prints those with softmax."""
-    summary = labelled(summarise(right, [*KEYS, "metric"]))
-    soft = summary["projection"] == "softmax"
-    table = pd.concat([against_paper(summary[soft], 3), summary[~soft]], ignore_index=True)
-    table["ours"] = interval_text(table)
-    order = {name: k for k, name in enumerate(labelled(right)["model"].unique())}
+    summary = labelled(effects(labels, [*KEYS, "metric"], bounds=SHARE))
+    soft = beside(summary[summary["projection"] == "softmax"], "sparsity", 3)
+    table = pd.concat([soft, summary[summary["projection"] != "softmax"]], ignore_index=True)
+    order = {name: k for k, name in enumerate(labelled(labels)["model"].unique())}
     table = table.sort_values(
-        ["dataset", "encoder", "model"], key=lambda c: c.map(order) if c.name == "model" else c, kind="stable"
+        [*CELL, "model"], key=lambda c: c.map(order) if c.name == "model" else c, kind="stable"
     )
-    return named(table)[["dataset", "encoder", "model", "ours", "paper", "difference", "n", "seeds"]].reset_index(
-        drop=True
-    )
+    return named(table)[[*CELL, "model", *OURS, *BESIDE, *COUNTS]].reset_index(drop=True)
 
 
 def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """Table 1: entropy of inputs' influence on a hidden state, mean and sd over texts and positions."""
     part = hidden[hidden["projection"].isin(PAIR)]
-    by = ["dataset", "encoder", "projection", "metric"]
-    table = against_paper(summarise(part, by), 1)
-    deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
-    table = table.merge(deviation, on=by)
-    columns = ["dataset", "encoder", "projection", "ours", "sd", "paper", "paper_sd", "difference", "n", "missing"]
-    return named(table)[columns].rename(columns=TITLES)
+    by = [*MODEL, "metric"]
+    table = _with_paper_sd(beside(effects(states(part), by, bounds=SHARE), "sparsity", 1), 1)
+    spread = part.groupby(by, sort=False)["value"].agg(sd="std", states="count", missing=lambda v: v.isna().sum())
+    table = table.merge(spread.reset_index(), on=by)
+    return named(table)[[*MODEL, *OURS, "sd", "paper", "paper: sd", *BESIDE[1:], "states", "missing", *COUNTS[1:]]]
 
 
 def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """How much of the influence on a hidden state its own word has, next to an even share of it."""
     part = hidden[hidden["projection"].isin(PAIR)]
-    by = ["dataset", "encoder", "projection"]
-    table = summarise(part.assign(value=part["own"]), by)
-    table = table.assign(**{"own word's share": interval_text(table)})
-    even = part.groupby(by, sort=False)["even"].mean().rename("even share").reset_index()
-    return named(table.merge(even, on=by))[[*by, "own word's share", "even share", "n", "seeds"]]
+    table = effects(states(part, "own"), MODEL, bounds=SHARE)
+    more = part.groupby(MODEL, sort=False).agg(**{"even share": ("even", "mean"), "states": ("own", "count")})
+    return named(table.merge(more.reset_index(), on=MODEL))[[*MODEL, *OURS, "even share", "states", *COUNTS[1:]]]
 
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
-    """Table 6: mean Kendall tau-b of attention with the four importances; sd over texts; texts without an order."""
+    """Table 6: mean Kendall tau-b of attention with the four importances; sd over texts and trainings."""
     part = agreement[agreement["projection"].isin(PAIR)]
-    by = ["dataset", "encoder", "projection", "importance", "metric"]
-    table = against_paper(summarise(part, by), 6)
+    by = [*MODEL, "importance", "metric"]
+    table = _with_paper_sd(beside(effects(part, by, bounds=TAU), "sparsity", 6), 6)
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
-    table = table.merge(deviation, on=by)
-    columns = ["dataset", "encoder", "projection", "importance", "ours", "sd", "paper", "paper_sd"]
-    return named(table)[[*columns, "difference", "n", "missing"]].rename(columns=TITLES)
+    columns = [*MODEL, "importance", *OURS, "sd", "paper", "paper: sd", *BESIDE[1:], *COUNTS]
+    return named(table.merge(deviation, on=by))[columns].rename(columns={"importance": "with"})
+
+
+def gap_table(agreement: pd.DataFrame) -> pd.DataFrame:
+    """Agreement with the importance of hidden states minus that with inputs, paired by text; Table 6 likewise."""
+    part = agreement[agreement["projection"].isin(PAIR)]
+    tables = []
+    for kind, words in KINDS.items():
+        table = contrasts(part, "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
+        paper = [printed_gap(kind, **row) for row in table[MODEL].to_dict("records")]
+        tables.append(table.assign(importance=words, paper=paper))
+    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
+    return named(table)[[*MODEL, "importance", "hidden states", "inputs", *OURS, "paper", "p_holm", *COUNTS]]
+
+
+def printed_gap(kind: str, **where: str) -> float:
+    """Table 6: agreement with hidden states minus that with inputs; NaN where the paper prints none."""
+    sides = [printed("sparsity", 6, importance=f"{kind}_{level}", **where) for level in ("hidden", "input")]
+    return sides[0] - sides[1]
+
+
+def entropy_gap_table(entropies: pd.DataFrame) -> pd.DataFrame:
+    """Entropy of input importance with sparsemax minus that with softmax, paired by text and seed."""
+    tables = []
+    for kind, words in KINDS.items():
+        part = entropies[entropies["metric"] == f"entropy_{kind}_input"]
+        table = contrasts(part, "projection", "sparsemax", "softmax", CELL, bounds=CHANGE)
+        tables.append(table.assign(importance=words))
+    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
+    return named(table)[[*CELL, "importance", "sparsemax", "softmax", *OURS, *COUNTS]]
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """How many measurements have no order to compare and why; how many pairs of words are tied in attention."""
     frame = labelled(agreement)
-    by = ["dataset", "encoder", "model"]
+    by = [*CELL, "model"]
     counts = pd.concat(
         {s: (frame["status"] == s).groupby([frame[c] for c in by], sort=False).sum() for s in STATUSES}, axis=1
     )
@@ -164,41 +192,119 @@ def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
     return named(counts.join(tied).reset_index())
 
 
-def path_table(frame: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+def path_table(entropies: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Mean with interval of every metric for every projection: one row per model, one column per metric."""
-    kind = "metric" if "importance" not in frame else "importance"
-    part = labelled(frame[frame[kind].isin(metrics)])
-    summary = summarise(part, ["dataset", "encoder", "model", kind])
-    summary["text"] = interval_text(summary)
-    wide = summary.pivot_table(
-        index=["dataset", "encoder", "model"], columns=kind, values="text", aggfunc="first", sort=False
-    )
-    n = summary.groupby(["dataset", "encoder", "model"], sort=False)["n"].max()
-    wide = wide[[m for m in metrics if m in wide]].rename(columns=NAMES | METRICS)
-    return named(wide.assign(n=n).reset_index()).rename_axis(columns=None)
+    by = [*CELL, "model"]
+    columns = {}
+    for metric in metrics:
+        part = labelled(entropies[entropies["metric"] == metric])
+        bounds = (0.0, float(part["length"].max())) if metric == "support" else SHARE
+        summary = effects(part, by, bounds=bounds).set_index(by)
+        columns[METRICS[metric]] = [interval_text(*row) for row in summary[OURS].to_numpy(float)]
+    return named(summary[COUNTS].reset_index().assign(**columns))[[*by, *columns, *COUNTS]]
 
 
-def lambda_table(found: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, from the trend of the entropy of gradient importance along lambda; a larger lambda is sparser."""
-    table = against_paper(found.assign(metric="corr_lambda_vs_entropy_grad_fi_of_input"), 2)
-    table = table.rename(columns={"within": "within texts"})
-    columns = ["dataset", "encoder", "ours", "paper", "difference", "p", "within texts", "points", "seeds", "n"]
-    return named(table)[columns]
+def on_path(frame: pd.DataFrame, x: str = "lam") -> pd.DataFrame:
+    """Rows of the models on a path, of the seeds that trained all of it.
+
+    Softmax and sparsemax may have further seeds; a path is compared within a seed. Where no seed has it all, every
+    row stays: there is no trend then, and the table says where it breaks off.
+    """
+    path = frame[frame[x].notna()]
+    places = path.groupby(CELL)[x].transform("nunique")
+    whole = path.groupby([*CELL, "seed"])[x].transform("nunique") == places
+    none = ~whole.groupby([path[c] for c in CELL]).transform("any")
+    return path[whole | none]
+
+
+def ordered(values: np.ndarray) -> np.ndarray:
+    """Tau-b of the last axis with its places, strictly ascending; NaN where one is missing or all are equal."""
+    first, second = np.triu_indices(values.shape[-1], 1)
+    sign = np.sign(values[..., second] - values[..., first])
+    untied = (sign != 0).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = sign.sum(-1) / np.sqrt(len(first) * untied)
+    return np.where(np.isnan(values).any(-1) | (untied == 0), np.nan, tau)
+
+
+def trend(part: pd.DataFrame, x: str = "lam") -> Effect:
+    r"""Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; rows of one cell.
+
+    Every place on the path is a training of its own, and tau is a statistic of these models: its interval is that
+    of the delete-one jackknife over them, :math:`K \tau - (K - 1) \tau_{(-k)}` for the k-th of a seed's K models.
+    Texts are the same for all models and enter through the means (of hidden states: means within each text first).
+    Models that are all alike have no order, and a tau of 0; without a value at some place there is no trend.
+    """
+    means = part.groupby(["seed", x, "instance"])["value"].mean().groupby(["seed", x]).mean().reset_index()
+    shape = means["seed"].nunique(), means[x].nunique()
+    if len(means) < shape[0] * shape[1] or means["value"].isna().any():
+        return Effect(np.nan)
+
+    def tau(models: pd.DataFrame) -> float:
+        return float(np.nan_to_num(ordered(models["value"].to_numpy(float))))
+
+    values = pseudovalues(means, tau, ["seed"], x)
+    centred = values["value"] - values.groupby("seed")["value"].transform("mean") + values["point"]
+    values = values.assign(value=centred).drop(columns="point")
+    found = effect(values, ["seed"], training=x, text=None, bounds=TAU)
+    return replace(found, texts=part["instance"].nunique())
+
+
+def trends(results: Results, name: str) -> dict[tuple[str, str], Effect]:
+    """The trend of that name (a key of TRENDS) along lambda by corpus and encoder, over models that learned."""
+    return {key: trend(part) for key, part in _followed(results, name).groupby(CELL, sort=False)}
+
+
+def trend_table(results: Results, *names: str) -> pd.DataFrame:
+    """Trends along lambda, a larger lambda being sparser; that of entropy next to Table 2.
+
+    `within texts` is the correlation inside each text, averaged over texts: trends of single texts, which a mean
+    can hide. `models` counts the trainings.
+    """
+    rows = []
+    for name in names:
+        path = _followed(results, name)
+        for key, found in trends(results, name).items():
+            part = path[(path[CELL] == list(key)).all(axis=1)]
+            each = part.pivot_table(index=["seed", "instance"], columns="lam", values="value", dropna=False)
+            within = ordered(each.to_numpy(float))
+            row = {"λ and": TRENDS[name][3], **dict(zip(CELL, key, strict=True)), **found.row()}
+            row["within texts"] = np.nanmean(within) if np.isfinite(within).any() else np.nan
+            row["paper"] = printed("sparsity", 2, dataset=key[0], encoder=key[1]) if name == "entropy" else np.nan
+            row["paper's corpus"] = "–" if np.isnan(row["paper"]) else kin(key[0])
+            rows.append(row | {"seeds": part["seed"].nunique(), "note": _broken(part)})
+    columns = [*OURS, "paper", "paper's corpus", "p", "within texts", "trainings", "seeds", "texts", "note"]
+    table = pd.DataFrame(rows, columns=["λ and", *CELL, *columns])
+    return named(table).rename(columns={"trainings": "models"})
+
+
+def _followed(results: Results, name: str) -> pd.DataFrame:
+    frame, column, value, _ = TRENDS[name]
+    rows = getattr(results.learned, frame)
+    return on_path(rows[rows[column] == value])
+
+
+def _broken(part: pd.DataFrame) -> str:
+    """Where a seed's model has no value, and so the path no trend, and the reason, if the texts know it."""
+    means = part.pivot_table(index="lam", columns="seed", values="value", dropna=False)
+    places = means.index[means.isna().any(axis=1)]
+    if not len(places):
+        return ""
+    lost = part[part["lam"].isin(places) & part["value"].isna()]
+    reasons = sorted(set(lost["status"])) if "status" in lost else []
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"no value at λ = {', '.join(f'{place:g}' for place in places)}{why}"
 
 
 def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Table 5, one number of an adversary (a key of DUELS). The paper's adversaries attack softmax models."""
-    values = {"jsd_attention": "jsd", "accuracy": "right_adversary"}
-    if metric == "delta_accuracy":
-        summary = accuracy_change(adversaries).rename(columns={"estimate": "value", "b": "base"})
-    else:
-        summary = summarise(adversaries.assign(value=adversaries[values[metric]]), DUEL)
-    table = against_paper(summary.assign(metric=metric), 5)
+    column, bounds, _ = DUELS[metric]
+    summary = effects(adversaries.assign(value=adversaries[column]), DUEL, bounds=bounds)
+    table = beside(summary.assign(metric=metric), "sparsity", 5)
     theirs = (table["projection"] == "softmax") & (table["push"] > 0)
     table = table.assign(paper=table["paper"].where(theirs), difference=table["difference"].where(theirs))
     table["push"] = table["push"].map(push_label)
-    front = [*DUEL, "base"] if metric == "delta_accuracy" else DUEL
-    return named(table)[[*front, "ours", "paper", "difference", "n", "seeds"]].rename(columns=TITLES)
+    return named(table)[[*DUEL, *OURS, *BESIDE, *COUNTS]].rename(columns={"push": "λ"})
 
 
 def push_label(push: float) -> str:
@@ -206,18 +312,12 @@ def push_label(push: float) -> str:
     return f"{push:g}" if push else "control"
 
 
-def accuracy_change(adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy of each adversary minus that of its base, paired by text and seed: a difference of trainings."""
-    keys = [*DUEL, "seed", "instance"]
-    sides = [
-        adversaries[keys].assign(side=side, value=adversaries[f"right_{side}"]) for side in ("base", "adversary")
-    ]
-    return contrast_trainings(pd.concat(sides, ignore_index=True), "side", "adversary", "base", DUEL)
-
-
-def with_distance(change: pd.DataFrame, adversaries: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `accuracy_change` with `jsd`, how far each adversary's attention is from its base's on average."""
-    return change.merge(adversaries.groupby(DUEL, sort=False)["jsd"].mean().reset_index(), on=DUEL)
+def changes(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """Change of accuracy of every adversary, and `jsd`, how far its attention is from its base's on average."""
+    table = effects(adversaries.assign(value=adversaries["change"]), DUEL, bounds=CHANGE)
+    means = {"jsd": "jsd", "base": "right_base", "adversary": "right_adversary"}
+    more = adversaries.groupby(DUEL, sort=False).agg(**{k: (v, "mean") for k, v in means.items()})
+    return table.merge(more.reset_index(), on=DUEL)
 
 
 def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
@@ -225,34 +325,29 @@ def least_push(adversaries: pd.DataFrame) -> pd.DataFrame:
 
     A push beyond that only buys accuracy for distance that nobody asked for; where no push reaches FAR, the row is
     that of the farthest. The control (push 0) is never chosen: `control`, `control_low` and `control_high` are its
-    change of accuracy, `control_jsd` its distance, NaN without one. `silent`, with the reason in `note`: too near,
-    too few seeds, or a control that loses accuracy too, since the loss is then not that of other attention.
+    change of accuracy, `control_jsd` its distance, NaN without one. `silent` says why a row can decide nothing:
+    attention stayed too near, or the control loses accuracy too, and the loss is then not that of other attention.
     """
-    table = with_distance(accuracy_change(adversaries), adversaries)
-    controls = table[table["push"] == 0][[*DUEL[:-1], "estimate", "low", "high", "jsd"]]
-    controls = controls.rename(
-        columns={"estimate": "control", **{c: f"control_{c}" for c in ("low", "high", "jsd")}}
-    )
+    table = changes(adversaries)
+    taken = {"value": "control", **{c: f"control_{c}" for c in ("low", "high", "jsd")}}
+    controls = table.loc[table["push"] == 0, [*DUEL[:-1], *taken]].rename(columns=taken)
     pushed = table[table["push"] > 0].merge(controls, on=DUEL[:-1], how="left")
     rows = []
     for _, own in pushed.groupby(DUEL[:-1], sort=False):
         far = own[own["jsd"] > FAR]
         rows.append(far["push"].idxmin() if len(far) else own["jsd"].fillna(-1.0).idxmax())
     chosen = pushed.loc[rows].reset_index(drop=True)
-    reasons = pd.DataFrame(
-        {
-            "too near": ~(chosen["jsd"] > FAR),
-            "the control loses accuracy too": chosen["control_high"] < 0,
-        }
-    )
-    chosen["silent"] |= reasons.any(axis=1)
-    chosen["note"] = [
-        ", ".join(filter(None, [f"λ = {push:g}, {jsd:.2f} nats away", *reasons.columns[marks], note]))
-        for push, jsd, marks, note in zip(
-            chosen["push"], chosen["jsd"], reasons.to_numpy(), chosen["note"], strict=True
-        )
-    ]
-    return chosen
+    near, lossy = ~(chosen["jsd"] > FAR), chosen["control_high"] < 0
+    return chosen.assign(silent=np.where(near, "too near", np.where(lossy, "the control loses accuracy too", "")))
+
+
+def judged_table(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """The adversaries that the claims look at, with their controls: `least_push` for readers."""
+    if adversaries.empty:
+        return adversaries
+    table = least_push(adversaries).rename(columns={"push": "λ", "silent": "decides nothing"})
+    columns = ["λ", "jsd", "base", "adversary", *OURS, "control", "control_low", "control_high", "control_jsd"]
+    return named(table)[[*DUEL[:-1], *columns, "decides nothing", *COUNTS]]
 
 
 def distances(facets: pd.DataFrame) -> pd.Series:
@@ -262,24 +357,23 @@ def distances(facets: pd.DataFrame) -> pd.Series:
 
 
 def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
-    """Appendix A: both entropies, their difference, and how alike the two distributions over inputs are."""
-    long = pd.concat(
-        [
-            facets.assign(way=way, value=facets[way])[
-                ["dataset", "encoder", "seed", "instance", "position", "way", "value"]
-            ]
-            for way in ("of_norm", "of_facets")
-        ]
-    )
-    table = contrast(long, "way", "of_norm", "of_facets", ["dataset", "encoder"], pair=["position"])
-    table["difference"] = interval_text(table.rename(columns={"estimate": "value"}), 3)
-    by = ["dataset", "encoder"]
-    apart = summarise(facets.assign(value=distances(facets)), by)
-    apart = apart.assign(**{"total variation": interval_text(apart, 3)})[[*by, "total variation"]]
-    more = facets.groupby(by, sort=False).agg(
-        tau=("tau", "mean"), **{"mean ‖h‖": ("norm", "mean"), "sd of ‖h‖": ("norm", "std")}
-    )
-    table = table.merge(more.reset_index(), on=by).merge(apart, on=by)
-    table = table.rename(columns={"a": "entropy, norm", "b": "entropy, components", "tau": "τ over inputs"})
-    columns = ["dataset", "encoder", "entropy, norm", "entropy, components", "difference", "τ over inputs"]
-    return named(table)[[*columns, "total variation", "mean ‖h‖", "sd of ‖h‖", "n", "missing"]]
+    """Appendix A: how far apart the two distributions over inputs are, both entropies and their difference."""
+    both = facets["of_norm"].notna() & facets["of_facets"].notna()
+    facets = facets.assign(apart=distances(facets), gap=facets["of_norm"] - facets["of_facets"])
+    table = effects(states(facets, "apart"), CELL, bounds=SHARE)
+    gap = effects(states(facets, "gap"), CELL, bounds=CHANGE)
+    table["difference of entropies"] = [interval_text(*row, 3) for row in gap[OURS].to_numpy(float)]
+    means = {"entropy, norm": ("of_norm", "mean"), "entropy, components": ("of_facets", "mean")}
+    sizes = {"mean ‖h‖": ("norm", "mean"), "sd of ‖h‖": ("norm", "std"), "τ over inputs": ("tau", "mean")}
+    table = table.merge(facets[both].groupby(CELL, sort=False).agg(**means, states=("gap", "count")), on=CELL)
+    table = table.merge(facets.groupby(CELL, sort=False).agg(**sizes), on=CELL)
+    return named(table)[[*CELL, *OURS, *means, "difference of entropies", *reversed(sizes), "states", *COUNTS[1:]]]
+
+
+def _with_paper_sd(table: pd.DataFrame, number: int) -> pd.DataFrame:
+    """With the standard deviation that a table of the paper prints next to its value."""
+    theirs = reference("sparsity", number)
+    keys = [k for k in JOIN if k in table and theirs[k].notna().any()]
+    wanted = table.assign(dataset=table["dataset"].map(kin))[keys]
+    deviation = wanted.merge(theirs[[*keys, "std"]], on=keys, how="left")["std"]
+    return table.assign(**{"paper: sd": deviation.to_numpy()})

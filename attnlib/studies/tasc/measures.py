@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.data.sampling import sampled
-from attnlib.data.unsuitable import preferred
+from attnlib.data.selection import preferred, sampled
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.importance.scores import importance
 

@@ -10,8 +10,8 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.tying_mlm.grid import VARIANTS
-from attnlib.studies.tying_mlm.tables import DROPS, METRICS, NAMES
+from attnlib.studies.tying_mlm.params import VARIANTS
+from attnlib.studies.tying_mlm.tables import NAMES, SCORES, SWAPPED
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 from attnlib.viz.heatmap import Reading, read
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 COLOUR = {name: CYCLE[k] for k, name in enumerate(VARIANTS)}
 MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
 """One colour and one marker per variant, in every figure."""
+DROPS = tuple(f"delta_macro_{swap}" for swap in SWAPPED)
 LINE = 30
 """Tokens of a sentence that are drawn with their names below."""
 
 
-def drops(table: pd.DataFrame) -> Chart:
-    """Change of F1 under uniform and permuted attention, by attention and variant, with the paper's values."""
-    part = table[table["metric"].isin(DROPS)]
-    line = part["attention"] + ", " + part["metric"].map({m: m.removeprefix("delta_f1_") for m in DROPS})
-    part = _lines(part.assign(line=line))
+def drops(table: pd.DataFrame, score: str) -> Chart:
+    """Change of a score under uniform and permuted attention, by attention and variant, with the paper's values."""
+    swap = table["metric"].map({f"delta_{score}_{name}": name for name in SWAPPED})
+    part = _lines(table.assign(line=table["attention"] + ", " + swap)[swap.notna()])
     return plots.intervals(
-        part, "line", hue="variant", reference="paper", title="F1 lost when attention is replaced", x="points of F1"
-    )
+        part, "line", hue="variant", reference="paper" if "paper" in part else None, n="texts",
+        title=f"Change of {SCORES[score]} when attention is replaced", x=f"points of {SCORES[score]}",
+    )  # fmt: skip
 
 
 def information(table: pd.DataFrame) -> Chart:
@@ -84,7 +85,7 @@ def frontier(table: pd.DataFrame) -> Chart:
                     color=COLOUR[variant], capsize=2, label=f"adversaries of {variant}",
                 )  # fmt: skip
             plots.label(
-                axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['n'].max()):,} texts"
+                axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['texts'].max()):,} texts"
             )
             axis.legend()
             _label_weights(axis, part)
@@ -92,28 +93,28 @@ def frontier(table: pd.DataFrame) -> Chart:
 
 
 def by_strength(table: pd.DataFrame) -> Chart:
-    """Ablation of δ and η: F1, and its changes, against the weight of the loss."""
+    """Ablation of δ and η: macro-F1, and its changes, against the weight of the loss."""
     datasets, variants = (list(dict.fromkeys(table[name])) for name in ("dataset", "variant"))
     rows, columns = len(datasets), len(variants)
     figure, axes = plots.chart(rows, columns, size=(3.7 * columns, 3.4 * rows), squeeze=False, sharey="row")
     with mpl.rc_context(STYLE):
         for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
             part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
-            for k, (metric, name) in enumerate(METRICS.items()):
-                _line(axis, part[part["metric"] == metric], "strength", CYCLE[k], MARKERS[k], name)
+            for k, metric in enumerate(("macro_trained", *DROPS)):
+                _line(axis, part[part["metric"] == metric], "strength", CYCLE[k], MARKERS[k], NAMES[metric])
             axis.set_xscale("log")
             ticks = sorted(part["strength"].unique())
             axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axis.minorticks_off()
             symbol = "δ" if variant == "tying" else "η"
-            n = int(part.loc[part["metric"] == "f1_trained", "n"].max())
+            n = f"{int(part['texts'].max()):,} texts"
             plots.label(axis, f"{variant}, {dataset}", f"{symbol}, weight of its loss", "percent, points", n)
         axes[0][-1].legend()
     return figure
 
 
 def by_layers(table: pd.DataFrame) -> Chart:
-    """Change of F1 under both replacements against the number of layers, one line per variant."""
+    """Change of macro-F1 under both replacements against the number of layers, one line per variant."""
     datasets = list(dict.fromkeys(table["dataset"]))
     figure, axes = plots.chart(len(datasets), 2, size=(7.4, 3.2 * len(datasets)), squeeze=False, sharey="row")
     deep = table.groupby("variant")["layers"].transform("nunique") > 1
@@ -124,14 +125,14 @@ def by_layers(table: pd.DataFrame) -> Chart:
                 for variant, line in part.groupby("variant", sort=False):
                     _line(axis, line, "layers", COLOUR[variant], MARKER[variant], variant)
                 axis.xaxis.get_major_locator().set_params(integer=True)
-                swap = metric.removeprefix("delta_f1_")
-                plots.label(axis, f"{dataset}, {swap}", "layers", "points of F1", int(part["n"].max()))
+                swap, n = metric.rpartition("_")[2], f"{int(part['texts'].max()):,} texts"
+                plots.label(axis, f"{dataset}, {swap}", "layers", "points of macro-F1", n)
             row[-1].legend()
     return figure
 
 
 def entropies(frame: pd.DataFrame) -> Chart:
-    """Normalised entropy of dot attention: one outline an initialisation; boxes where there are several corpora."""
+    """Normalised entropy of dot attention: one outline per start, boxes for several corpora."""
     kept = frame.dropna(subset=["value"])
     if len(set(kept["dataset"])) > 1:
         return plots.box_by(
@@ -177,13 +178,13 @@ def sentences(models: Mapping[str, Fitted], example: Example) -> tuple[Chart, di
 
 def readable(examples: Sequence[Example], n: int, *, shortest: int = 8, longest: int = 24) -> list[Example]:
     """`n` dev texts of a length that fits a line, by chance and not by what models make of them."""
-    from attnlib.data.sampling import sampled
+    from attnlib.data.selection import sampled
 
     return sampled([e for e in examples if shortest <= len(e) <= longest] or list(examples), n) if n else []
 
 
 def _lines(table: pd.DataFrame) -> pd.DataFrame:
-    """The column `line` led by the data set where there are several, one block a data set."""
+    """The column `line` led by the data set where there are several, one block per data set."""
     if len(set(table["dataset"])) < 2:
         return table
     table = table.assign(line=table["dataset"] + ", " + table["line"])

@@ -1,4 +1,4 @@
-"""Word-level objectives (Tutek & Šnajder 2020): parameters, grid, results.
+"""Word-level objectives (Tutek & Šnajder 2020): the grid of models and measures, and its results.
 
     params = Params(corpora=["rotten_tomatoes"], vectors="glove")
     found = results(params)         # tidy frames, from the store where it has them
@@ -6,26 +6,30 @@
 
 The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
 compare the two, and the variants shall differ in nothing else.
+
+Trainings of different data sets and attentions have seeds of their own. Within such a cell, everything with the
+same replicate is paired: variants, weights of a loss, depths and starts of the query share initial values as far as
+their shapes allow, the order of batches and the vectors of unknown words. So do the adversaries of one replicate,
+whatever their base and λ. The column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
+from attnlib.studies.learned import idle
+from attnlib.studies.study import seed_of
+from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
-from attnlib.studies.tying_mlm.params import MI_BATCH, VARIANTS, Params  # noqa: F401  part of the study
+from attnlib.studies.tying_mlm.params import REGULARISED, Params
 
-PAPER = "Tutek & Šnajder 2020"
-REGULARISED = ("tying", "mlm")
-"""The two variants that add to the loss; the paper's own proposals."""
-MI_PAPER = (1000, 1000, 100, 1_000_000)
-"""Words, clusters, batch and occurrences of the paper's section 3.4."""
 IMITATE = f"{imitate.__module__}:{imitate.__name__}"
 
 
@@ -34,7 +38,7 @@ def fit(
     corpus: str,
     variant: str,
     attention: str,
-    seed: int,
+    replicate: int,
     *,
     layers: int = 1,
     strength: float | None = None,
@@ -44,8 +48,9 @@ def fit(
     usual = params.strength(corpus, variant)
     strength = usual if strength is None else strength
     label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
-    label["init"] = init if attention == "dot" else "–"
+    label |= {"init": init if attention == "dot" else "–", "seed": replicate}
     model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
+    seed = seed_of(replicate, corpus, model.encoder, attention)
     return FitSpec(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
 
 
@@ -79,15 +84,19 @@ def models(params: Params) -> list[FitSpec]:
     return list(dict.fromkeys(found))
 
 
-def adversary(params: Params, corpus: str, variant: str, lam: float) -> FitSpec:
-    """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term."""
-    base = fit(params, corpus, variant, "additive", params.seeds[0])
+def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: float) -> FitSpec:
+    """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term.
+
+    It starts elsewhere than its base: from the same values it would have less far to go to imitate a base model
+    than a regularised one.
+    """
+    base = fit(params, corpus, variant, "additive", replicate)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
     return FitSpec(
         data=base.data,
         model=plain,
         train=params.adversary_training,
-        seed=params.seeds[0] + 10,
+        seed=seed_of(replicate, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
         trainer=IMITATE,
         params={"lam": lam, "texts": params.adversary_texts},
@@ -98,8 +107,6 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
     """Every run of the study."""
     params = params if isinstance(params, Params) else Params(**params)
     runs = [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in models(params)]
-    # named only where it differs: a result keeps its name, and what was computed stays known
-    batch = {} if params.mi_batch == MI_BATCH else {"batch_size": params.mi_batch}
     for corpus in params.corpora:
         for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
             runs += [
@@ -111,17 +118,20 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
                     most=params.mi_occurrences,
                     inputs=params.mi_inputs,
                     estimator=params.mi_estimator,
-                    **batch,
+                    batch_size=params.mi_batch,
                 )
                 for seed in params.seeds
             ]
     for corpus in params.attacked:
         for variant in params.adversary_bases:
-            base = fit(params, corpus, variant, "additive", params.seeds[0])
-            runs += [
-                MeasureSpec.of(distances, base, adversary(params, corpus, variant, lam), label={"lam": lam})
-                for lam in params.lambdas
-            ]
+            for seed in params.seeds[: params.adversary_seeds]:
+                base = fit(params, corpus, variant, "additive", seed)
+                runs += [
+                    MeasureSpec.of(
+                        distances, base, adversary(params, corpus, variant, seed, lam), label={"lam": lam}
+                    )
+                    for lam in params.lambdas
+                ]
     return runs
 
 
@@ -145,6 +155,21 @@ class Results:
     distances: pd.DataFrame
     grid: GridResult
 
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """F1, macro-F1 and accuracy of every model, text by text (`tables.scores`)."""
+        return tables.scores(self.swaps)
+
+    @cached_property
+    def idle(self) -> pd.DataFrame:
+        """The models that learned nothing, one row each, bases of adversaries among them."""
+        labels = [self.swaps[self.swaps["swap"] == "trained"]]
+        if len(self.distances):
+            labels.append(self.distances.rename(columns={"prediction_base": "prediction"}))
+        columns = [*tables.MODEL, "instance", "truth", "prediction"]
+        told = pd.concat([part[columns] for part in labels]).drop_duplicates([*tables.MODEL, "instance"])
+        return idle(told, tables.MODEL)
+
 
 def load(params: Params) -> Corpora:
     """The corpora of the study. One without two classes is refused, before anything is trained."""
@@ -164,11 +189,6 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         texts=found.frame("texts"),
         kept=found.frame("kept"),
         information=found.frame("knowledge"),
-        distances=found.frame("distances") if params.lambdas and params.adversary_bases else pd.DataFrame(),
+        distances=found.frame("distances", optional=True),
         grid=found,
     )
-
-
-def main(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of Table 1's models: one layer, the chosen weights, the normal query."""
-    return frame[frame["chosen"] & (frame["layers"] == 1) & (frame["init"] != "kaiming")]

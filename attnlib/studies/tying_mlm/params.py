@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 VARIANTS = ("base", "concat", "residual", "tying", "mlm")
 Variant = Literal["base", "concat", "residual", "tying", "mlm"]
 Kind = Literal["additive", "dot"]
-MI_BATCH = 4096
-"""Occurrences per step of k-means: what `knowledge` takes when it is told nothing."""
+REGULARISED = ("tying", "mlm")
+"""The two variants that add to the loss; the paper's own proposals."""
 
 
 class Params(StudyParams):
@@ -42,9 +42,9 @@ class Params(StudyParams):
     layers                depths other than one, with additive attention: of the base model with every seed, of the
                           other `layer_variants` with the first `few`
     initialisations       of the query of dot attention (App. C), base model
-    lambdas               adversaries of `adversary_bases`, additive attention, first seed, each trained on
-                          `adversary_texts` training texts (None: all); on `adversary_corpora` (none: `corpora`),
-                          which may name corpora that no other table has, as the paper's Figure 1 does
+    lambdas               adversaries of `adversary_bases`, additive attention, the first `adversary_seeds`, each
+                          trained on `adversary_texts` training texts (None: all); on `adversary_corpora` (none:
+                          `corpora`), which may name corpora that no other table has, as the paper's Figure 1 does
     mi_*                  words, clusters, batch of k-means and occurrences at most behind the mutual information,
                           additive attention
     shown                 sentences whose per-token probabilities are drawn
@@ -73,11 +73,12 @@ class Params(StudyParams):
     lambdas: Once[NotNegative] = (0.0, 0.01, 0.1, 1.0)
     adversary_corpora: Datasets = ()
     adversary_bases: Once[Variant] = ("base", "tying", "mlm")
+    adversary_seeds: Size = 1
     adversary_texts: Size | None = None
     adversary_epochs: Size = 8
     mi_words: int = Field(1000, ge=2)
     mi_clusters: int = Field(1000, ge=2)
-    mi_batch: Size = MI_BATCH
+    mi_batch: Size = 4096
     mi_occurrences: int | None = Field(1_000_000, ge=2)
     mi_inputs: Literal["words", "clusters"] = "words"
     mi_estimator: Estimator = "plugin"

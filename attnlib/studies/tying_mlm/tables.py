@@ -1,137 +1,177 @@
-"""Tables of the study of word-level objectives: frames in, frames out, ours next to the paper's. F1 in percent."""
+"""Tables of the study of word-level objectives: frames in, frames out, ours next to the paper's.
+
+Every interval is one of `attnlib.stats.inference`: trainings (`seed`) nested in cells, test texts crossed with
+them. Accuracy and F1 enter as one number per model and text (`scores`), in percent; F1 is no mean over texts, so
+these are its pseudovalues.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.studies.common import (
-    RESAMPLES,
-    beside_paper,
-    bounds,
-    contrast,
+from attnlib.stats.inference import (
+    Effect,
+    contrasts,
+    effect,
+    effects,
+    f1_values,
+    holm,
     interval_text,
-    spell_interval,
-    summarise,
-    with_width,
+    pseudovalues,
 )
-from attnlib.studies.f1 import resampled_f1
-from attnlib.studies.tying_mlm.grid import VARIANTS, main
+from attnlib.studies.beside import beside
+from attnlib.studies.learned import without
+from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS
 from attnlib.utils.errors import DataError
 
+STUDY = "tying_mlm"
 CELL = ["dataset", "attention", "variant"]
+MODEL = [*CELL, "layers", "strength", "init", "seed"]
+"""The columns that tell trainings apart."""
+SCORES = {"f1": "F1", "macro": "macro-F1", "accuracy": "accuracy"}
+"""F1 of the positive class, as the paper has it; its mean over both classes; share of correct decisions."""
 SWAPPED = ("uniform", "permuted")
-METRICS = {"f1_trained": "F1", "delta_f1_uniform": "Δ uniform", "delta_f1_permuted": "Δ permuted"}
-"""Metrics of Tables 1 and 6, as the reference names them -> as a reader sees them."""
-DROPS = ("delta_f1_uniform", "delta_f1_permuted")
-TOKENS = "per_token_probability"
-NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", "mlm": "MLM", TOKENS: "per token"}
+TOKENS, ENTROPY = "per_token_probability", "entropy"
+NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", ENTROPY: "normalised entropy"}
+for _score, _name in SCORES.items():
+    NAMES |= {f"{_score}_trained": _name, **{f"delta_{_score}_{s}": f"{_name}, Δ {s}" for s in SWAPPED}}
+NAMES[TOKENS] = "per token"
+"""Metrics, as the paper's tables name them -> as readers see them."""
+SHARES = (TOKENS, ENTROPY)
+"""Metrics between 0 and 1, which need more digits than percentages do."""
+POINTS = (-100.0, 100.0)
+"""The range of a difference of scores."""
 
 
-class Resampled(NamedTuple):
-    """A score of one cell: its bootstrap draws over texts and seeds, the estimate, texts, seeds and data set.
+def scores(swaps: pd.DataFrame) -> pd.DataFrame:
+    """Every score of every model, with its own attention and as a change under the others, text by text.
 
-    In percent, and not below `least`: 0 for a score, -100 for a difference of two.
+    One row per model, metric and text: the columns of the model, score, metric, instance, `value` (whose mean and
+    spread over texts are those of the score) and `point`, the score of the model; percent and points. Permuted
+    attention counts with its mean over draws.
     """
-
-    draws: np.ndarray
-    estimate: float
-    n: int
-    seeds: int
-    dataset: str
-    least: float = 0.0
-
-    def minus(self, other: Resampled) -> Resampled:
-        """The difference, draw by draw."""
-        if self.dataset != other.dataset:
-            raise DataError(
-                f"Scores of {self.dataset!r} and {other.dataset!r} share no texts and cannot be paired."
-            )
-        seeds = min(self.seeds, other.seeds)
-        draws, estimate = self.draws - other.draws, self.estimate - other.estimate
-        return Resampled(draws, estimate, self.n, seeds, self.dataset, least=-100.0)
-
-    def row(self) -> dict[str, float]:
-        """value, low, high, n, seeds. Also where all texts agree, the interval has a width (`with_width`)."""
-        ends = (end / 100 for end in (self.estimate, *np.quantile(self.draws, [0.025, 0.975])))
-        low, high = (100 * end for end in with_width(*ends, self.n, self.least / 100))
-        return {"value": self.estimate, "low": low, "high": high, "n": self.n, "seeds": self.seeds}
-
-
-def f1_of(swaps: pd.DataFrame, resamples: int = RESAMPLES) -> dict[str, Resampled]:
-    """F1 of the positive class with trained attention, and its change under the others, for the models of one cell.
-
-    In percent. Permuted attention counts with the mean F1 over its draws. Texts and seeds are drawn alike for all
-    cells that have as many, so that differences between cells are paired.
-    """
-    datasets = swaps["dataset"].unique()
-    if len(datasets) != 1:
-        raise DataError(f"A cell holds the texts of one data set; got those of {sorted(datasets) or 'none'}.")
-    found = {}
-    for swap, part in swaps.groupby("swap"):
-        draws = [resampled_f1(one, positive=1, resamples=resamples) for _, one in part.groupby("draw")]
-        scores, estimates, texts = zip(*draws, strict=True)
-        mean, estimate = 100 * np.mean(scores, 0), 100 * float(np.mean(estimates))
-        found[swap] = Resampled(mean, estimate, texts[0], part["seed"].nunique(), datasets[0])
-    missing = {"trained", *SWAPPED} - set(found)
-    if missing:
-        raise DataError(f"The cell lacks attention {sorted(missing)}; it has {sorted(found)}.")
-    own = found["trained"]
-    return {"f1_trained": own, **{f"delta_f1_{swap}": found[swap].minus(own) for swap in SWAPPED}}
-
-
-def f1_long(swaps: pd.DataFrame, by: Sequence[str], resamples: int = RESAMPLES) -> pd.DataFrame:
-    """One row per cell and metric: value, low, high, n (texts), seeds."""
     rows = []
-    for key, part in swaps.groupby(list(by), sort=False):
-        cell = dict(zip(by, key, strict=True))
-        rows += [cell | {"metric": name, **score.row()} for name, score in f1_of(part, resamples).items()]
-    return pd.DataFrame(rows)
+    for key, model in swaps.groupby([*MODEL, "chosen"], sort=False, dropna=False):
+        if missing := {"trained", *SWAPPED} - set(model["swap"].unique()):
+            raise DataError(f"A model lacks attention {sorted(missing)}; it has {sorted(model['swap'].unique())}.")
+        found = {}
+        for score, values in _by_text(model).items():
+            means = 100 * values.groupby(["swap", "instance"], sort=False)[["value", "point"]].mean()
+            own = means.loc["trained"]
+            found[score, f"{score}_trained"] = own
+            found |= {(score, f"delta_{score}_{swap}"): means.loc[swap] - own for swap in SWAPPED}
+        labels = dict(zip((*MODEL, "chosen"), key, strict=True))
+        rows.append(pd.concat(found, names=["score", "metric"]).reset_index().assign(**labels))
+    return pd.concat(rows, ignore_index=True)
 
 
-def f1_table(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, long: every cell of the main grid and metric, ours with its interval next to the paper's."""
-    found = f1_long(main(swaps), CELL)
-    return _beside(_ordered(found, CELL), 1)
+def _by_text(model: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    by = ["swap", "draw"]
+    right = model.assign(value=(model["truth"] == model["prediction"]).astype(float))
+    right["point"] = right.groupby(by)["value"].transform("mean")
+    return {"f1": f1_values(model, by, positive=1), "macro": f1_values(model, by), "accuracy": right}
 
 
-def layer_table(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Table 6, long: the same by number of layers, additive attention, chosen weights."""
-    part = swaps[swaps["chosen"] & (swaps["attention"] == "additive")]
-    found = f1_long(part, ["dataset", "attention", "variant", "layers"])
-    found["encoder"] = [f"lstm-{depth}layer" for depth in found["layers"]]
-    return _beside(_ordered(found, ["dataset", "variant", "layers"]), 6)
+def drops(found: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The change of a score when attention is replaced, mean over both replacements: one row per model and text."""
+    part = found[(found["score"] == score) & found["metric"].str.startswith("delta")]
+    keys = [*MODEL, "chosen", "instance"]
+    return part.groupby(keys, sort=False, dropna=False)[["value", "point"]].mean().reset_index()
 
 
-def ablation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """Weights δ of tying and η of MLM: F1, drops and per-token probability, additive attention.
+def main(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of Table 1's models: one layer, the chosen weights, the normal query."""
+    return frame[frame["chosen"] & (frame["layers"] == 1) & (frame["init"] != "kaiming")]
+
+
+def summary(found: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Scores by cell: one row per group of `by` and metric with value, low, high, n, trainings, texts."""
+    change = found["metric"].str.startswith("delta")
+    parts = [
+        effects(part, [*by, "score", "metric"], bounds=(least, POINTS[1]))
+        for least, part in ((0.0, found[~change]), (POINTS[0], found[change]))
+    ]
+    return _ordered(pd.concat(parts, ignore_index=True), [*by, "metric"])
+
+
+def f1_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 1, long: F1 and its changes in every cell of the main grid, next to the paper's."""
+    return beside(summary(main(found[found["score"] == "f1"]), CELL), STUDY, 1, digits=1)
+
+
+def score_table(found: pd.DataFrame) -> pd.DataFrame:
+    """The same models by macro-F1 and accuracy, which the paper does not print."""
+    return summary(main(found[found["score"] != "f1"]), CELL)
+
+
+def layer_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Table 6, long: F1 and macro-F1 by number of layers, additive attention, chosen weights."""
+    part = found[found["chosen"] & (found["attention"] == "additive") & (found["score"] != "accuracy")]
+    table = summary(part, [*CELL, "layers"])
+    return beside(table.assign(encoder=[f"lstm-{depth}layer" for depth in table["layers"]]), STUDY, 6, digits=1)
+
+
+def ablation_table(found: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """Weights δ of tying and η of MLM: F1, macro-F1, their changes and per-token probability, additive attention.
 
     Of the weights of Table 1 only the seeds that the other weights have, so that all rows rest on as many.
     """
-    seeds = set(swaps.loc[~swaps["chosen"], "seed"]) or set(swaps["seed"])
-    chosen = [
-        frame[
-            (frame["attention"] == "additive")
-            & (frame["layers"] == 1)
-            & frame["seed"].isin(seeds)
-            & frame["variant"].isin(["tying", "mlm"])
-        ]
-        for frame in (swaps, texts)
-    ]
-    keys = ["dataset", "variant", "strength"]
-    if chosen[0].empty:
+    kept = [_weighed(frame) for frame in (found[found["score"] != "accuracy"], texts)]
+    kept = [frame[frame["variant"].isin(REGULARISED)] for frame in kept]
+    if kept[0].empty:
         return pd.DataFrame()
-    found = pd.concat([f1_long(chosen[0], keys), probability(chosen[1], keys)], ignore_index=True)
-    return _ordered(found, keys)
+    keys = ["dataset", "variant", "strength"]
+    return _ordered(pd.concat([summary(kept[0], keys), probability(kept[1], keys)]), [*keys, "metric"])
 
 
-def probability(texts: pd.DataFrame, by: Sequence[str] = CELL) -> pd.DataFrame:
+def weight_table(found: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
+    """Each weight of a loss minus base: `change` under replaced attention (macro-F1), and trained `f1` itself.
+
+    In points, additive attention, one layer, models that learned something, mean over the data sets that tried the
+    weight. `chosen`: the weight of Table 1 on some data set.
+    """
+    part = without(_weighed(found), idle)
+    rows = []
+    for (variant, strength), own in part[part["variant"].isin(REGULARISED)].groupby(["variant", "strength"]):
+        both = pd.concat([own, part[part["variant"] == "base"]])
+        row = {"variant": variant, "strength": strength, "chosen": bool(own["chosen"].any())}
+        for name, frame in (("change", drops(both, "macro")), ("f1", both[both["metric"] == "f1_trained"])):
+            gap = contrasts(frame, "variant", variant, "base", cells=["dataset"])
+            row |= {name: gap["value"].mean(), "trainings": gap["trainings"].max()}
+        rows.append(row)
+    return _ordered(
+        pd.DataFrame(rows, columns=["variant", "strength", "chosen", "change", "f1", "trainings"]).dropna(),
+        ["variant", "strength"],
+    )
+
+
+def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Additive attention, one layer, the seeds that all weights of a loss have."""
+    seeds = set(frame.loc[~frame["chosen"], "seed"]) or set(frame["seed"])
+    return frame[(frame["attention"] == "additive") & (frame["layers"] == 1) & frame["seed"].isin(seeds)]
+
+
+def fragility_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Each variant minus base by F1 and macro-F1, paired over texts and seeds; Holm over all rows."""
+    part = main(found[found["score"] != "accuracy"])
+    return _minus_base(
+        part, [v for v in VARIANTS if v != "base"], ["dataset", "attention", "metric"], bounds=POINTS
+    )
+
+
+def probability_table(texts: pd.DataFrame) -> pd.DataFrame:
+    """Table 3: per-token probability of the main grid, next to the paper's."""
+    return beside(_ordered(probability(main(texts), CELL), CELL), STUDY, 3, digits=3)
+
+
+def probability(texts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Mean over correctly classified texts of the mean per-token probability of the predicted class."""
-    return summarise(correct(texts), by).assign(metric=TOKENS)
+    return effects(correct(texts), by, bounds=(0.0, 1.0)).assign(metric=TOKENS)
 
 
 def correct(texts: pd.DataFrame) -> pd.DataFrame:
@@ -140,80 +180,11 @@ def correct(texts: pd.DataFrame) -> pd.DataFrame:
     return right.assign(value=right["token_probability"])
 
 
-def probability_table(texts: pd.DataFrame) -> pd.DataFrame:
-    """Table 3: per-token probability of the main grid, next to the paper's."""
-    return _beside(_ordered(probability(main(texts)), CELL), 3, digits=3)
-
-
-def information_table(information: pd.DataFrame) -> pd.DataFrame:
-    """Table 2: mutual information by variant and sample of words, mean over seeds, next to the paper's.
-
-    floor: what shuffled labels give, the bias of the estimate; above: value minus floor; ceiling: entropy of the
-    words; within: mean half-width of the bootstrap interval over occurrences of a single model.
-    """
-    keys = [*CELL, "metric"]
-    found = summarise(information, keys)
-    within = information.assign(within=(information["high"] - information["low"]) / 2)
-    extra = within.groupby(keys, sort=False)[["floor", "ceiling", "within", "words", "k"]].mean().reset_index()
-    extra = extra.astype({"words": int, "k": int})
-    occurring = information.groupby(keys, sort=False)["n"].max().rename("occurrences").reset_index()
-    found = found.merge(extra, on=keys).merge(occurring, on=keys)
-    found["above"] = found["value"] - found["floor"]
-    return _beside(_ordered(found, ["dataset", "metric", "variant"]), 2)
-
-
-def fragility_table(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Each variant minus base: F1 and its changes, paired over texts and seeds; Holm over all rows."""
-    part = main(swaps)
-    rows = []
-    for (dataset, attention), cell in part.groupby(["dataset", "attention"], sort=False):
-        found = {name: f1_of(one) for name, one in cell.groupby("variant", sort=False)}
-        for variant in [v for v in VARIANTS if v in found and v != "base"]:
-            for metric in METRICS:
-                gap = difference([(found[variant][metric], found["base"][metric])])
-                row = {"dataset": dataset, "attention": attention, "variant": variant, "metric": metric}
-                rows.append(row | gap._asdict())
-    table = pd.DataFrame(rows, columns=[*CELL, "metric", *stats.Difference._fields])
-    table["p_holm"] = stats.holm(table["p"]) if rows else table["p"]
-    return table.drop(columns="missing")
-
-
-def readable(table: pd.DataFrame, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """The named columns (all by default) with metrics as a reader sees them."""
-    kept = table[list(columns)] if columns else table
-    return kept.assign(metric=kept["metric"].map(lambda name: METRICS.get(name, NAMES.get(name, name))))
-
-
-def fragility_wide(table: pd.DataFrame) -> pd.DataFrame:
-    """`fragility_table` as it is shown: the difference with its interval, and the p after Holm's correction."""
-    shown = readable(table)
-    shown["minus base"] = interval_text(table.rename(columns={"estimate": "value"}), 1)
-    return shown[[*CELL, "metric", "minus base", "n", "p_holm"]].rename(columns={"p_holm": "p (Holm)"})
-
-
-def difference(pairs: Iterable[tuple[Resampled, Resampled]]) -> stats.Difference:
-    """Mean over pairs of a - b with its interval and two-sided bootstrap p; n: texts, summed over data sets.
-
-    Where no text differs, the interval gets its width by an exact bound (`with_width`).
-    """
-    gaps = [a.minus(b) for a, b in pairs]
-    if not gaps:
-        raise DataError("There is no pair of cells to compare.")
-    draws, estimate = np.mean([g.draws for g in gaps], 0), float(np.mean([g.estimate for g in gaps]))
-    found, n = bounds(draws), sum({g.dataset: g.n for g in gaps}.values())
-    low, high = with_width(estimate / 100, found["low"] / 100, found["high"] / 100, n)
-    return stats.Difference(estimate, 100 * low, 100 * high, n, 0, found["p"])
-
-
-def initialisation_table(swaps: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
-    """App. C: normalised entropy of dot attention and the change of F1 by the initialisation of the query."""
+def initialisation_table(found: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+    """App. C: normalised entropy of dot attention and the scores by the initialisation of the query."""
     keys = ["dataset", "init"]
-    f1 = f1_long(_dot(swaps), keys)
-    entropy = summarise(entropies(texts), keys).assign(metric="normalised entropy")
-    found = pd.concat([entropy, f1], ignore_index=True)
-    share = found["metric"] == "normalised entropy"
-    found["ours"] = interval_text(found, 1).mask(share, interval_text(found, 3))
-    return found[[*keys, "metric", "ours", "value", "low", "high", "n", "seeds"]]
+    even = effects(entropies(texts), keys, bounds=(0.0, 1.0)).assign(metric=ENTROPY)
+    return pd.concat([even, summary(_dot(found[found["score"] != "accuracy"]), keys)], ignore_index=True)
 
 
 def entropies(texts: pd.DataFrame) -> pd.DataFrame:
@@ -226,60 +197,161 @@ def _dot(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(frame["attention"] == "dot") & (frame["variant"] == "base") & (frame["layers"] == 1)]
 
 
+def information_table(information: pd.DataFrame) -> pd.DataFrame:
+    """Table 2: mutual information by variant and sample of words, over trainings, next to the paper's.
+
+    floor: what shuffled labels give, the bias of the estimate; ceiling: entropy of the words; kept: value as a
+    share of the way from floor to ceiling; occurrences of the words at most.
+    """
+    keys = [*CELL, "metric"]
+    found = effects(information, keys, text=None)
+    extra = information.groupby(keys, sort=False).agg(
+        floor=("floor", "mean"), ceiling=("ceiling", "mean"), words=("words", "max"), k=("k", "max"),
+        occurrences=("n", "max"),
+    )  # fmt: skip
+    found = found.merge(extra.reset_index(), on=keys)
+    found["kept"] = (found["value"] - found["floor"]) / (found["ceiling"] - found["floor"])
+    return beside(_ordered(found, ["dataset", "metric", "variant"]), STUDY, 2)
+
+
+def information_gaps(information: pd.DataFrame) -> pd.DataFrame:
+    """Each variant minus base in nats, mean over both samples of words of a model; Holm over the rows."""
+    return _minus_base(known(information), ("residual", *REGULARISED), [], ["dataset", "attention"], text=None)
+
+
+def known(information: pd.DataFrame) -> pd.DataFrame:
+    """Mutual information of every model: the mean over both samples of words, which are no trainings apart."""
+    return information.groupby(MODEL, sort=False, dropna=False)["value"].mean().reset_index()
+
+
+def _minus_base(frame, variants: Iterable[str], by: Sequence[str], cells: Sequence[str] = (), **options):
+    present = set(frame["variant"].unique())
+    tables = [
+        contrasts(frame, "variant", v, "base", by, cells, **options).assign(variant=v)
+        for v in variants
+        if v in present
+    ]
+    columns = ["variant", *by, "a", "b", *Effect(np.nan).row()]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    return _ordered(
+        table.assign(p_holm=holm(table["p"].to_numpy(float))), [k for k in (*CELL, "metric") if k in table]
+    )
+
+
+def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
+    """Figure 1 in numbers: JSD and TVD of the adversaries of every base and λ, with intervals."""
+    keys = ["dataset", "variant", "lam"]
+    if distances.empty:
+        return pd.DataFrame()
+    found = distances.assign(same=distances["prediction_base"] == distances["prediction_adversary"])
+    table = found.groupby(keys, sort=False)["same"].mean().rename("same decision").reset_index()
+    for name, most in (("tvd", 1.0), ("jsd", stats.LN2)):
+        part = effects(distances.assign(value=distances[name]), keys, bounds=(0.0, most))
+        names = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        counts = ["n", "trainings", "texts"] if name == "jsd" else []
+        table = table.merge(part.rename(columns=names)[[*keys, *names.values(), *counts]], on=keys)
+    return table.rename(columns={"lam": "λ"})
+
+
+def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`frontier_table` as it is shown: every λ in full, however small, and intervals next to their means."""
+    shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
+    for name in ("jsd", "tvd"):
+        ends = table[[name, f"{name}_low", f"{name}_high"]].to_numpy(float)
+        shown[name.upper()] = [interval_text(*row, 3) for row in ends]
+    return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n", "trainings", "texts"]]
+
+
+def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50) -> Effect:
+    """TVD that adversaries of `a` have beyond those of `b` at equal JSD, averaged over the JSD that both reach.
+
+    A curve joins the mean (JSD, TVD) of the adversaries of one training in order of JSD; both sides share the seed.
+    NaN where no two curves share a JSD.
+    """
+    both = distances[distances["variant"].isin([a, b])].dropna(subset="jsd")
+    text = ["dataset", "seed", "instance"]
+    points = both.pivot_table(index=text, columns=["variant", "lam"], values=["jsd", "tvd"])
+    sides = [[c for c in points if c[:2] == (name, side)] for side in (a, b) for name in ("jsd", "tvd")]
+    columns, cuts = list(chain(*sides)), np.cumsum([len(side) for side in sides])[:-1]
+    points.columns = points.columns.to_flat_index()
+
+    def gap(means: np.ndarray) -> float:
+        far_a, cost_a, far_b, cost_b = (side[~np.isnan(side)] for side in np.split(means, cuts))
+        return _apart(far_a, cost_a, far_b, cost_b, levels)
+
+    def statistic(part: pd.DataFrame) -> float:
+        return gap(part[columns].to_numpy(float).mean(0))
+
+    def without_each(part: pd.DataFrame) -> np.ndarray:
+        values = part[columns].to_numpy(float)
+        return np.array([gap(rest) for rest in (values.sum(0) - values) / (len(values) - 1)])
+
+    values = pseudovalues(points.reset_index(), statistic, ["dataset", "seed"], without_each=without_each)
+    return effect(values, ["dataset"], bounds=(-1.0, 1.0))
+
+
+def _apart(far_a, cost_a, far_b, cost_b, levels: int) -> float:
+    if not (len(far_a) and len(far_b)):
+        return float("nan")
+    low, high = max(far_a.min(), far_b.min()), min(far_a.max(), far_b.max())
+    if not low < high:
+        return float("nan")
+    at = np.linspace(low, high, levels)
+    curves = [
+        np.interp(at, far[order], cost[order])
+        for far, cost in ((far_a, cost_a), (far_b, cost_b))
+        for order in [np.argsort(far, kind="stable")]
+    ]
+    return float((curves[0] - curves[1]).mean())
+
+
+def agreement(table: pd.DataFrame) -> dict[str, float]:
+    """Our changes of F1 and the paper's: how many it prints (`n`), how many have its sign, and Kendall's τ."""
+    part = table[table["metric"].str.startswith("delta_f1") & table["paper"].notna()]
+    same = int((np.sign(part["value"]) == np.sign(part["paper"])).sum())
+    tau = stats.kendall_tau(part["value"], part["paper"]) if len(part) > 1 else float("nan")
+    return {"n": len(part), "same": same, "tau": tau}
+
+
 def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFrame:
     """A long table as readers like it: one row per cell, one column per metric.
 
-    A cell reads `ours [interval]`, then, where the paper prints one, its value and ours minus that:
-    `paper 84.2 (-1.3)`.
+    A cell reads `ours [interval]`, then, where the paper prints one, its value: `paper 84.2`; where that is of the
+    same corpus, ours minus it too: `paper 84.2 (-1.3)`.
     """
     rows = []
     for key, part in long.groupby(list(keys), sort=False):
         row = dict(zip(keys, key, strict=True))
         row |= {name: f"{row[name]:g}" for name in row if name == "strength"}
-        part = part.set_index("metric")
-        for metric in part.index:
-            name, one = (METRICS | NAMES)[metric], part.loc[metric]
-            row[name] = spell_interval(*one[["value", "low", "high"]], 3 if metric == TOKENS else digits)
+        for one in part.to_dict("records"):
+            name = NAMES[one["metric"]]
+            row[name] = interval_text(
+                one["value"], one["low"], one["high"], 3 if one["metric"] in SHARES else digits
+            )
             if not np.isnan(one.get("paper", np.nan)):
-                row[name] += f" paper {one['paper']:.{digits}f} ({one['difference']:+.{digits}f})"
-        rows.append(row | {"n": int(part["n"].iloc[0]), "seeds": int(part["seeds"].iloc[0])})
-    return pd.DataFrame(rows)
+                row[name] += f" paper {one['paper']:.{digits}f}"
+                row[name] += "" if np.isnan(one["difference"]) else f" ({one['difference']:+.{digits}f})"
+        rows.append(row | {name: int(part[name].max()) for name in ("trainings", "texts")})
+    counts = ["trainings", "texts"]
+    return pd.DataFrame(rows)[lambda frame: [*frame.columns.difference(counts, sort=False), *counts]]
 
 
-def information_wide(table: pd.DataFrame) -> pd.DataFrame:
-    """`information_table` as it is shown: ours with its interval over seeds, the paper's, and the difference.
-
-    ± one model: half the interval over occurrences of a single model; n: occurrences.
-    """
-    shown = readable(table).rename(columns={"metric": "sample", "within": "± one model"})
-    shown = shown.assign(ours=interval_text(shown), n=shown["occurrences"])
-    first = ["dataset", "sample", "variant", "ours", "paper", "difference"]
-    return shown[[*first, "± one model", "floor", "ceiling", "n", "seeds"]]
-
-
-def changes(frame: pd.DataFrame, variants: Sequence[str], pair: Sequence[str] = ()) -> pd.DataFrame:
-    """Each variant minus base over a frame with `value`, averaged over data sets and `pair`; Holm over the rows."""
-    present = [v for v in variants if (frame["variant"] == v).any()]
-    if not present:
-        return pd.DataFrame(columns=["contrast", "a", "b", *stats.Difference._fields, "p_holm"])
-    table = pd.concat(
-        [contrast(frame, "variant", v, "base", pair=["dataset", "attention", *pair]) for v in present],
-        ignore_index=True,
-    )
-    table["p_holm"] = stats.holm(table["p"])
-    return table
+def spelled(table: pd.DataFrame, columns: Sequence[str], name: str = "ours", digits: int = 1) -> pd.DataFrame:
+    """The named columns, metrics as a reader sees them, and `name` for the value with its interval."""
+    rows = table.reindex(columns=["value", "low", "high", "metric"]).itertuples(index=False)
+    told = table.assign(**{name: [interval_text(*ends, 3 if m in SHARES else digits) for *ends, m in rows]})
+    if "metric" in told:
+        told["metric"] = told["metric"].map(NAMES)
+    return told[list(columns)].rename(columns={"p_holm": "p (Holm)"})
 
 
 def _ordered(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows in the paper's order of variants."""
-    order = {name: k for k, name in enumerate((*VARIANTS, "additive", "dot"))}
+    """Rows in the paper's order of variants and metrics, and the run's of data sets."""
+    order = {name: k for k, name in enumerate((*VARIANTS, "additive", "dot", *NAMES))}
 
     def rank(column: pd.Series) -> pd.Series:
-        return column.map(order) if column.name in ("variant", "attention") else column
+        if column.name == "dataset":
+            return pd.Series(pd.factorize(column)[0], index=column.index)
+        return column.map(order) if column.name in ("variant", "attention", "metric") else column
 
     return frame.sort_values(list(keys), key=rank, kind="stable", ignore_index=True)
-
-
-def _beside(found: pd.DataFrame, table: int, digits: int = 1) -> pd.DataFrame:
-    """A summary by cell with the paper's value for its corpus, or for the closest one it has."""
-    return beside_paper(found, "tying_mlm", table, digits).drop(columns="missing", errors="ignore")

@@ -15,9 +15,7 @@ from attnlib.data.readers.downloads import BrokenDownload, DownloadError, Packag
 from attnlib.utils.errors import DataError
 
 CONTENT = b"the bytes of a wheel" * 100
-GOOD = Package(
-    "some-set", "1.0", "some_set-1.0-py3-none-any.whl", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT)
-)
+GOOD = Package("some-set", "1.0", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import pytest
 from attnlib.data import load_corpus
 from attnlib.data.readers.hub import KNOWN, hub, resolve
 from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.extras import MissingPackage
 
 datasets = pytest.importorskip("datasets", reason="the extra attnlib[hub] is not installed")
 
@@ -148,7 +149,7 @@ def test_two_configs_contradict() -> None:
 
 def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ConfigError, match=r"pip install 'attnlib\[hub\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install 'attnlib\[hub\]'"):
         load_corpus("hub:sst2")
 
 

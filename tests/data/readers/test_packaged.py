@@ -34,7 +34,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dic
             for name, data in members.items():
                 archive.writestr(name, data)
         data = made.getvalue()
-        package = Package("fake", "1", "fake-1-py3-none-any.whl", hashlib.sha256(data).hexdigest(), len(data))
+        package = Package("fake", "1", hashlib.sha256(data).hexdigest(), len(data))
         monkeypatch.setattr(packaged, constant, package)
         monkeypatch.setattr(downloads, "_run_pip", lambda p, work: (work / p.file).write_bytes(data) and "")
 

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from attnlib.data import Preprocessing, load_corpus
-from attnlib.data.readers import planted_words as lexicon
+from attnlib.data.readers import planted as lexicon
 from attnlib.data.readers.planted import planted as rows_of
 from attnlib.utils.errors import ConfigError
 

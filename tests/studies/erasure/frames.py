@@ -7,9 +7,18 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from attnlib.reports import notebooks
 from attnlib.studies.erasure.grid import Results
+from attnlib.studies.erasure.measures import TOPS
+from attnlib.studies.erasure.params import Params
 
 MODELS = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
+
+
+def profile(name: str) -> Params:
+    """The parameters of a profile of the notebook."""
+    (plan,) = notebooks.plan(["05_erasure"], name, [])
+    return Params(**plan.values)
 
 
 def singles(
@@ -24,7 +33,7 @@ def singles(
     seed: int = 0,
     dataset: str = "d",
 ) -> pd.DataFrame:
-    """Single removals of one model: (does i* flip, does r flip) a text, and `alone` texts of one item."""
+    """Single removals of one model: (does i* flip, does r flip) per text, and `alone` texts of one item."""
     rows = []
     for i, (top, other) in enumerate(cells):
         rows.append(
@@ -51,7 +60,7 @@ def firsts(
     dataset: str = "d",
     variant: str = "none",
 ) -> pd.DataFrame:
-    """First flips of one model: ranking -> items removed a text (None: never), and `alone` texts of one item."""
+    """First flips of one model: ranking -> items removed per text (None: never), and `alone` texts of one item."""
     rows = []
     for importance, counts in removed.items():
         for i, k in enumerate([*counts, *[1] * alone]):
@@ -68,11 +77,29 @@ def firsts(
     return pd.DataFrame(rows).astype({"removed": "Int64"})
 
 
-def study(single: Sequence[pd.DataFrame], fractions: Sequence[pd.DataFrame], *, commonest: float = 0.5) -> Results:
-    """What the claims look at: models that are always right, on texts with a commonest class of that share."""
-    single, fractions = (pd.concat(frames, ignore_index=True) for frames in (single, fractions))
+def few(texts: int) -> pd.DataFrame:
+    """Single removals of all models with so many texts of several items, and two of one item."""
+    frames = [
+        singles([(True, False)] * max(texts, 1), encoder=encoder, importance=name, sampling=sampling, alone=2)
+        for encoder in MODELS
+        for name in TOPS
+        for sampling in ("any other", "authors")
+    ]
+    single = pd.concat(frames, ignore_index=True)
+    return single if texts else single[single["status"] != "compared"]
+
+
+def trained(frame: pd.DataFrame, trainings: int = 2) -> pd.DataFrame:
+    """The same frame for several trainings that do the same."""
+    return pd.concat([frame.assign(seed=seed) for seed in range(trainings)], ignore_index=True)
+
+
+def study(single: Sequence[pd.DataFrame], fractions: Sequence[pd.DataFrame]) -> Results:
+    """What the claims look at: two trainings of models that are always right, on texts of two classes."""
+    single, fractions = (trained(pd.concat(frames, ignore_index=True)) for frames in (single, fractions))
     keys = ["dataset", "encoder", "seed", "instance"]
-    right = pd.concat([single[keys], fractions[keys]]).drop_duplicates().assign(value=1.0)
-    facts = [{"dataset": d, "metric": "commonest_class", "value": commonest} for d in right["dataset"].unique()]
+    labels = pd.concat([single[keys], fractions[keys]]).drop_duplicates(ignore_index=True)
+    truth = labels["instance"].str[-1].isin(list("02468")).map({True: "even", False: "odd"})
+    labels = labels.assign(truth=truth, prediction=truth, value=1.0)
     none = pd.DataFrame()
-    return Results(pd.DataFrame(facts), right, single, fractions, none, none, none, SimpleNamespace(failures=[]))
+    return Results(none, labels, single, fractions, none, none, none, SimpleNamespace(failures=[]))

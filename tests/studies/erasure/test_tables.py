@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attnlib.reports.tabular import column_cells
 from attnlib.studies.erasure import tables
-from attnlib.studies.erasure.grid import common_set, several
-from tests.studies.erasure.frames import firsts, singles
+from attnlib.studies.erasure.measures import RANKINGS, TOPS
+from tests.studies.erasure.frames import MODELS, few, firsts, singles, trained
 
 CELLS = [(True, True)] * 1 + [(True, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 4
 
@@ -35,12 +34,15 @@ def test_table_2_stands_as_printed():
     assert tables.paper_contingency(singles(CELLS)).empty, "none of the corpora is ours"
 
 
-def test_a_p_value_at_the_floor_of_the_resamples_says_so():
-    clear = [singles([(True, False)] * 40, encoder=encoder) for encoder in ("han_rnn", "flan_rnn")]
+def test_p_values_are_holms_over_the_models():
+    clear = [singles([(True, False)] * 30 + [(False, False)] * 10, encoder=e) for e in ("han_rnn", "flan_rnn")]
     open_ = singles([(True, False), (False, True)] * 20, encoder="flan_conv")
-    table = tables.contingency(pd.concat([*clear, open_])).set_index("model")
+    table = tables.contingency(trained(pd.concat([*clear, open_]))).set_index("model")
     assert table.index.tolist() == ["HANrnn", "FLANrnn", "FLANconv"]
-    assert column_cells(table["p (Holm)"], 1) == ["≤ 0.006", "≤ 0.006", "1.00"]
+    assert (table["p (Holm)"].iloc[:2] < 0.001).all()
+    assert table["p (Holm)"].iloc[2] == 1.0
+    assert table["trainings"].tolist() == [2, 2, 2]
+    assert table["texts"].tolist() == [40, 40, 40]
 
 
 def test_files_go_by_their_stem():
@@ -79,7 +81,7 @@ def test_accuracy_stands_beside_the_papers():
     ]
     right = pd.concat(frame.assign(value=[1.0, 1.0, 1.0, 0.0]) for frame in frames)
     table = tables.accuracy_table(right, {"amazon": "hub:amazon_reviews_multi"}).set_index("data set")
-    assert table.loc["yelp", "accuracy"].startswith("75.0")
+    assert table.loc["yelp", "accuracy"] == 75.0
     assert table["n"].tolist() == [4, 4, 4]
     assert table.loc["yelp", ["paper", "difference"]].tolist() == [62.3, pytest.approx(12.7)]
     assert table.loc["bbc", ["paper", "difference"]].isna().all()
@@ -152,15 +154,8 @@ def test_late_flips_stand_beside_those_of_figure_6():
 
 def test_what_never_flips_and_what_has_one_item_is_counted():
     row = tables.excluded_table(firsts(FLIPS, alone=2)).iloc[0]
-    assert row[["texts × seeds", "one item", "never, random"]].tolist() == [6, 2, 1]
+    assert row[["texts × trainings", "one item", "never, random", "items, median"]].tolist() == [6, 2, 1, 10]
     assert row["only when empty, attention"] == 2
-
-
-def test_the_common_set_holds_what_every_ranking_flips():
-    frame = firsts(FLIPS, alone=2)
-    assert set(common_set(frame)["instance"]) == {"t0", "t1", "t2"}
-    assert len(several(frame)) == 16
-    assert set(common_set(frame, ("alpha", "grad_alpha"))["instance"]) == {"t0", "t1", "t2", "t3"}
 
 
 def test_the_duel_counts_texts_and_gives_their_ratio():
@@ -187,8 +182,8 @@ def test_a_duel_that_nobody_wins_keeps_its_row():
 
 def test_rankings_are_compared_on_the_same_texts():
     table = tables.ranking_contrasts(firsts(FLIPS)).set_index("ranking")
-    assert table.loc["gradient", "minus attention"].startswith("-0.267")
-    assert table.loc["random", "minus attention"].startswith("0.200")
+    assert table.loc["gradient", "minus attention"] == pytest.approx(-0.8 / 3)
+    assert table.loc["random", "minus attention"] == pytest.approx(0.2)
     assert (table["n"] == 3).all()
 
 
@@ -207,5 +202,56 @@ def test_a_model_that_never_flips_keeps_its_row():
     flips = tables.beyond_flips(single, fractions).set_index("variant")
     assert flips["n"].to_dict() == {"lin": 10, "feat": 10}
     assert flips["n, duel"].to_dict() == {"lin": 4, "feat": 0}
-    assert flips.loc["lin", "gradient faster"].startswith("0.750 [")
+    assert flips.loc["lin", "gradient faster"].startswith("0.750")
     assert flips.loc["feat", "gradient faster"] == "–"
+
+
+def test_contexts_are_means_over_models_that_count_alike():
+    parts = [firsts(dict.fromkeys(RANKINGS, [2] * 4), encoder="han_rnn"), firsts(dict.fromkeys(RANKINGS, [6] * 8))]
+    table = tables.context_table(trained(pd.concat([*parts, firsts(FLIPS, encoder="flan_noenc")])))
+    assert table["encoder"].tolist() == ["an rnn", "no encoder"]
+    assert table.loc[0, "attention"].startswith("0.40 [")
+    assert table.loc[0, ["trainings", "texts"]].tolist() == [4, 8]
+
+
+def test_shares_keep_within_their_range_and_have_a_width():
+    """All texts agree: the interval is that of a share that was never missed."""
+    always = trained(pd.concat([singles([(True, False)] * 30, importance=name) for name in TOPS]))
+    row = tables.top_flips(always).iloc[0]
+    low, high = map(float, row["product minus attention"].removeprefix("0.0 [").removesuffix("]").split(", "))
+    assert -30 < low < -1 < 1 < high < 30
+    table = tables.accuracy_table(always[always["importance"] == "alpha"].assign(value=1.0)).iloc[0]
+    assert table["high"] == 100
+    assert 80 < table["low"] < 100
+
+
+NEVER = {name: [None, None] for name in RANKINGS}
+ONCE = {name: [3, None] for name in RANKINGS}
+ALONE = {"attention alone": NEVER | {"alpha": [3, None]}, "gradient alone": NEVER | {"grad_alpha": [3, None]}}
+
+
+@pytest.mark.parametrize("texts", [0, 1])
+def test_single_removals_of_no_text_and_of_one(texts):
+    single = few(texts)
+    for table, rows in ((tables.single_table, 6), (tables.contingency, 6), (tables.top_flips, 6)):
+        assert table(single).get("n", pd.Series()).tolist() == [1] * rows * texts, table
+    assert len(tables.contingencies(single)) == 12 * texts
+
+
+@pytest.mark.parametrize(
+    ("removed", "n"),
+    [
+        pytest.param(NEVER, 0, id="nothing flips"),
+        pytest.param(ONCE, 1, id="one text per model flips"),
+        *(pytest.param(case, 1, id=name) for name, case in ALONE.items()),
+    ],
+)
+def test_sets_where_hardly_anything_flips(removed, n):
+    fractions = pd.concat([firsts(removed, encoder=encoder) for encoder in MODELS], ignore_index=True)
+    shared = removed is ONCE
+    assert tables.duel_table(fractions)["n"].tolist() == [n] * 6
+    assert len(tables.fraction_table(fractions)) == 24
+    assert len(tables.excluded_table(fractions)) == 6
+    assert len(tables.context_table(fractions)) == (3 if shared else 0)
+    for value in ("fraction", "mass_removed"):
+        assert len(tables.ranking_contrasts(fractions, value)) == (18 if shared else 0)

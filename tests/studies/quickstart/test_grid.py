@@ -6,15 +6,7 @@ import pytest
 
 import attnlib as al
 from attnlib.data.readers.downloads import DownloadError
-from attnlib.studies.quickstart import (
-    claims as quickstart_claims,
-)
-from attnlib.studies.quickstart import (
-    grid as quickstart,
-)
-from attnlib.studies.quickstart import (
-    words as quickstart_words,
-)
+from attnlib.studies.quickstart import grid, measures, tables
 from attnlib.utils.errors import DataError
 
 
@@ -31,18 +23,18 @@ def models(corpus):
 
 @pytest.fixture(scope="module")
 def flips(models, corpus):
-    return quickstart.single_flips(models, list(corpus.test))
+    return measures.single_flips(models, list(corpus.test))
 
 
 @pytest.fixture(scope="module")
 def fractions(models, corpus):
-    return quickstart.fractions(models, list(corpus.test))
+    return measures.fractions(models, list(corpus.test))
 
 
 def table(top, other, level="attention"):
     """A frame of single flips, worked by hand: one seed, texts 0, 1, …"""
     rows = []
-    for name, values in ((quickstart.TOP, top), (quickstart.RANDOM, other)):
+    for name, values in ((measures.TOP, top), (measures.RANDOM, other)):
         rows += [
             {"seed": 0, "instance": str(i), "level": level, "importance": name, "value": float(v)}
             for i, v in enumerate(values)
@@ -51,25 +43,25 @@ def table(top, other, level="attention"):
 
 
 def test_accuracy_is_one_row_a_text_and_seed(models, corpus):
-    right = quickstart.accuracy(models, list(corpus.test))
+    right = measures.predictions(models, list(corpus.test))
     assert len(right) == 2 * len(corpus.test)
     for fitted in models:
         mine = right.loc[right["seed"] == fitted.seed, "value"]
         assert mine.mean() == pytest.approx(fitted.evaluate(corpus.test)["accuracy"])
-    by_seed = quickstart.accuracy_by_seed(right)
+    by_seed = tables.accuracy(right)
     assert by_seed["n"].tolist() == [40, 40]
     assert (by_seed["low"] <= by_seed["accuracy"]).all()
     assert (by_seed["accuracy"] <= by_seed["high"]).all()
 
 
 def test_chosen_texts_go_from_sure_to_unsure(models, corpus):
-    chosen = quickstart.choose(models[0], list(corpus.test), 5)
+    chosen = grid.choose(models[0], list(corpus.test), 5)
     sure = models[0].predict(chosen).probabilities.max(1)
     assert len({example.id for example in chosen}) == 5
     assert (np.diff(sure) <= 0).all()
     everything = models[0].predict(list(corpus.test)).probabilities.max(1)
     assert sure[0] == pytest.approx(everything.max())
-    assert len(quickstart.choose(models[0], list(corpus.test[:2]), 5)) == 2
+    assert len(grid.choose(models[0], list(corpus.test[:2]), 5)) == 2
 
 
 def test_texts_that_should_not_be_shown_are_passed_over(models):
@@ -77,28 +69,28 @@ def test_texts_that_should_not_be_shown_are_passed_over(models):
     rude = [
         al.Example(tuple(f"a film about {w} who meet in the city".split()), 1, id=w) for w in ("hookers", "Rapists")
     ]
-    chosen = quickstart.choose(models[0], [rude[0], *shown, rude[1]], 3)
+    chosen = grid.choose(models[0], [rude[0], *shown, rude[1]], 3)
     assert [e.id for e in chosen] == ["friends"]
-    assert len(quickstart.choose(models[0], rude, 2)) == 2, "where there is nothing else, they are"
+    assert len(grid.choose(models[0], rude, 2)) == 2, "where there is nothing else, they are"
 
 
 def test_of_long_texts_the_shortest_are_chosen_from(models):
     longer = [al.Example(("lovely",) * (100 + i), 1, id=str(i)) for i in range(40)]
-    assert {len(e) for e in quickstart.choose(models[0], longer, 3)} <= {100, 101, 102, 103}
+    assert {len(e) for e in grid.choose(models[0], longer, 3)} <= {100, 101, 102, 103}
 
 
 def test_a_random_other_is_never_the_most_attended_and_can_be_any_other():
     alpha = [np.array([0.1, 0.6, 0.2, 0.1])] * 200
-    firsts = [int(np.argmax(scores)) for scores in quickstart.random_others(alpha, seed=1)]
+    firsts = [int(np.argmax(scores)) for scores in measures.random_others(alpha, seed=1)]
     assert set(firsts) == {0, 2, 3}
-    again = quickstart.random_others(alpha, seed=1)
-    assert all(np.array_equal(a, b) for a, b in zip(again, quickstart.random_others(alpha, seed=1), strict=True))
+    again = measures.random_others(alpha, seed=1)
+    assert all(np.array_equal(a, b) for a, b in zip(again, measures.random_others(alpha, seed=1), strict=True))
 
 
 def test_single_flips_agree_with_erasing_by_hand(models, corpus, flips):
     fitted, examples = models[0], list(corpus.test)
     trace = fitted.trace(examples)
-    mine = flips[(flips["seed"] == 3) & (flips["level"] == "attention") & (flips["importance"] == quickstart.TOP)]
+    mine = flips[(flips["seed"] == 3) & (flips["level"] == "attention") & (flips["importance"] == measures.TOP)]
     for b, value in enumerate(mine["value"]):
         alpha = trace.alpha[b].double().numpy().copy()
         alpha[alpha.argmax()] = 0
@@ -108,18 +100,16 @@ def test_single_flips_agree_with_erasing_by_hand(models, corpus, flips):
 
 def test_texts_of_one_token_are_left_out(models, corpus):
     short = al.Example(("lovely",), 1, id="short")
-    found = quickstart.single_flips(models[:1], [short, *corpus.test[:3]])
+    found = measures.single_flips(models[:1], [short, *corpus.test[:3]])
     assert "short" not in set(found["instance"])
     assert len(found) == 3 * 4 * 2
 
 
 def test_shares_and_their_difference_worked_by_hand():
     frame = pd.concat([table([1, 1, 0, 0], [1, 0, 0, 0]), table([0] * 4, [0] * 4, "input")])
-    shares = quickstart.flip_shares(frame).set_index(["level", "erased token"])["value"]
-    assert shares["attention", quickstart.TOP] == 0.5
-    assert shares["attention", quickstart.RANDOM] == 0.25
-    for level, gap in (("attention", 0.25), ("input", 0)):
-        assert quickstart_claims.paired(frame, level, quickstart.TOP, quickstart.RANDOM).estimate == gap
+    shares = tables.flip_shares(frame).set_index(["level", "erased token"])["value"]
+    assert shares["attention", measures.TOP] == 0.5
+    assert shares["attention", measures.RANDOM] == 0.25
 
 
 def test_fractions_set_aside_what_a_number_would_hide(fractions, models, corpus):
@@ -127,24 +117,24 @@ def test_fractions_set_aside_what_a_number_would_hide(fractions, models, corpus)
     mine = fractions[(fractions["seed"] == 3) & (fractions["level"] == "input")]
     mine = mine[mine["importance"] == "alpha"].reset_index(drop=True)
     never, empty = (table["status"] == "never"), (table["status"] == "only_when_empty")
-    assert (mine["aside"] == quickstart.NEVER).tolist() == never.tolist()
-    assert (mine["aside"] == quickstart.NOTHING_LEFT).tolist() == empty.tolist()
-    np.testing.assert_array_equal(mine["value"], table["fraction"])
-    assert mine.loc[mine["aside"] == quickstart.NOTHING_LEFT, "value"].eq(1.0).all()
+    assert (mine["aside"] == measures.NEVER).tolist() == never.tolist()
+    assert (mine["aside"] == measures.NOTHING_LEFT).tolist() == empty.tolist()
+    np.testing.assert_array_equal(mine["value"], table["fraction"].fillna(1.0))
+    assert mine.loc[mine["aside"] == measures.NOTHING_LEFT, "value"].eq(1.0).all()
 
 
 def test_on_planted_texts_attention_finds_the_decisive_words(models, corpus):
-    found = quickstart.decisive(models, list(corpus.test))
+    found = measures.decisive(models, list(corpus.test))
     assert found["value"].mean() > 2 * found["chance"].mean()
     example = corpus.test[0]
     assert found["chance"][0] == pytest.approx(np.mean(example.rationale))
     with pytest.raises(DataError, match="rationales, such as planted"):
-        quickstart.decisive(models, [al.Example(("a", "b"), 0)])
+        measures.decisive(models, [al.Example(("a", "b"), 0)])
 
 
 def test_the_table_of_erased_words(models, corpus):
     examples = list(corpus.test[:4])
-    found = quickstart.erase_top(models[0], examples)
+    found = tables.erase_top(models[0], examples)
     trace = models[0].trace(examples)
     for i, example in enumerate(examples):
         top = int(trace.alpha[i].argmax())
@@ -154,39 +144,7 @@ def test_the_table_of_erased_words(models, corpus):
         assert ("attention" in found["decision changed at"][i]) == (found["p, attention"][i] < 0.5)
 
 
-def test_checks_pass_and_can_fail(models, corpus, flips, fractions):
-    right = quickstart.accuracy(models, list(corpus.test))
-    assert all(quickstart.checks(models, corpus, right, flips, fractions).values())
-    worse = flips.assign(value=1 - flips["value"])
-    failed = [
-        k for k, ok in quickstart.checks(models, corpus, right[1:], worse, fractions.iloc[1:]).items() if not ok
-    ]
-    assert len(failed) == 3
-
-
-def test_the_map_says_which_notebooks_are_here(tmp_path, monkeypatch):
-    found = quickstart.series_map().set_index("notebook")["in this checkout"]
-    assert found["00_quickstart"]
-    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path))
-    assert not quickstart.series_map()["in this checkout"].any()
-
-
-def test_sentences_are_computed(models, corpus, flips, fractions):
-    right = quickstart.accuracy(models, list(corpus.test))
-    assert "400 training texts" in quickstart_words.about(corpus)[0]
-    assert f"{right['value'].mean():.1%}" in quickstart_words.about_accuracy(right)[0]
-    (said,) = quickstart_words.about_decisive(models, list(corpus.test))
-    assert f"{quickstart.decisive(models, list(corpus.test))['value'].mean():.1%}" in said
-    assert "planted" in quickstart_words.about_decisive(models, [al.Example(("a",), 0)])[0]
-    share = flips.loc[(flips["level"] == "input") & (flips["importance"] == quickstart.TOP), "value"].mean()
-    assert f"**{share:.1%}**" in quickstart_words.about_flips(flips)[1]
-    part = fractions[(fractions["level"] == "attention") & (fractions["importance"] == "alpha")]
-    assert (
-        f"{(part['aside'] == quickstart.NEVER).mean():.1%} never" in quickstart_words.about_fractions(fractions)[0]
-    )
-
-
 def test_a_failed_download_says_how_to_run_without_one():
-    with pytest.raises(DownloadError, match="-p corpus planted") as told, quickstart.offline_hint():
+    with pytest.raises(DownloadError, match="-p corpus planted") as told, grid.offline_hint():
         raise DownloadError("Could not download glove.")
     assert str(told.value).startswith("Could not download glove.")

@@ -1,195 +1,199 @@
-"""Word-level objectives: claims that hold and claims that fail, on frames made by hand."""
+"""Word-level objectives: claims that hold and claims that fail, on frames made by hand, and the study's checks."""
 
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib import stats
-from attnlib.studies.ledger import judge
-from attnlib.studies.tying_mlm import claims, pairs, tables
-from attnlib.studies.tying_mlm import grid as study
-from attnlib.utils.errors import DataError
-from tests.studies.tying_mlm.frames import FRAGILE, STEADY, distances_of, information_of, swaps_of, texts_of
+from attnlib.studies.ledger import ledger
+from attnlib.studies.study import Study
+from attnlib.studies.tying_mlm import claims
+from attnlib.studies.tying_mlm.grid import Params, Results, models
+from tests.studies.tying_mlm.frames import (
+    CONSTANT,
+    FRAGILE,
+    HIGH,
+    LOW,
+    STEADY,
+    distances_of,
+    information_of,
+    results,
+    swaps_of,
+    texts_of,
+)
 
 
-@pytest.fixture
-def results() -> study.Results:
-    normal = swaps_of({"base": FRAGILE}, attention="dot", init="normal")
+def judged(found: Results, *names: str) -> dict:
+    """All claims by the end of their id, or the named ones."""
+    rules = [rule for rule in claims.RULES if not names or rule.id.removeprefix("tying_mlm-") in names]
+    rows = ledger(rules, found, paper="paper", setting="by hand")
+    return {claim.id.removeprefix("tying_mlm-"): claim for claim in rows}
+
+
+@pytest.fixture(scope="module")
+def holding() -> Results:
+    return results()
+
+
+def test_claims_come_out_as_made(holding) -> None:
+    found = judged(holding)
+    assert len(found) == 14
+    assert Study("tying_mlm").rules == claims.RULES
+    assert {name: c.verdict for name, c in found.items() if c.verdict != "reproduced"} == {}
+    assert found["information-mlm"].effect == pytest.approx(1.02)
+    assert found["tokens-tying"].effect == pytest.approx(-0.15)
+    assert found["init-entropy"].effect == pytest.approx(0.35)
+    # FRAGILE loses 20 and 30 points where STEADY loses 2 and 4, up to the rounding of F1
+    assert found["fragile-tying"].effect == pytest.approx(-22, abs=1)
+    assert (found["fragile-tying"].trainings, found["fragile-tying"].texts) == (3, 400)
+    assert (found["information-tying"].trainings, found["information-tying"].texts) == (3, 0)
+
+
+def test_sizes_are_those_of_the_papers_tables(holding) -> None:
+    found = judged(holding)
+    # Table 1, SST, additive and dot: mean of both changes with tying minus that of base
+    printed = (-7.0 - 18.0 - 9.9 - 20.0) / 4 - (-2.8 - 5.0 - 2.6 - 6.5) / 4
+    assert found["fragile-tying"].paper_effect == pytest.approx(printed)
+    assert found["fragile-tying"].paper_where.startswith("Table 1, sst")
+    assert found["fragile-tying"].size == "larger"
+    assert found["depth"].paper_effect == pytest.approx((-0.7 - 0.7) / 2 - (-2.8 - 5.0) / 2)
+    assert found["tokens-mlm"].paper_effect == pytest.approx((0.630 + 0.664) / 2 - (0.712 + 0.693) / 2)
+    assert np.isnan(found["information-tying"].paper_effect), "with other clusters, information has another size"
+    clusters = holding.information.assign(k=1000)
+    same = judged(dataclasses.replace(holding, information=clusters), "information-tying")
+    assert same["information-tying"].paper_effect == pytest.approx((4.870 + 4.216 - 2.324 - 2.435) / 2)
+    own = judged(dataclasses.replace(holding, swaps=holding.swaps.assign(dataset="own")), "fragile-mlm")
+    assert own["fragile-mlm"].paper_where.startswith("Table 1, mean over its corpora")
+
+
+def test_claims_can_fail() -> None:
     swaps = pd.concat(
         [
-            swaps_of({"base": STEADY, "concat": STEADY, "residual": STEADY, "tying": FRAGILE, "mlm": FRAGILE}),
-            swaps_of({"base": {"trained": 0.9, "uniform": 0.9, "permuted": 0.9}}, layers=3),
-            normal,
-            swaps_of({"base": dict.fromkeys(STEADY, 0.9)}, attention="dot", init="kaiming"),
-        ],
-        ignore_index=True,
+            swaps_of({"base": FRAGILE, "tying": {**STEADY, "trained": 0.8}, "residual": FRAGILE, "concat": STEADY}),
+            swaps_of({"base": {**FRAGILE, "permuted": 0.5}}, layers=2),
+            swaps_of({"base": FRAGILE}, attention="dot", init="kaiming"),
+            swaps_of({"base": FRAGILE}, attention="dot", init="normal"),
+        ]
     )
-    texts = pd.concat(
-        [
-            texts_of({"base": 0.7, "tying": 0.55, "mlm": 0.6}),
-            texts_of({"base": 0.6}, attention="dot", init="normal"),
-            texts_of({"base": 0.95}, attention="dot", init="kaiming"),
-        ],
-        ignore_index=True,
+    texts = [texts_of({"base": 0.6, "tying": 0.7})]
+    texts += [texts_of({"base": e}, attention="dot", init=i) for i, e in (("kaiming", 0.6), ("normal", 0.7))]
+    found = judged(
+        results(
+            swaps=swaps,
+            texts=pd.concat(texts),
+            information=information_of({"base": 3.0, "tying": 1.0}),
+            distances=distances_of({"base": HIGH, "tying": LOW}),
+        )
     )
-    curves = {
-        "base": [(0.1, 0.02), (0.4, 0.1)],
-        "mlm": [(0.1, 0.05), (0.4, 0.3)],
-        "tying": [(0.1, 0.05), (0.4, 0.3)],
+    failed = {name for name, claim in found.items() if claim.verdict == "not reproduced"}
+    about = {f"{name}-tying" for name in ("fragile", "similar", "information", "adversary", "tokens")}
+    assert failed == about | {"depth", "init-entropy", "init-constant", "residual"}
+    assert {c.verdict for name, c in found.items() if name.endswith("mlm")} == {"not tested"}
+
+
+def test_two_corpora_count_alike(holding) -> None:
+    smaller = dataclasses.replace(holding, swaps=holding.swaps[holding.swaps["instance"] < 300])
+    both = {
+        name: pd.concat([getattr(holding, name), getattr(smaller, name).assign(dataset="imdb")], ignore_index=True)
+        for name in ("swaps", "texts", "information", "distances")
     }
-    information = information_of({"base": 1.0, "tying": 3.0, "mlm": 2.0})
-    return study.Results(swaps, texts, pd.DataFrame(), information, distances_of(curves), None)
-
-
-def test_claims_come_out_as_made(results) -> None:
-    found = {c.id: c for c in claims.claims(results, "by hand")}
-    assert len(found) == 14
-    adversaries = {f"tying_mlm-adversary-{v}" for v in study.REGULARISED}
-    assert {c.verdict for name, c in found.items() if name not in adversaries} == {"reproduced"}
-    assert found["tying_mlm-information-mlm"].effect == pytest.approx(1.0)
-    assert found["tying_mlm-tokens-tying"].effect == pytest.approx(-0.15)
-    assert found["tying_mlm-init-entropy"].effect == pytest.approx(0.35)
-    # FRAGILE loses 20 and 30 points where STEADY loses 2 and 4, up to the rounding of F1
-    assert found["tying_mlm-fragile-tying"].effect == pytest.approx(-22, abs=1)
-
-
-def both(results: study.Results, other: study.Results, name: str) -> study.Results:
-    """Two corpora in one frame each, the second under its own name."""
-    frames = {
-        field: pd.concat([getattr(results, field), getattr(other, field).assign(dataset=name)], ignore_index=True)
-        for field in ("swaps", "texts", "information", "distances")
-    }
-    return dataclasses.replace(results, **frames)
-
-
-def test_the_ledger_of_two_corpora(results) -> None:
-    one = {c.id: c for c in claims.claims(results, "by hand")}
-    smaller = dataclasses.replace(results, swaps=results.swaps[results.swaps["instance"] < 300])
-    two = {c.id: c for c in claims.claims(both(results, smaller, "imdb"), "by hand")}
-    assert set(two) == set(one)
-    alone = {c.id: c for c in claims.claims(smaller, "by hand")}
+    one, alone, two = judged(holding), judged(smaller), judged(results(**both))
     for name, claim in two.items():
-        if claim.verdict == "not tested":
-            continue
         assert claim.effect == pytest.approx((one[name].effect + alone[name].effect) / 2), name
-        assert claim.n == one[name].n + alone[name].n, name
-    assert one["tying_mlm-fragile-tying"].n == 400
-    assert two["tying_mlm-fragile-tying"].n == two["tying_mlm-init-constant"].n == 700
-    assert "summed over corpora" in two["tying_mlm-fragile-tying"].n_of
+        assert claim.texts == one[name].texts + alone[name].texts, name
+    assert two["fragile-tying"].texts == 700
 
 
-def test_a_cell_is_of_one_corpus() -> None:
-    swaps = swaps_of({"base": STEADY})
-    with pytest.raises(DataError, match=r"one data set; got those of \['imdb', 'sst'\]"):
-        tables.f1_of(pd.concat([swaps, swaps.assign(dataset="imdb")]))
-    here, there = (tables.f1_of(swaps.assign(dataset=name))["f1_trained"] for name in ("sst", "imdb"))
-    with pytest.raises(DataError, match="cannot be paired"):
-        tables.difference([(here, there)])
+def test_macro_f1_sees_a_model_that_calls_everything_positive() -> None:
+    """F1 of the positive class is 2/3 for such a model, however many texts are negative; accuracy is one half."""
+    swaps = swaps_of({"base": STEADY, "tying": {"trained": 0.7, "uniform": 0.7, "permuted": 0.7}})
+    replaced = (swaps["variant"] == "tying") & (swaps["swap"] != "trained")
+    swaps = swaps.assign(prediction=swaps["prediction"].mask(replaced, 1))
+    table = claims.by_score(results(swaps=swaps)).set_index(["claim", "score"])
+    tied = table.loc["tying_mlm-fragile-tying"]
+    assert tied["rule"].to_dict() == {"F1": False, "macro-F1": True, "accuracy": False}
+    assert tied["verdict"].to_dict() == dict.fromkeys(("macro-F1", "accuracy"), "reproduced") | {
+        "F1": "undetermined"
+    }
+    assert tied["value"]["macro-F1"] == pytest.approx(100 / 3 - 70 + 3, abs=1)
+    assert set(table.index.get_level_values(0)) == {"tying_mlm-fragile-tying"}, "what was not run is left out"
 
 
-def test_corpora_attacked_beside_the_others_are_named(results) -> None:
-    alone = {c.id: c for c in claims.claims(results, "by hand")}["tying_mlm-adversary-mlm"]
-    assert alone.setting == "by hand; additive, one seed"
-    more = pd.concat([results.distances, results.distances.assign(dataset="diabetes")])
-    found = {c.id: c for c in claims.claims(dataclasses.replace(results, distances=more), "by hand")}
-    assert found["tying_mlm-adversary-mlm"].setting.endswith("adversaries on sst, diabetes")
+def test_adversaries_need_more_than_one_training(holding) -> None:
+    one = dataclasses.replace(holding, distances=holding.distances[holding.distances["seed"] == 0])
+    found = judged(one, "adversary-mlm")["adversary-mlm"]
+    assert (found.verdict, found.trainings) == ("undetermined", 1)
+    assert found.effect == pytest.approx(0.115, abs=1e-3)
+    assert np.isnan(found.low)
+    apart = distances_of({"base": LOW, "mlm": [(0.5, 0.1), (0.6, 0.2)]})
+    for none in (pd.DataFrame(), apart):
+        found = judged(dataclasses.replace(holding, distances=none), "adversary-mlm")
+        assert found["adversary-mlm"].verdict == "not tested"
 
 
-def test_adversaries_of_one_seed_decide_nothing_and_say_what_was_measured(results) -> None:
-    found = {c.id: c for c in claims.claims(results, "by hand")}["tying_mlm-adversary-mlm"]
-    assert found.verdict == "not tested"
-    assert "one seed" in found.note
-    assert "+0.115 TVD" in found.note
-    empty = {c.id: c for c in claims.claims(dataclasses.replace(results, distances=pd.DataFrame()), "by hand")}
-    assert empty["tying_mlm-adversary-mlm"].verdict == "not tested"
-    assert empty["tying_mlm-adversary-mlm"].note == "This run has no adversaries of mlm and base."
+def test_claims_without_their_models_are_not_tested() -> None:
+    alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7})}
+    found = judged(results(**alone, information=information_of({"base": 1.0}), distances=pd.DataFrame()))
+    assert {claim.verdict for claim in found.values()} == {"not tested"}
+    assert all(claim.note for claim in found.values())
 
 
-def test_claims_can_fail(results) -> None:
-    turned = {"base": "tying", "tying": "base", "mlm": "base"}
-    swaps = results.swaps[results.swaps["variant"] != "mlm"]
-    other = dataclasses.replace(
-        results,
-        swaps=swaps.assign(variant=swaps["variant"].replace(turned)),
-        texts=results.texts[results.texts["variant"] != "mlm"].assign(
-            variant=lambda frame: frame["variant"].replace(turned)
-        ),
-        information=information_of({"base": 3.0, "tying": 1.0}),
-        distances=distances_of({"base": [(0.1, 0.05), (0.4, 0.3)], "tying": [(0.1, 0.02), (0.4, 0.1)]}),
-    )
-    found = {c.id: c.verdict for c in claims.claims(other, "by hand")}
-    against = {k for k, v in found.items() if v == "not reproduced"}
-    assert against == {f"tying_mlm-{k}-tying" for k in ("fragile", "information", "tokens")}
-
-
-def test_claims_without_their_models_are_not_tested(results) -> None:
-    alone = dataclasses.replace(
-        results,
-        swaps=swaps_of({"base": STEADY}),
-        texts=texts_of({"base": 0.7}),
-        information=information_of({"base": 1.0}),
-        distances=pd.DataFrame(),
-    )
-    found = claims.claims(alone, "by hand")
-    assert len(found) == 14
-    assert {c.verdict for c in found} == {"not tested"}
-    assert all(c.note for c in found)
-
-
-def test_models_that_learned_nothing_decide_nothing(results) -> None:
+def test_models_that_learned_nothing_decide_nothing(holding) -> None:
     """One answer for all texts: every difference is zero, and nothing about attention follows."""
-    swaps = results.swaps.assign(prediction=0)
-    found = claims.claims(dataclasses.replace(results, swaps=swaps), "by hand")
-    assert {c.verdict for c in found} == {"not tested"}
-    notes = {c.id: c.note for c in found}
-    assert "learned nothing" in notes["tying_mlm-similar-mlm"]
+    swaps, distances = holding.swaps.assign(prediction=0), holding.distances.assign(prediction_base=0)
+    found = judged(dataclasses.replace(holding, swaps=swaps, distances=distances))
+    assert {claim.verdict for claim in found.values()} == {"not tested"}
 
 
-def test_a_seed_without_a_partner_is_left_out(results) -> None:
-    lost = (results.swaps["variant"] == "mlm") & (results.swaps["seed"] == 1)
-    swaps = results.swaps.assign(prediction=results.swaps["prediction"].mask(lost, 0))
-    found = {c.id: c for c in claims.claims(dataclasses.replace(results, swaps=swaps), "by hand")}
-    assert found["tying_mlm-fragile-mlm"].verdict == found["tying_mlm-tokens-mlm"].verdict == "not tested"
-    assert "one seed" in found["tying_mlm-fragile-mlm"].note
-    assert found["tying_mlm-fragile-tying"].verdict == "reproduced"
-    assert (pairs.unlearned(swaps)["seed"] == 1).all()
+def test_a_training_without_a_partner_is_left_out(holding) -> None:
+    lost = (holding.swaps["variant"] == "mlm") & (holding.swaps["seed"] == 1)
+    swaps = holding.swaps.assign(prediction=holding.swaps["prediction"].mask(lost, 0))
+    broken = dataclasses.replace(holding, swaps=swaps)
+    assert broken.idle[["variant", "seed"]].to_numpy().tolist() == [["mlm", 1]]
+    found = judged(broken, "fragile-mlm", "fragile-tying", "tokens-mlm", "adversary-mlm")
+    assert (found["fragile-mlm"].trainings, found["fragile-tying"].trainings) == (2, 3)
+    assert (found["tokens-mlm"].trainings, found["adversary-mlm"].trainings) == (2, 2)
 
 
 def test_few_texts_that_all_agree_are_not_proof_of_similarity() -> None:
-    for n, verdict in ((20, "undetermined"), (400, "reproduced")):
-        pair = pairs.paired(
-            swaps_of({"base": STEADY, "tying": STEADY}, n=n), "variant", "tying", "base", tables.CELL[:2]
-        )
-        gap = pairs.gap(pair, ["f1_trained"])
-        assert gap.estimate == 0
-        assert judge(gap.low, gap.high, "within", claims.SIMILAR) == verdict
+    for n, verdict in ((30, "undetermined"), (400, "reproduced")):
+        found = judged(results(swaps=swaps_of({"base": STEADY, "tying": STEADY}, n=n)), "similar-tying")
+        found = found["similar-tying"]
+        assert found.effect == 0
+        assert found.low < 0 < found.high
+        assert found.verdict == verdict
 
 
-def test_the_claim_says_how_far_it_depends_on_the_weight(results) -> None:
-    weak = swaps_of({"tying": STEADY}, seeds=(0,), strength=10.0, chosen=False)
-    swaps = results.swaps.assign(strength=results.swaps["variant"].map({"tying": 1.0, "mlm": 0.3}).fillna(0.0))
-    swaps = pd.concat([swaps, weak], ignore_index=True)
-    table = pairs.weight_table(swaps)
-    tied = table[table["variant"] == "tying"].set_index("strength")
-    assert tied["chosen"].tolist() == [True, False]
-    assert tied["drops"].tolist() == pytest.approx([-22, 0], abs=1)
-    assert set(table["seeds"]) == {1}, "the seeds that all weights have"
-    found = {c.id: c.note for c in claims.claims(dataclasses.replace(results, swaps=swaps), "by hand")}
-    assert "Judged at δ = 1." in found["tying_mlm-fragile-tying"]
-    assert "(δ = 10)" in found["tying_mlm-fragile-tying"]
-    assert "No other weight" in found["tying_mlm-fragile-mlm"]
-    said = pairs.about_weights(table)
-    assert len(said) == 2
-    assert "**tying**" in said[0]
-    assert found["tying_mlm-fragile-tying"] in said[0]
+@pytest.fixture
+def checked() -> tuple[Results, Params]:
+    """Frames as a grid of six models on one corpus leaves them."""
+    params = Params(
+        corpora=("planted",), variants=("base", "tying"), attentions=("additive",), seeds=(0, 1, 2), permutations=2,
+        deltas=(), etas=(), layers=(), layer_variants=(), adversary_bases=("base",),
+    )  # fmt: skip
+    swaps = swaps_of({"base": STEADY, "tying": CONSTANT}, n=40, dataset="planted")
+    texts = texts_of({"base": 0.7, "tying": 0.6}, n=40, dataset="planted")
+    trained = swaps[swaps["swap"] == "trained"].reset_index(drop=True)
+    texts["prediction"] = trained["prediction"]
+    found = results(swaps=swaps, texts=texts)
+    assert len(models(params)) == 6
+    found.grid.corpora = {params.data("planted"): SimpleNamespace(name="planted", test=range(40))}
+    return found, params
 
 
-def test_similar_means_within_three_points() -> None:
-    worse = {"trained": 0.8, "uniform": 0.6, "permuted": 0.6}
-    swaps = swaps_of({"base": STEADY, "tying": worse})
-    gap = pairs.gap(pairs.paired(swaps, "variant", "tying", "base", tables.CELL[:2]), ["f1_trained"])
-    assert isinstance(gap, stats.Difference)
-    assert gap.high < -claims.SIMILAR
+def test_checks_pass_and_can_fail(checked) -> None:
+    found, params = checked
+    assert [name for name, passed in claims.checks(found, params).items() if not passed] == []
+    broken = dataclasses.replace(
+        found,
+        swaps=found.swaps[found.swaps["draw"] == 0].assign(change=0.5, prediction=0),
+        texts=found.texts.assign(entropy=2.0),
+        information=found.information.assign(value=99.0),
+        distances=found.distances.assign(jsd=1.0),
+    )
+    found.grid.corpora = dict.fromkeys(found.grid.corpora, SimpleNamespace(name="planted", test=range(39)))
+    assert [name for name, passed in claims.checks(broken, params).items() if passed] == []

@@ -1,0 +1,30 @@
+"""The public surface for type checkers and editors: what `attnlib.__init__` imports when first used."""
+
+from attnlib import stats as stats
+from attnlib.config import DataConfig as DataConfig
+from attnlib.config import ModelConfig as ModelConfig
+from attnlib.config import TrainConfig as TrainConfig
+from attnlib.data import Corpus as Corpus
+from attnlib.data import Example as Example
+from attnlib.data import load_corpus as load_corpus
+from attnlib.erasure.flips import erasure_curves as erasure_curves
+from attnlib.erasure.flips import fraction_to_flip as fraction_to_flip
+from attnlib.erasure.flips import top_token_flips as top_token_flips
+from attnlib.importance.scores import importance as importance
+from attnlib.measures.faithfulness import aopc as aopc
+from attnlib.measures.faithfulness import comprehensiveness as comprehensiveness
+from attnlib.measures.faithfulness import sufficiency as sufficiency
+from attnlib.models import Trace as Trace
+from attnlib.store.entries import Store as Store
+from attnlib.store.grid import run_grid as run_grid
+from attnlib.store.specs import FitSpec as FitSpec
+from attnlib.store.specs import MeasureSpec as MeasureSpec
+from attnlib.training.fit import fit as fit
+from attnlib.training.fitted import Fitted as Fitted
+from attnlib.training.fitted import load_model as load_model
+from attnlib.viz import plots as plots
+from attnlib.viz.explorer import explore as explore
+from attnlib.viz.heatmap import heatmap as heatmap
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,248 @@
+"""The ledger as a compact matrix: per claim a verdict, a size, the effect with its interval, and what is behind it.
+
+The same rows stand in a notebook, at the top of its report and, for all notebooks, in the index.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attnlib.reports import theme
+from attnlib.reports.tabular import p_said
+from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.text import plural
+
+VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
+"""Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
+SIZES = {"as large": "=", "smaller": "<", "larger": ">", "no printed value": ""}
+"""Answers to its size, against the effect that the paper prints; empty where the interval decides none."""
+FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
+"""What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""
+WIDTH, HEIGHT, MARGIN = 150, 24, 8
+"""Of the small interval plot, in pixels."""
+Claim = Mapping[str, Any]
+
+
+def checked(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims, or an error that says which one lacks what."""
+    rows = list(claims)
+    for row in rows:
+        if missing := [field for field in FIELDS if field not in row]:
+            lacks = f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}."
+            raise ConfigError(f"{lacks} A claim has {', '.join(FIELDS)}.")
+        if row["verdict"] not in VERDICTS:
+            raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
+        if (size := row.get("size")) and size not in SIZES:
+            raise ConfigError(f"Claim {row['id']!r}: {unknown('size', size, SIZES)}")
+    counts = Counter(str(row["id"]) for row in rows)
+    if twice := sorted(name for name, count in counts.items() if count > 1):
+        raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
+    return rows
+
+
+def load(folder: Path) -> list[Claim]:
+    """The claims of a run's folder; none where it has no `claims.json`."""
+    file = folder / "claims.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+
+
+def tally(claims: Iterable[Claim]) -> dict[str, int]:
+    """How many claims got which verdict, without those that none got."""
+    counts = Counter(claim["verdict"] for claim in claims)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+
+def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style: bool = False) -> str:
+    """The ledger of one notebook.
+
+    anchors  ids of the figures and tables on the page, to link to
+    style    whether to bring the style sheet along, for a page that has none of ours
+    """
+    settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
+    shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
+    rows = [Row(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
+    groups = _by_paper(rows) if len({row.paper for row in rows}) > 1 else [("", rows)]
+    return _filled(groups, shared=shared, style=theme.read("ledger.css") if style else "")
+
+
+def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
+    """The ledger of a series, grouped by paper: (link to a report, its claims) for each notebook."""
+    rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
+    return _filled(_by_paper(rows), brief=True)
+
+
+def back_links(claims: Sequence[Claim], name: str) -> str:
+    """Links from a figure or table to the claims that it supports; nothing where there are none."""
+    found = [(k, c) for k, c in enumerate(claims, start=1) if c.get("figure") == name]
+    return theme.fill("backlinks.html.j2", claims=found) if found else ""
+
+
+def _filled(groups: list[tuple[str, list[Row]]], *, shared: str = "", style: str = "", brief: bool = False) -> str:
+    rows = [row for _, group in groups for row in group]
+    return theme.fill(
+        "ledger.html.j2",
+        groups=groups,
+        shared=shared,
+        style=style,
+        brief=brief,
+        verdicts=VERDICTS,
+        sizes=SIZES,
+        drawn=any(row.plot for row in rows),
+        printed=any(row.paper_effect is not None for row in rows),
+    )
+
+
+def _by_paper(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.paper, []).append(row)
+    return list(groups.items())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim as its row shows it.
+
+    link  to the claim in its report, from a page that only lists it; such a row has nothing to unfold
+    """
+
+    claim: Claim
+    number: int
+    anchors: Collection[str] = ()
+    shared: str = ""
+    link: str = ""
+
+    def __getattr__(self, field: str) -> Any:
+        """A field of the claim; None where it has no such field."""
+        if field.startswith("_"):
+            raise AttributeError(field)
+        return self.claim.get(field)
+
+    @property
+    def estimate(self) -> tuple[str, str]:
+        """The effect and its interval, in the digits that the interval gives reason to."""
+        places = digits(self.low, self.high)
+        told = _number(self.effect, places)
+        if self.low is None or self.high is None:
+            return told, ""
+        return told, f"[{_number(self.low, places)}, {_number(self.high, places)}]"
+
+    @property
+    def printed(self) -> str:
+        """The effect that the paper prints."""
+        return "" if self.paper_effect is None else _number(self.paper_effect, digits(self.low, self.high))
+
+    @property
+    def counts(self) -> list[str]:
+        """What the effect is estimated from."""
+        pairs = [(self.texts, "text"), (self.trainings, "training")]
+        if self.verdict == "not tested":
+            return []
+        known = [plural(count, noun) for count, noun in pairs if count]
+        return known or ([f"{self.n:,} {self.n_of or ''}".strip()] if self.n else [])
+
+    @property
+    def plot(self) -> str:
+        """The interval as a small picture."""
+        return interval_svg(
+            self.effect, self.low, self.high, self.paper_effect, self.border, self.direction, self.verdict
+        )
+
+    @property
+    def figure_link(self) -> str:
+        """Where the page shows the figure or table of this claim."""
+        found = (f"{kind}-{self.figure}" for kind in ("figure", "table"))
+        return next((anchor for anchor in found if self.figure and anchor in self.anchors), "")
+
+    @property
+    def summary(self) -> str:
+        """What the details answer before all."""
+        if self.verdict == "not tested" and self.note:
+            return "Why not tested"
+        return "What would settle it" if self.verdict == "undetermined" and self.settles else "How it was decided"
+
+    @property
+    def details(self) -> list[tuple[str, str]]:
+        """What folds away: (what it is, text), the answer to `summary` first."""
+        history = self.history if isinstance(self.history, str) else " ".join(self.history or ())
+        paper = f"{self.printed} ({self.paper_where})" if self.printed and self.paper_where else self.printed
+        test = [f"df = {self.df:.1f}"] if self.df is not None else []
+        test += [p_said(self.p)] if self.p is not None else []
+        told = {
+            "What would settle it": self.settles,
+            "Note": self.note,
+            "Decided by": self.test,
+            "Least favourable case, shown here": self.case,
+            "Measured on": "" if self.setting == self.shared else self.setting,
+            "The paper's value": paper,
+            "Test": ", ".join(test),
+            "History": history,
+        }
+        return [(name, str(text)) for name, text in told.items() if text and not self.link]
+
+
+def digits(low: float | None, high: float | None) -> int:
+    """Decimals that an interval gives reason to: two digits of its width.
+
+    >>> digits(0.05, 0.19), digits(-0.045, 0.007), digits(3.0, 41.0)
+    (2, 3, 0)
+    """
+    width = 0.0 if low is None or high is None else abs(high - low)
+    return min(max(1 - math.floor(math.log10(width)), 0), 4) if width > 0 else 3
+
+
+def _number(value: float | None, places: int) -> str:
+    return "–" if value is None else f"{round(value, places) + 0.0:,.{places}f}"
+
+
+def interval_svg(
+    effect: float | None,
+    low: float | None,
+    high: float | None,
+    paper: float | None = None,
+    border: float | None = None,
+    direction: str | None = None,
+    verdict: str = "undetermined",
+) -> str:
+    """An effect on its own axis: dot and 95% interval, the border of the claim, the paper's value as a diamond.
+
+    The claimed side of the border is shaded: right of it (`greater`), left of it (`less`), or between -border and
+    border (`within`). Nothing is drawn where there is no effect.
+    """
+    if effect is None:
+        return ""
+    border = border or 0.0
+    borders = [-border, border] if direction == "within" else [border]
+    marks = [value for value in (effect, low, high, paper) if value is not None] + borders
+    start, span = min(marks), (max(marks) - min(marks)) or 1.0
+
+    def x(value: float) -> float:
+        return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
+
+    places = digits(low, high)
+    told = [f"effect {_number(effect, places)}", f"border {' and '.join(f'{value:g}' for value in borders)}"]
+    if low is not None and high is not None:
+        told.insert(1, f"95% CI [{_number(low, places)}, {_number(high, places)}]")
+    if paper is not None:
+        told.append(f"the paper's {_number(paper, places)}")
+    left = 0 if direction == "less" else x(borders[0])
+    right = WIDTH if direction == "greater" else x(borders[-1])
+    return theme.fill(
+        "interval.svg.j2",
+        width=WIDTH,
+        height=HEIGHT,
+        middle=HEIGHT / 2,
+        side=(left, right - left) if direction else None,
+        borders=[(x(value), value != 0) for value in borders],
+        whisker=None if low is None or high is None else (x(low), x(high)),
+        dot=x(effect),
+        paper=None if paper is None else x(paper),
+        verdict=verdict.replace(" ", "-"),
+        told=", ".join(told),
+    )

@@ -1,0 +1,209 @@
+"""The numbered notebooks: which there are, what they are called, which parameters a run would use.
+
+Light on purpose: a wrong parameter is refused before anything heavy is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attnlib.reports.parameters import Parameter, check_texts, check_values, load_yaml, parse_cell
+from attnlib.utils import paths
+from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
+
+PROFILES = {
+    "smoke": "the notebook's own defaults; about a minute",
+    "cpu": "real signal on real text, with intervals; about ten minutes on two cores",
+    "paper": "the paper's full grid, for a GPU or a cluster",
+}
+TAG = "parameters"
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook as it lies on disk, not run."""
+
+    name: str
+    path: Path
+    title: str
+    parameters: dict[str, Parameter]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run that is about to happen: a notebook, a profile and all its parameters."""
+
+    notebook: Notebook
+    profile: str
+    changed: dict[str, Any] = field(default_factory=dict)
+    """What differs from the notebook's own defaults: papermill injects this."""
+    own: dict[str, Any] = field(default_factory=dict)
+    """What differs from the profile."""
+    name: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """Of the report: the profile, and what sets this run apart from it."""
+        digest = hashlib.sha256(json.dumps(self.own, sort_keys=True, default=str).encode()).hexdigest()[:6]
+        apart = self.name or (digest if self.own else "")
+        return f"{self.profile}-{apart}" if apart else self.profile
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every parameter, resolved."""
+        return {name: self.changed.get(name, p.default) for name, p in self.notebook.parameters.items()}
+
+
+def names() -> list[str]:
+    """All notebooks of the series, in order."""
+    return sorted(path.stem for path in paths.notebooks().glob("[0-9][0-9]_*.ipynb"))
+
+
+def find(name: str) -> Path:
+    """The file of a notebook, given its name or its path."""
+    given = Path(name)
+    if given.suffix == ".ipynb" and given.is_file():
+        return given.resolve()
+    stem = name.removesuffix(".ipynb")
+    path = paths.notebooks() / f"{stem}.ipynb"
+    if given.name != name or not path.is_file():
+        if not names():
+            raise ConfigError(
+                f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder."
+            )
+        raise UnknownName(unknown("notebook", name, names(), hint="`all` runs every one."))
+    return path
+
+
+def read(name: str) -> Notebook:
+    """Name, title and parameters of a notebook."""
+    path = find(name)
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"{path} is not a notebook of format 4.") from None
+    tagged = [cell for cell in cells if TAG in cell.get("metadata", {}).get("tags", ())]
+    if len(tagged) > 1:
+        raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; one may.")
+    parameters = parse_cell(_source(tagged[0]), path.stem) if tagged else {}
+    return Notebook(path.stem, path, title(cells, path.stem), parameters)
+
+
+def title(cells: list[dict[str, Any]], default: str) -> str:
+    """The first heading of the first level, without its marks."""
+    for cell in cells:
+        if cell.get("cell_type") == "markdown":
+            for line in _source(cell).splitlines():
+                if line.startswith("# "):
+                    return line[2:].strip().strip("#").strip().replace("`", "").replace("*", "")
+    return default
+
+
+def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
+    """The profiles of a notebook and their files; smoke needs none, since it is the notebook's own defaults.
+
+    path  of a notebook that is not one of the series: params next to its folder come first
+    """
+    folder = paths.params() / name
+    if path is not None and (own := path.parent.parent / "params" / name).is_dir():
+        folder = own
+    files = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    known = {profile: files.pop(profile, None) for profile in PROFILES if profile in files or profile == "smoke"}
+    return {**known, **files}
+
+
+def plans(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
+    """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
+
+    Names and types are those of the parameters cell; what a study makes of the values is for its `Params` to say.
+
+    run  a name for the run, part of its folder's
+    """
+    if run is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", run):
+        raise ConfigError(f"--name takes up to 64 letters, digits, _ and -, such as my-reviews; got {run!r}.")
+    wanted = list(dict.fromkeys(names() if chosen == ["all"] else chosen))
+    if not wanted:
+        raise ConfigError(f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder.")
+    found, problems = [], []
+    for name in wanted:
+        try:
+            found.append(_plan(name, profile, texts, run))
+        except AttnlibError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(dict.fromkeys(problems)))
+    called = [plan.notebook.name for plan in found]
+    twice = sorted({name for name in called if called.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"Two notebooks are called {twice[0]!r} and would share a folder. Run them one at a time."
+        )
+    return found
+
+
+def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None) -> Plan:
+    notebook = read(name)
+    known = profiles(notebook.name, notebook.path)
+    if profile not in known:
+        where = f"Its file would be params/{notebook.name}/{profile}.yaml."
+        raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
+    file = known[profile]
+    given: dict[str, Any] = {}
+    if file is not None:
+        given = check_values(_yaml(file), notebook.parameters, f"{file.parent.name}/{file.name}")
+    told = check_texts(texts, notebook.parameters, notebook.name)
+    defaults = {p.name: p.default for p in notebook.parameters.values()}
+    usual = defaults | given
+    changed = {name: value for name, value in (given | told).items() if value != defaults[name]}
+    own = {name: value for name, value in told.items() if value != usual[name]}
+    plan = Plan(notebook, profile, changed, own, run)
+    if plan.folder != profile and plan.folder in known:
+        raise ConfigError(f"{notebook.name} has a profile {plan.folder!r}; choose another --name than {run!r}.")
+    return plan
+
+
+def _yaml(file: Path) -> dict[Any, Any]:
+    where = f"{file.parent.name}/{file.name}"
+    try:
+        values = load_yaml(file.read_text(encoding="utf-8"))
+    except ConfigError as error:
+        raise ConfigError(f"{where} {error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{where} is not YAML: {error}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
+    return values
+
+
+def copy_out(folder: Path, *, force: bool = False) -> list[Path]:
+    """Copy the notebooks, their pictures and their parameter files to `folder`; returns what was written.
+
+    A file there that differs from ours is refused unless `force`: somebody has edited it.
+    """
+    home = paths.notebooks().parent
+    sources = [p for kind in ("notebooks", "params") for p in sorted((home / kind).rglob("*")) if p.is_file()]
+    sources = [p for p in sources if not any(part.startswith(".") for part in p.relative_to(home).parts)]
+    targets = {source: folder / source.relative_to(home) for source in sources}
+    new = {s: t for s, t in targets.items() if not t.exists() or s.read_bytes() != t.read_bytes()}
+    edited = [t for t in new.values() if t.exists()]
+    if edited and not force:
+        more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+        raise ConfigError(
+            f"{edited[0]}{more} would be overwritten. Name another folder, or say --force to lose the changes."
+        )
+    for source, target in new.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    return list(new.values())
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    return source if isinstance(source, str) else "".join(source)

@@ -1,0 +1,140 @@
+"""All runs together: the index with the series' answer, and the links from one report to the next."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attnlib.reports import matrix, theme
+from attnlib.reports.facts import day, words
+from attnlib.utils import files
+from attnlib.utils.files import FAILED, UNFINISHED
+from attnlib.utils.text import duration, filesize, plural
+
+NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
+PROFILES = ("paper", "cpu", "smoke")
+"""Which run of a notebook the index takes its claims from, where there are several."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run's folder, its `run.json` and its claims; `card` is what the index says of it."""
+
+    folder: Path
+    run: dict[str, Any]
+    claims: list[matrix.Claim]
+    card: dict[str, Any]
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Runs on the values of their profile come first, and of those the largest."""
+        place = PROFILES.index(self.run["profile"]) if self.run["profile"] in PROFILES else len(PROFILES)
+        return bool(self.run.get("own")), place
+
+
+def index(out: Path) -> str:
+    """The HTML of the series' answer, a matrix of all claims, and of a list of all runs under `out`."""
+    runs = list(_finished(out))
+    chosen: dict[str, Finished] = {}
+    for one in sorted(runs, key=lambda one: one.rank):
+        if one.claims and one.run["status"] == "done":
+            chosen.setdefault(one.run["notebook"], one)
+    series = [chosen[notebook] for notebook in sorted(chosen)]
+    return theme.fill(
+        "runs.html.j2",
+        runs=[one.card for one in runs],
+        answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
+        ledger=matrix.series_html((one.card["link"], one.claims) for one in series) if series else "",
+        signs=matrix.VERDICTS,
+        **theme.assets(),
+    )
+
+
+def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
+    """What the series found, in a paragraph."""
+    if not claims:
+        return ""
+    papers = plural(len({claim["paper"] for claim in claims}), "paper")
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in matrix.tally(claims).items())
+    where = " and ".join(dict.fromkeys(profiles))
+    told = f"{plural(len(claims), 'claim')} of {papers}, tested on the {where} profile: {verdicts}."
+    sizes = {size: sum(claim.get("size") == size for claim in claims) for size in ("as large", "smaller", "larger")}
+    if any(sizes.values()):
+        found = ", ".join(
+            f"{count} {'is' if count == 1 else 'are'} {size}" for size, count in sizes.items() if count
+        )
+        told += f" Against the effects that the papers print, {found}."
+    tested = sum(claim["verdict"] != "not tested" for claim in claims)
+    chance = f"about {0.05 * tested:.0f}" if tested >= 20 else "fewer than one"
+    return (
+        f"{told} If every true effect lay exactly on the border of its claim, 95% intervals would still decide "
+        f"{chance} of the {plural(tested, 'tested claim')}."
+    )
+
+
+def _finished(out: Path) -> Iterator[Finished]:
+    """The runs under `out`; a damaged one is left out with a warning."""
+    for file in sorted(out.glob("*/*/run.json")):
+        folder = file.parent
+        if UNFINISHED.fullmatch(folder.name):
+            continue
+        try:
+            run = json.loads(file.read_text(encoding="utf-8"))
+            claims = matrix.checked(matrix.load(folder))
+            yield Finished(folder, run, claims, _card(folder, out, run, claims))
+        except FileNotFoundError:
+            continue  # another process puts a new report in its place just now: its own index will name it
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{folder} is left out of the index: it cannot be read ({reason}).", stacklevel=3)
+
+
+def _card(folder: Path, out: Path, run: dict[str, Any], claims: Sequence[matrix.Claim]) -> dict[str, Any]:
+    """What the index says of a run; any error where its files are damaged."""
+    own = [f"{name} {words(run['parameters'][name])}" for name in run.get("own") or ()]
+    return {
+        **{key: str(run[key]) for key in ("title", "notebook", "status", "profile")},
+        "cell": run.get("cell") and f"{int(run['cell'])} of {int(run['total'])}",
+        "folder": folder.name.removesuffix(FAILED),
+        "own": ", ".join(own),
+        "date": day(run["date"]),
+        "took": duration(run["seconds"]),
+        "link": folder.relative_to(out).as_posix() + "/report.html",
+        "size": filesize((folder / "report.html").stat().st_size),
+        "verdicts": matrix.tally(claims),
+    }
+
+
+def navigation(folder: Path, run: dict[str, Any]) -> str:
+    """Links to the reports before and after this one in the series, of the same profile, and to the index."""
+    out, profile = folder.parent.parent, run["profile"]
+    places = [place / profile for place in sorted(out.glob("[0-9][0-9]_*"))]
+    there = [place for place in places if (place / "report.html").is_file()]
+    before = [place for place in there if place.parent.name < run["notebook"]][-1:]
+    after = [place for place in there if place.parent.name > run["notebook"]][:1]
+    links = {rel: [(p.parent.name, _title(p)) for p in found] for rel, found in (("prev", before), ("next", after))}
+    return theme.fill("series.html.j2", links=links, profile=profile)
+
+
+def _title(folder: Path) -> str:
+    try:
+        return str(json.loads((folder / "run.json").read_text(encoding="utf-8"))["title"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.parent.name
+
+
+def relink(out: Path) -> None:
+    """Bring the links between the reports under `out` up to date: a first run cannot know what follows it."""
+    for one in _finished(out):
+        links = navigation(one.folder, one.run)
+        with suppress(OSError):  # replaced by another process just now, or not ours to write
+            page = (one.folder / "report.html").read_text(encoding="utf-8")
+            linked = NAVIGATION.sub(lambda _, links=links: links, page)
+            if linked != page:
+                files.write(one.folder / "report.html", linked)

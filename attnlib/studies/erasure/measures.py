@@ -1,0 +1,80 @@
+"""What is measured on each model of the study of erasure (Serrano & Smith 2019), and on each corpus.
+
+A module of its own, small: what it imports is part of the key of every stored result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attnlib.data.preprocess import sentence_starts
+from attnlib.data.selection import sampled
+from attnlib.erasure.flips import fraction_to_flip, single_removals
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
+
+RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
+"""Section 5.2, in the order of the paper's legends."""
+TOPS = RANKINGS[1:]
+"""Rankings whose first item is tested alone (the paper's Figures 9, 12 and 13)."""
+SAMPLING = {"any other": (), "authors": ("serrano_r",)}
+"""How r is drawn: as the paper writes, or as its code does."""
+
+
+def erasures(
+    fitted: Fitted, corpus: Corpus, *, texts: int | None = None, reproject: bool = False
+) -> dict[str, pd.DataFrame]:
+    """All erasure tests at the last attention layer, and the labels behind the accuracy.
+
+    labels     one row per test text: instance, truth, prediction, value (1 where the two agree)
+    single     one row per ranking, way of drawing r, and text, as `single_removals` gives them
+    fractions  one row per ranking and text, as `fraction_to_flip` gives them
+
+    Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
+    model's own seed. reproject: a sparse projection is applied again to what is left.
+    """
+    some = sampled(corpus.test, texts)
+    chosen = {"seed": fitted.seed, "reproject": reproject}
+    targets = {name: {"target": "probability"} for name in ("grad_alpha", "alpha_grad")}
+    single, fractions = [], []
+    for ranking in RANKINGS:
+        options = chosen | targets.get(ranking, {})
+        found = fraction_to_flip(fitted, some, ranking, level="attention", **options)
+        kept = ["id", "length", "removed", "fraction", "mass_removed", "status"]
+        fractions.append(found[kept].assign(importance=ranking))
+        for sampling, quirks in SAMPLING.items() if ranking in TOPS else ():
+            found = single_removals(fitted, some, ranking, quirks=quirks, **options)
+            single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
+    labels = pd.DataFrame(
+        {
+            "instance": [example.id for example in corpus.test],
+            "truth": [fitted.classes[example.label] for example in corpus.test],
+            "prediction": list(fitted.predict(corpus.test).labels),
+        }
+    )
+    return {
+        "labels": labels.assign(value=(labels["truth"] == labels["prediction"]).astype(float)),
+        "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
+        "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
+    }
+
+
+def describe(corpus: Corpus) -> pd.DataFrame:
+    """The paper's Table 1, one row per fact: metric, value, std. Lengths are those of all splits, as read."""
+    examples = [example for _, example in corpus.items()]
+    words = np.array([len(example) for example in examples])
+    starts = [example.sentences or sentence_starts(example.tokens) for example in examples]
+    sentences = np.array([len(found) for found in starts])
+    rows = [
+        ("avg_words", words.mean(), words.std()),
+        ("avg_sentences", sentences.mean(), sentences.std()),
+        ("train_and_dev", len(corpus.train) + len(corpus.dev), np.nan),
+        ("test", len(corpus.test), np.nan),
+        ("classes", len(corpus.classes), np.nan),
+    ]
+    return pd.DataFrame(rows, columns=["metric", "value", "std"]).astype({"value": float})

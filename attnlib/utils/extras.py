@@ -1,0 +1,31 @@
+"""Packages that only some uses of the kit need: imported where they are used, named with their extra when missing.
+
+notebooks   papermill, nbclient, nbconvert, jinja2, ipywidgets …: run notebooks and write reports
+cluster     distributed: `--executor dask:ADDRESS`
+hub         datasets, transformers: corpora and models of the Hugging Face hub
+captum      captum: the rankings lime and kernel_shap
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from attnlib.utils.errors import AttnlibError
+
+
+class MissingPackage(AttnlibError, ImportError):
+    """An optional package that is not installed."""
+
+
+def needs(package: str, extra: str) -> ModuleType:
+    """Import `package` (or a module of it), or say which extra brings it: `needs("distributed", "cluster")`."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != package.split(".")[0]:
+            raise  # it is there, and lacks something itself
+        raise MissingPackage(
+            f"This needs the package {package.split('.')[0]!r}, which is not installed. It comes with the extra "
+            f"{extra!r}: pip install 'attnlib[{extra}]'."
+        ) from None

@@ -1,0 +1,61 @@
+"""Formats, encodings, delimiters and quotes as people write them, and what is said where they cannot be read."""
+
+import gzip
+import json
+
+import pytest
+from data.readers.written import PAIRS, check, table
+
+from attnlib.data import load_corpus
+from attnlib.utils.errors import DataError
+
+
+def test_the_spam_collection(tmp_path):
+    """Latin-1, columns v1 and v2, three empty columns without a name."""
+    rows = [[["ham", "spam"][y], t + " £5", "", "", ""] for t, y in PAIRS]
+    path = table(tmp_path / "spam.csv", ["v1", "v2", "", "", ""], rows, encoding="latin-1", end="\r\n")
+    with pytest.raises(DataError, match=r"spam.csv, line 2: byte 0xa3 is not utf-8.*encoding='latin-1'"):
+        load_corpus(path)
+    corpus = load_corpus(path, encoding="latin-1")
+    check(corpus, ("ham", "spam"))
+    assert all("£" in e.tokens for e in corpus.train)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks(tmp_path, encoding):
+    path = table(tmp_path / "a.csv", ["text", "label"], [[t, y] for t, y in PAIRS], encoding=encoding)
+    check(load_corpus(path), ("0", "1"))
+
+
+def test_gzip_tsv_jsonl_json_and_parquet_agree(tmp_path):
+    import pandas as pd
+
+    rows = [{"text": t, "label": y} for t, y in PAIRS]
+    plain = table(tmp_path / "a.csv", ["text", "label"], [[t, y] for t, y in PAIRS])
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    table(tmp_path / "c.tsv", ["text", "label"], [[t, y] for t, y in PAIRS], "\t")
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    (tmp_path / "e.json").write_text(json.dumps(rows))
+    pd.DataFrame(rows).to_parquet(tmp_path / "f.parquet")
+    prints = {load_corpus(path).fingerprint for path in tmp_path.iterdir()}
+    assert len(prints) == 1
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_a_tsv_that_knows_no_quotes(tmp_path):
+    lines = ["sentence\tlabel"] + [
+        f"{'“' if i % 2 else chr(34)}odd {t.split()[0]} text {i}\t{y}" for i, (t, y) in enumerate(PAIRS)
+    ]
+    path = tmp_path / "cola.tsv"
+    path.write_text("\n".join(lines))
+    corpus = load_corpus(path)
+    assert len(list(corpus.items())) == len(PAIRS)
+    assert any("quotes are taken for text" in note for note in corpus.notes)
+
+
+def test_quotes_in_odd_places_are_noted(tmp_path):
+    lines = ["text,label"] + [f'"a "word" in the middle {i}",{y}' for i, (_, y) in enumerate(PAIRS)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    corpus = load_corpus(tmp_path / "a.csv")
+    assert len(list(corpus.items())) == len(PAIRS)
+    assert any("Quotes do not match with the delimiter ',', line 2" in note for note in corpus.notes)

@@ -1,0 +1,16 @@
+"""First flips."""
+
+from __future__ import annotations
+
+import torch
+
+from attnlib.engine import flips
+
+
+def test_a_decision_that_flips_back_counts_from_its_first_flip():
+    # k = 0, 1, 2, 3: no, yes, no, yes. Bisection would look at k = 2 first and answer 3.
+    logits = torch.tensor([[[1.0, 0], [0, 1], [1, 0], [0, 1]]])
+    found = flips.from_table(logits, torch.tensor([0]), torch.tensor([3]))
+    assert (found.removed.item(), found.after.item()) == (1, 1)
+    beyond = flips.from_table(logits[:, [0, 2, 2, 1]], torch.tensor([0]), torch.tensor([2]))
+    assert beyond.removed.item() == 0

@@ -1,0 +1,79 @@
+"""Requests: what cannot be asked is refused before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from attnlib.erasure import flips as erasure
+from attnlib.erasure.request import Erasure, How
+from attnlib.measures import faithfulness
+from attnlib.utils.errors import ConfigError, UnknownName
+from tests.conformance import zoo
+
+
+def test_what_means_nothing_at_a_level_is_refused():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 1)
+    for measure in (erasure.fraction_to_flip, erasure.top_token_flips, erasure.erasure_curves):
+        with pytest.raises(ConfigError, match="Leave operator out"):
+            measure(fitted, texts, "alpha", level="attention", operator="pad")
+        for reproject in (True, False):
+            with pytest.raises(ConfigError, match="Leave reproject out"):
+                measure(fitted, texts, "alpha", level="input", reproject=reproject)
+    with pytest.raises(ConfigError, match="Leave operator out"):
+        faithfulness.aopc_bounds(fitted, texts, level="attention", operator="delete")
+
+
+def test_unknown_words_are_errors():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 2)
+    with pytest.raises(ConfigError, match="Did you mean 'attention'"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", level="atention")
+    with pytest.raises(UnknownName, match="Did you mean 'delete'"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", operator="deleet")
+    with pytest.raises(UnknownName, match="Did you mean 'alpha'"):
+        erasure.fraction_to_flip(fitted, texts, "alhpa")
+    with pytest.raises(ConfigError, match="mask token"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", operator="mask")
+    with pytest.raises(ConfigError, match="quirk"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", quirks={"tasc_gi"})
+    with pytest.raises(ConfigError, match="single string"):
+        erasure.fraction_to_flip(fitted, texts, "alpha", quirks="tasc_ig")
+    with pytest.raises(ConfigError, match="no method runs"):
+        erasure.fraction_to_flip(fitted, texts, [np.ones(len(t)) for t in texts], steps=3)
+
+
+def test_the_keywords_are_the_fields():
+    names = {f.name for f in fields(Erasure)}
+    assert names == {"ranking", *How.__annotations__}
+
+
+def test_what_is_no_field_is_an_option_of_the_method():
+    one = Erasure.of("omission", {"level": "input", "operator": "pad"})
+    assert (one.operator, one.options) == ("pad", {})
+    other = Erasure.of("integrated_gradients", {"steps": 3, "options": {"on_gap": "ignore"}, "seed": 4})
+    assert (other.seed, dict(other.options)) == (4, {"steps": 3, "on_gap": "ignore"})
+    with pytest.raises(ConfigError, match="Did you mean 'level'"):
+        Erasure.of("alpha", {"levl": "input"})
+
+
+def test_a_function_takes_only_what_it_honours():
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 1)
+    for ranking in ("alpha", [np.ones(len(t)) for t in texts]):
+        with pytest.raises(ConfigError, match="Unknown option of this erasure 'on_bad'"):
+            erasure.erasure_curves(fitted, texts, ranking, on_bad="mark")
+        for name, value in (("level", "input"), ("operator", "pad")):
+            with pytest.raises(ConfigError, match=f"Unknown option of this erasure {name!r}"):
+                erasure.single_removals(fitted, texts, ranking, **{name: value})
+    with pytest.raises(ConfigError, match="quirk"):
+        erasure.erasure_curves(fitted, texts, "alpha", quirks={"tasc_denominator"})
+
+
+def test_attention_is_ranked_by_what_attention_sees():
+    assert Erasure(ranking="alpha", level="attention").explainer.level == "hidden"
+    assert Erasure(ranking="alpha").explainer.level == "input"
+    assert Erasure(ranking=[np.ones(3)]).explainer is None

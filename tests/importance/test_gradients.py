@@ -1,0 +1,96 @@
+"""Gradients at inputs and states: against Captum, complete, and normalised."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.importance.base import Case
+from attnlib.importance.gradients import Unfinished, path_integral
+from attnlib.importance.scores import importance
+from attnlib.utils.errors import ConfigError
+from tests.conformance import zoo
+
+
+def case(fitted, texts, level="input", target="logit") -> Case:
+    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
+    with torch.no_grad():
+        return Case(fitted, batch, fitted.model(batch), level, target, 0)
+
+
+@pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "han-gru", "query-lstm", "mlp-lin"])
+def test_input_gradients_are_captums(name):
+    from captum.attr import InputXGradient, IntegratedGradients
+
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 3)
+    found = case(fitted, texts)
+    embedded = fitted.model.embed(found.batch).detach()
+
+    def answer(e):
+        return fitted.model(found.batch.select(torch.arange(len(e)) % len(texts)), embedded=e).logits
+
+    where = [c.numpy() for c in found.batch.content]
+    target = found.trace.prediction
+    product = InputXGradient(answer).attribute(embedded.clone().requires_grad_(), target=target).sum(-1)
+    start = embedded.masked_fill(found.batch.content.unsqueeze(-1), 0.0)
+    path = (
+        IntegratedGradients(answer)
+        .attribute(embedded, baselines=start, target=target, n_steps=10, method="riemann_middle")
+        .sum(-1)
+    )
+    ours = importance(fitted, texts, "input_x_grad")
+    integrated = importance(fitted, texts, "integrated_gradients", steps=10, on_gap="ignore")
+    for i, w in enumerate(where):
+        np.testing.assert_allclose(ours[i], product[i].detach().numpy()[w], atol=1e-8)
+        np.testing.assert_allclose(
+            integrated[i], path[i].detach().numpy()[w], atol=1e-6
+        )  # Captum's steps are float32
+
+
+@pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])
+def test_integrated_gradients_are_complete(name):
+    fitted = zoo.fitted(name)
+    found = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=300)
+    assert (found.gap <= 0.02 * found.change.abs().clamp_min(0.1)).all()
+    coarse = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=3)
+    assert coarse.gap.max() > found.gap.max()
+
+
+def test_an_incomplete_path_is_reported():
+    fitted = zoo.fitted("mlp-lin")
+    texts = zoo.texts(fitted, 3)
+    with pytest.warns(Unfinished, match=r"of 3 texts miss"):
+        importance(fitted, texts, "integrated_gradients", steps=1, tolerance=1e-6)
+    with pytest.raises(ConfigError, match="more steps"):
+        importance(fitted, texts, "integrated_gradients", steps=1, tolerance=1e-6, on_gap="raise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        importance(fitted, texts, "integrated_gradients", steps=1, tolerance=1e-6, on_gap="ignore")
+    with pytest.raises(ConfigError, match="one step"):
+        importance(fitted, texts, "integrated_gradients", steps=0)
+
+
+@pytest.mark.parametrize("level", ["input", "hidden"])
+def test_gradient_norm_is_a_distribution_and_detaching_changes_it(level):
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 3)
+    live, held = (
+        importance(fitted, texts, "gradient_norm", level=level, attention=a) for a in ("live", "detached")
+    )
+    for a, b in zip(live, held, strict=True):
+        assert a.sum() == pytest.approx(1)
+        assert b.sum() == pytest.approx(1)
+        assert not np.allclose(a, b)
+
+
+def test_hidden_gradient_with_weights_held_is_proportional_to_them():
+    # c = sum of alpha_i h_i: with alpha held, the gradient at h_i is alpha_i times one vector.
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 3)
+    held = importance(fitted, texts, "gradient_norm", level="hidden", attention="detached")
+    for a, b in zip(held, importance(fitted, texts, "alpha"), strict=True):
+        np.testing.assert_allclose(a, b)

@@ -1,0 +1,170 @@
+"""Every notebook of the series keeps to the house rules; a made-up bad one breaks them all. nbval runs them."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from attnlib.reports.parameters import parse_cell
+from attnlib.reports.plan import names, plans, profiles
+from attnlib.utils import paths
+from attnlib.utils.errors import AttnlibError
+
+NOTEBOOKS = sorted(paths.notebooks().glob("*.ipynb"))
+KEPT = {"keep_output", "nbval-check-output"}
+LINES, CODE_IN_A_ROW, OUTPUT = 30, 4, 2000
+MACHINE = re.compile(r"(?<![\w.])/(home|root|work|tmp|Users|mnt)/|[A-Z]:\\\\")
+
+
+def problems(notebook, name):
+    """What is wrong with a notebook, in words."""
+    found = []
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
+        found.append("the kernel must be python3")
+    if "papermill" in notebook.metadata or "widgets" in notebook.metadata:
+        found.append("metadata of a run or of widgets is stored")
+    first = notebook.cells[0]
+    if first.cell_type != "markdown" or not first.source.startswith("# "):
+        found.append("the first cell must be prose with a title")
+    found += _parameters(code)
+    found += _prose(notebook.cells)
+    for number, cell in enumerate(code, start=1):
+        found += [f"code cell {number}: {problem}" for problem in _code(cell)]
+    trees = [ast.parse(cell.source) for cell in code if not re.search(r"^\s*[%!]", cell.source, re.MULTILINE)]
+    defined = sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for tree in trees for node in ast.walk(tree))
+    if defined > 1:
+        found.append(f"{defined} functions are defined; what is used twice belongs in the library")
+    found += [f"the value of `{call}` is never shown" for tree in trees for call in _lost(tree)]
+    if not any(isinstance(node, ast.Assert) for node in ast.walk(trees[-1])):
+        found.append("the last code cell must check the results")
+    source = "\n".join(cell.source for cell in code)
+    needed = (f'Output.of("{name}")', "output.claims(")
+    return found + [f"`{call}` is missing: a run writes its results" for call in needed if call not in source]
+
+
+def _lost(tree):
+    """Calls whose value a notebook would only show at the end of a cell, and which stand elsewhere."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and node is not tree.body[-1]:
+            call = ast.unparse(node.value)
+            if re.match(r"(narrate\.say|al\.heatmap|al\.explore)\(", call):
+                yield call
+
+
+def _parameters(code):
+    tagged = [cell for cell in code if "parameters" in cell.metadata.get("tags", ())]
+    if len(tagged) != 1:
+        return [f"{len(tagged)} cells carry the tag 'parameters'; one must"]
+    try:
+        parsed = parse_cell(tagged[0].source, "parameters")
+    except AttnlibError as error:
+        return [str(error)]
+    return [f"parameter {name!r} has no comment" for name, value in parsed.items() if not value.comment]
+
+
+def _prose(cells):
+    found, row = [], 0
+    for cell in cells:
+        row = row + 1 if cell.cell_type == "code" else 0
+        if row == CODE_IN_A_ROW + 1:
+            found.append(f"more than {CODE_IN_A_ROW} code cells stand in a row without a word")
+    words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+    if words < 20 * sum(cell.cell_type == "code" for cell in cells):
+        found.append(f"{words} words of prose are too few for the code")
+    return found
+
+
+def _code(cell):
+    lines = cell.source.splitlines()
+    if len(lines) > LINES:
+        yield f"{len(lines)} lines; {LINES} fit a screen"
+    if re.search(r"^\s*[%!]", cell.source, re.MULTILINE):
+        yield "a magic or shell command"
+    if any(line.rstrip().endswith(";") for line in lines):
+        yield "a trailing semicolon, which nbval sees; write `_ = ...`"
+    if MACHINE.search(cell.source):
+        yield "a path of one machine"
+    kept = KEPT & set(cell.metadata.get("tags", ()))
+    if cell.outputs and kept != KEPT:
+        yield "a stored output without the tags keep_output and nbval-check-output"
+    if cell.execution_count and not kept:
+        yield "a stored execution count"
+    if kept:
+        if kept != KEPT or not cell.outputs or not cell.execution_count:
+            yield "an output to compare needs both tags, an output and its execution count"
+        if any(output.output_type != "stream" or len(output.text) > OUTPUT for output in cell.outputs):
+            yield "an output to compare must be small plain text"
+
+
+def test_the_series_has_a_way_in_and_every_parameter_file_a_notebook():
+    assert names() == [path.stem for path in NOTEBOOKS]
+    assert names()[0] == "00_quickstart"
+    assert {folder.name for folder in paths.params().iterdir() if folder.is_dir()} <= set(names())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_keeps_to_the_rules(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert problems(notebook, path.stem) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_profiles_hold_only_what_differs_and_fit_the_parameters(path):
+    known = profiles(path.stem)
+    assert {"smoke", "cpu", "paper"} <= set(known)
+    for profile, file in known.items():
+        (plan,) = plans([path.stem], profile, [])
+        stated = {} if file is None else yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        assert set(plan.changed) == set(stated), f"{profile}: a line repeats the notebook's own default"
+
+
+def test_a_bad_notebook_breaks_the_rules():
+    bad = new_notebook(metadata={"kernelspec": {"name": "mine", "display_name": "mine"}, "papermill": {}})
+    stray = new_code_cell("x = 1", outputs=[new_output("stream", text="1")], execution_count=3)
+    half = new_code_cell("x", metadata={"tags": ["keep_output"]})
+    rich = new_code_cell(
+        "y",
+        metadata={"tags": sorted(KEPT)},
+        execution_count=1,
+        outputs=[new_output("display_data", {"text/html": "h"})],
+    )
+    bad.cells = [
+        new_code_cell("n: int = len('x')", metadata={"tags": ["parameters"]}),
+        new_code_cell("\n".join(f"a{i} = {i}" for i in range(LINES + 1))),
+        new_code_cell("%matplotlib inline"),
+        stray,
+        half,
+        rich,
+        new_code_cell("def f(): ...\ndef g(): ...\nf();\nopen('/home/me/x')"),
+        new_code_cell("narrate.say('lost')\nif x:\n    al.heatmap(x)"),
+        new_markdown_cell("few words"),
+    ]
+    told = "\n".join(problems(bad, "90_bad"))
+    for part in (
+        "kernel must be python3",
+        "metadata of a run",
+        "title",
+        "no literal",
+        "in a row",
+        "too few",
+        "31 lines",
+        "a magic",
+        "without the tags",
+        "a stored execution count",
+        "needs both tags",
+        "small plain text",
+        "2 functions",
+        "semicolon",
+        "narrate.say('lost')` is never shown",
+        "al.heatmap(x)` is never shown",
+        "path of one machine",
+        "must check the results",
+        'Output.of("90_bad")` is missing',
+        "output.claims(` is missing",
+    ):
+        assert part in told

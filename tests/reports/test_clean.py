@@ -1,0 +1,81 @@
+"""What notebooks show: addresses, folders of the machine and bare objects go, colours follow the page."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from attnlib.reports import clean, theme
+from attnlib.viz import plots
+
+
+@pytest.mark.parametrize(
+    ("tag", "kept"),
+    [
+        ('<img src="https://a.b/c" alt="x">', '<img alt="x">'),
+        ("<img src='//a.b/c' alt=x>", "<img alt=x>"),
+        ("<img src=http://a.b/c alt=x>", "<img alt=x>"),
+        ('<a href="#here">https://a.b</a>', '<a href="#here">https://a.b</a>'),
+        ('<svg xmlns="http://www.w3.org/2000/svg" width="3">', '<svg width="3">'),
+        ('<img src="data:image/png;base64,//8=">', '<img src="data:image/png;base64,//8=">'),
+        ('text src="https://a.b" text', 'text src="https://a.b" text'),
+    ],
+)
+def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
+    assert clean.offline(tag) == kept
+
+
+def test_warnings_do_not_name_folders_of_the_machine() -> None:
+    said = "bbc: 3 of 212 test texts are training texts\n"
+    library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
+    ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
+    assert clean.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
+    assert clean.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
+        "kept in runs, see https://a.org/b/c\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ("<Axes: >", False),
+        ("<Axes: title={'left': 'a'}, xlabel='x'>", False),
+        ("[<matplotlib.lines.Line2D at 0x7f0a>]", False),
+        ("<attnlib.training.fitted.Fitted object at 0x7f0a>", False),
+        ("Text(0.5, 1.0, 'a')", False),
+        ("0.75", True),
+        ("a < b at noon", True),
+    ],
+)
+def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
+    from nbformat.v4 import new_output
+
+    assert clean.says_something(new_output("execute_result", {"text/plain": shown})) is kept
+    assert clean.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+
+
+def test_a_chart_follows_the_colours_of_its_page() -> None:
+    frame = pd.DataFrame({"what": ["a", "b"], "value": [0.1, 0.9], "low": [0.0, 0.8], "high": [0.2, 1.0]})
+    figure = plots.intervals(frame, "what", title="t", x="x")
+    page = clean.inline_svg(figure.svg(), "x")
+    fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
+    assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
+    assert "fill:currentColor" in page, "letters"
+    assert "--jp-layout-color0" in page, "in JupyterLab too"
+    assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
+def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
+    assert page[:4] in theme.read("report.css")
+    for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
+        low, high = sorted((luminance(page), luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour

@@ -1,0 +1,87 @@
+"""Which notebooks there are, and what a run of them would use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attnlib.reports import plan
+from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
+
+
+def test_the_series_is_found_and_read(series: Path) -> None:
+    assert plan.names() == ["90_demo", "91_short"]
+    demo = plan.read("90_demo")
+    assert demo.title == "A demo of everything"
+    assert list(demo.parameters)[:3] == ["corpus", "seed", "rate"]
+    assert plan.read("91_short").title == "91_short"
+    assert plan.read(str(series / "notebooks" / "91_short.ipynb")).name == "91_short"
+
+
+def test_a_profile_holds_differences_and_options_come_last(series: Path) -> None:
+    (one,) = plan.plans(["90_demo"], "cpu", [("seed", "7"), ("corpus", "planted")])
+    assert one.changed == {"seeds": [0, 1, 2], "rate": 0.01, "seed": 7}, "a value equal to the default is no change"
+    assert one.values["encoder"] == "lstm"
+    assert one.values["seeds"] == [0, 1, 2]
+
+
+def test_smoke_needs_no_file_and_may_be_empty(series: Path) -> None:
+    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
+    (series / "params" / "90_demo" / "smoke.yaml").write_text("# nothing\n")
+    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
+
+
+def test_all_is_every_notebook_and_each_is_checked_first(series: Path) -> None:
+    assert [p.notebook.name for p in plan.plans(["all"], "smoke", [("seed", "2")])] == plan.names()
+    with pytest.raises(ConfigError) as error:
+        plan.plans(["90_demo", "91_short"], "smoke", [("sede", "x"), ("seed", "x")])
+    assert str(error.value).count("Did you mean 'seed'?") == 2
+    assert str(error.value).count("must be int") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "said"),
+    [("90_dmeo", "smoke", "Did you mean '90_demo'?"), ("90_demo", "cup", "Did you mean 'cpu'?")],
+)
+def test_unknown_names_give_the_nearest(series: Path, name: str, profile: str, said: str) -> None:
+    with pytest.raises(AttnlibError) as error:
+        plan.plans([name], profile, [])
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("seed: 1\nseed: 2\n", "sets seed twice"),
+        ("- seed\n", "`name: value` lines"),
+        ("seed: [1\n", "not YAML"),
+        ("corpus: no\n", "must be str; got False"),
+        ("corpsu: planted\n", "Did you mean 'corpus'?"),
+    ],
+)
+def test_a_wrong_parameter_file_is_refused(series: Path, text: str, said: str) -> None:
+    (series / "params" / "90_demo" / "mine.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"90_demo/mine\.yaml") as error:
+        plan.plans(["90_demo"], "mine", [])
+    assert said in str(error.value)
+
+
+def test_what_is_no_notebook_is_refused(series: Path, write_notebook: Any) -> None:
+    (series / "notebooks" / "92_bad.ipynb").write_text("[]")
+    with pytest.raises(ConfigError, match="not a notebook"):
+        plan.read("92_bad")
+    cell = ("code", "a: int = 1", ["parameters"])
+    write_notebook(series / "notebooks" / "93_two.ipynb", [cell, cell])
+    with pytest.raises(ConfigError, match="2 cells carry the tag"):
+        plan.read("93_two")
+    with pytest.raises(UnknownName):
+        plan.find("../notebooks/90_demo")
+
+
+def test_an_empty_folder_says_which_variable_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path))
+    for chosen in ("all", "00_quickstart"):
+        with pytest.raises(ConfigError, match="ATTNLIB_NOTEBOOKS"):
+            plan.plans([chosen], "smoke", [])

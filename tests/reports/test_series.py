@@ -1,0 +1,88 @@
+"""All runs together: the index, and the links between reports."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attnlib.reports import series
+
+
+def copied(finished: Path, folder: Path, **changed: object) -> Path:
+    """A run like the finished one in another folder, with other values in its `run.json`."""
+    shutil.copytree(finished, folder)
+    run = json.loads((folder / "run.json").read_text()) | {"notebook": folder.parent.name} | changed
+    (folder / "run.json").write_text(json.dumps(run))
+    return folder
+
+
+def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) -> None:
+    for name in ("cpu", "paper.part-0123abcd-12", "cpu.old-0123abcd-12"):
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+    listed = BeautifulSoup(series.index(tmp_path), "html.parser").select(".runs > li")
+    (card,) = listed
+    assert card.a["href"] == "90_demo/cpu/report.html"
+    assert card.a.get_text() == "A demo of everything"
+    said = " ".join(card.get_text(" ", strip=True).split())
+    assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
+    assert re.search(r"90_demo · cpu corpus other .* UTC · took .* · [\d.]+ kB", said)
+
+
+def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
+    for name, text in {
+        "broken": '{"notebook": ',
+        "list": "[]",
+        "empty": "{}",
+        "odd": '{"title": 1, "seconds": "x"}',
+    }.items():
+        shutil.copytree(finished, tmp_path / "90_demo" / name)
+        (tmp_path / "90_demo" / name / "run.json").write_text(text)
+    with pytest.warns(UserWarning, match="left out of the index"):
+        page = series.index(tmp_path)
+    assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1
+
+
+def test_the_index_shows_every_claim_once_and_links_to_it(finished: Path, tmp_path: Path) -> None:
+    for notebook, profile in (("90_demo", "smoke"), ("90_demo", "cpu"), ("92_more", "cpu")):
+        copied(finished, tmp_path / notebook / profile, profile=profile, own=[])
+    copied(finished, tmp_path / "90_demo" / "paper-mine", profile="paper", own=["seed"])
+    page = BeautifulSoup(series.index(tmp_path), "html.parser")
+    links = [link["href"] for link in page.select(".ledger .claim a")]
+    assert links == [f"{name}/cpu/report.html#claim-c{k}" for name in ("90_demo", "92_more") for k in range(4)]
+    assert all(page.select(".ledger .answers .verdict"))
+    assert "4 reproduced, 2 not reproduced, 2 undetermined" in page.select_one(".answer").get_text()
+
+
+def test_an_answer_counts_verdicts_and_sizes() -> None:
+    claims = [{"paper": "P", "verdict": "reproduced", "size": "smaller"}] * 30
+    claims += [{"paper": "Q", "verdict": "not tested"}] * 2
+    told = series.answer(claims, ["cpu"])
+    assert told.startswith("32 claims of 2 papers, tested on the cpu profile: 30 reproduced, 2 not tested.")
+    assert "30 are smaller" in told
+    assert "about 2 of the 30 tested claims" in told
+    assert series.answer([], []) == ""
+
+
+def test_reports_link_to_their_neighbours_of_the_same_profile(finished: Path, tmp_path: Path) -> None:
+    folders = [copied(finished, tmp_path / name / "cpu", title=f"<{name}>") for name in ("90_demo", "91_b", "93_c")]
+    copied(finished, tmp_path / "92_other" / "smoke", profile="smoke")
+    series.relink(tmp_path)
+    found = []
+    for folder in folders:
+        page = BeautifulSoup((folder / "report.html").read_text(encoding="utf-8"), "html.parser")
+        top, bottom = page.select("nav.series")
+        assert str(top) == str(bottom)
+        found.append({link["rel"][0]: link["href"] for link in top.select("a[rel]")})
+        assert all((folder / link["href"]).resolve().is_file() for link in top.select("a[rel]"))
+    assert found == [
+        {"next": "../../91_b/cpu/report.html"},
+        {"prev": "../../90_demo/cpu/report.html", "next": "../../93_c/cpu/report.html"},
+        {"prev": "../../91_b/cpu/report.html"},
+    ]
+    assert "&lt;91_b&gt;" in (folders[0] / "report.html").read_text(encoding="utf-8")

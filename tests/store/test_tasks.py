@@ -1,0 +1,105 @@
+"""What a worker does with its runs: it refuses what would not be what the driver's key says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import attnlib.store.grid
+import attnlib.store.scheduler
+from attnlib.config import DataConfig
+from attnlib.store.codehash import code_hash
+from attnlib.store.entries import Store
+from attnlib.store.executors import SerialExecutor
+from attnlib.store.grid import run_grid
+from attnlib.store.keys import key_of
+from attnlib.store.specs import Corpora, MeasureSpec
+from attnlib.store.tasks import Assignment, execute
+from tests.grid_tasks import small_fit, squares
+
+
+def test_a_task_must_return_frames(store: Store) -> None:
+    assert "must return a DataFrame" in run_grid(squares(1, task="no_frame"), store=store).failures["message"][0]
+
+
+def test_a_run_inside_a_run_is_refused(store: Store) -> None:
+    result = run_grid([MeasureSpec.of("grid_tasks:nested", folder=str(store.root))], store=store)
+    assert "A run was started inside a run" in result.failures["message"][0]
+
+
+def test_code_of_the_worker_must_be_the_drivers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attnlib.store.scheduler, "code_hash", lambda task: "0" * 64)
+    result = run_grid(squares(1), store=store)
+    assert "code for grid_tasks:square differs" in result.failures["message"][0]
+    assert result.failures["attempts"][0] == 1, "it would differ again"
+
+
+class Elsewhere(SerialExecutor):
+    """A worker on whose machine `file` holds something else."""
+
+    shared_disk = False
+
+    def __init__(self, file: Path, content: str | None) -> None:
+        self.file, self.content = file, content
+
+    def submit(self, fn, /, *args, **kwargs):
+        before = self.file.read_text()
+        self.file.unlink()
+        if self.content is not None:
+            self.file.write_text(self.content)
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            self.file.write_text(before)
+
+
+VECTORS = "the 1 0 0 0 0 0 0 0\nof 0 1 0 0 0 0 0 0\n"
+
+
+@pytest.mark.parametrize(("content", "said"), [(VECTORS.replace("1", "3"), "something else"), (None, "not there")])
+@pytest.mark.parametrize("option", ["vectors", "pretrained"])
+def test_files_of_the_worker_must_be_the_drivers(
+    store: Store, tmp_path: Path, option: str, content: str | None, said: str
+) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    file = folder / "config.json"
+    file.write_text(VECTORS)
+    model = {"vectors": str(file)} if option == "vectors" else {"encoder": "bert", "pretrained": str(folder)}
+    fit = small_fit()
+    fit = fit.replace(model=fit.model.replace(**model))
+    result = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store, executor=Elsewhere(file, content))
+    row = result.failures.set_index("error").loc["WorkerDiffers"]
+    assert f"{option} '{fit.model.model_dump()[option]}'" in row["message"]
+    assert said in row["message"] or option == "pretrained", "a folder without the file is another folder"
+    assert row["attempts"] == 1
+    assert list(store) == []
+
+
+def test_the_same_files_elsewhere_will_do(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text(VECTORS)
+    fit = small_fit()
+    fit = fit.replace(model=fit.model.replace(vectors=str(file)))
+    assert run_grid([fit], store=store, executor=Elsewhere(file, VECTORS)).complete().computed == 1
+
+
+def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    text = "text,label\n" + "".join(f"good film {k},yes\nbad film {k},no\n" for k in range(40))
+    file.write_text(text)
+    data = DataConfig(corpus=str(file))
+    run = small_fit().replace(data=data)
+    corpora = Corpora()
+    job = Assignment(
+        runs=((key_of(run, corpora), run),),
+        fits={},
+        code={run.task: code_hash(run.task)},
+        data={data.digest: corpora[data].fingerprint},
+        models={},
+    )
+    file.write_text(text.replace("good", "fine"))
+    (outcome,) = execute(job)
+    assert outcome.needs == corpora[data].fingerprint
+    assert not outcome.files

@@ -1,0 +1,94 @@
+"""The measures of the erasure study on small models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import attnlib as al
+from attnlib.studies.erasure.measures import describe, erasures
+from attnlib.studies.erasure.params import Params
+from attnlib.utils import paths
+
+DATA = paths.development_data()
+
+
+@pytest.fixture(scope="module", params=["han", "flan"])
+def measured(request):
+    """A model of each architecture, and what its measure gives on forty texts."""
+    corpus = al.load_corpus("planted", n_train=200, n_dev=40, n_test=50, classes=3, shortest=18, longest=36)
+    params = Params(embedding_size=12, hidden_size=12, epochs=3, learning_rate=0.02)
+    model = params.model("planted", request.param, "rnn")
+    fitted = al.fit(corpus, model, params.training("planted", "rnn"), seed=3)
+    return fitted, corpus, erasures(fitted, corpus, texts=40)
+
+
+def test_a_model_is_measured_once_for_every_test(measured):
+    fitted, corpus, found = measured
+    assert {name: len(frame) for name, frame in found.items()} == {"labels": 50, "single": 240, "fractions": 160}
+    assert found["labels"]["value"].mean() == pytest.approx(fitted.evaluate(corpus.test)["accuracy"])
+    assert set(found["fractions"]["instance"]) <= {example.id for example in corpus.test}
+
+
+def test_the_last_layer_is_tested_sentences_for_han_words_for_flan(measured):
+    fitted, corpus, found = measured
+    words = {example.id: len(example) for example in corpus.test}
+    rows = found["fractions"].drop_duplicates("instance")
+    if fitted.model_config.hierarchical:
+        assert (rows["length"] <= 5).all()
+    else:
+        assert (rows["length"] == rows["instance"].map(words)).all()
+
+
+def test_rankings_by_gradient_are_those_of_the_probability(measured):
+    """The order by the logit differs from that of the probability as soon as there are three classes."""
+    fitted, corpus, found = measured
+    some = [e for e in corpus.test if e.id in set(found["single"]["instance"])]
+    trace = fitted.trace(some)
+    p, v = trace.probabilities.double(), trace.token_logits.double()
+    k = trace.prediction
+    rows = np.arange(len(some))
+    gradient = p[rows, k].unsqueeze(1) * (v[rows, :, k] - (v * p.unsqueeze(1)).sum(-1))
+    top = gradient.masked_fill(~trace.mask, -np.inf).argmax(1)
+    mine = (
+        found["single"].query("importance == 'grad_alpha' and sampling == 'any other'").set_index("instance")["top"]
+    )
+    assert mine[[e.id for e in some]].tolist() == top.tolist()
+
+
+def test_facts_of_a_corpus():
+    corpus = al.load_corpus("planted", n_train=30, n_dev=10, n_test=20, classes=4)
+    facts = describe(corpus).set_index("metric")
+    assert facts.loc[["train_and_dev", "test", "classes"], "value"].tolist() == [40, 20, 4]
+    assert facts.loc["avg_words", "value"] == np.mean([len(e) for _, e in corpus.items()])
+    assert facts.loc["avg_sentences", "value"] >= 1
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(DATA is None, reason="needs the raw corpora: set ATTNLIB_DATA")
+@pytest.mark.parametrize(
+    ("corpus", "options", "classes"),
+    [
+        ("yelp", {}, 5),
+        pytest.param(
+            "aclimdb", {"labels": "stars", "preprocessing": {"punctuation": "keep"}}, 8, marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_stars_of_real_reviews(corpus, options, classes):
+    """Yelp has five stars, IMDB eight; sentences are there, and the tests run through."""
+    texts = al.load_corpus(corpus, limit=150, max_length=60, **options)
+    assert len(texts.classes) == classes
+    facts = describe(texts).set_index("metric")["value"]
+    assert facts["avg_sentences"] > 2
+    params = Params(embedding_size=12, hidden_size=12, epochs=2, learning_rate=0.02)
+    for architecture in ("han", "flan"):
+        model = params.model("planted", architecture, "noenc")
+        fitted = al.fit(texts, model, params.training("planted", "noenc"))
+        found = erasures(fitted, texts, texts=60)
+        flips = found["fractions"].query("importance == 'alpha' and length > 1")
+        assert len(flips) > 40
+        assert flips["fraction"].dropna().between(0, 1).all()
+        one = found["single"].query("importance == 'alpha' and sampling == 'any other' and status == 'compared'")
+        assert (one["delta_alpha"] >= 0).all()
+        assert (one["delta_js"] > 0).mean() > 0.5

@@ -1,0 +1,150 @@
+"""Studies are found: a sixth paper is a folder, a csv, a notebook and a parameter file, and edits nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import attnlib.studies
+from attnlib.studies.beside import printed
+from attnlib.studies.study import Study, seed_of, studies, study_for
+from attnlib.utils.errors import ConfigError
+
+FILES = {
+    "__init__.py": 'from attnlib.studies.study import Paper\n\nPAPER = Paper("Toy 2030", "A toy")\n',
+    "params.py": (
+        "from attnlib.studies.params import Seed, Some, StudyParams\n\n\n"
+        "class Params(StudyParams):\n    seeds: Some[Seed] = (0, 1, 2)\n"
+    ),
+    "measures.py": (
+        "import pandas as pd\n\n\n"
+        "def right(fitted, corpus):\n"
+        "    said = fitted.predict(corpus.test).labels\n"
+        "    hit = [float(s == fitted.classes[e.label]) for s, e in zip(said, corpus.test, strict=True)]\n"
+        '    return pd.DataFrame({"instance": [e.id for e in corpus.test], "value": hit})\n'
+    ),
+    "grid.py": (
+        "from attnlib.config import ModelConfig, TrainConfig\n"
+        "from attnlib.store.grid import run_grid\n"
+        "from attnlib.store.specs import FitSpec, MeasureSpec\n"
+        "from attnlib.studies.study import seed_of\n"
+        "from attnlib.studies.toy import measures\n\n\n"
+        "def grid(params):\n"
+        '    model, train = ModelConfig(encoder="mlp"), TrainConfig(epochs=5, learning_rate=0.02)\n'
+        "    fits = [\n"
+        "        FitSpec(\n            data=params.data(name), model=model, train=train, seed=seed_of(k, name),\n"
+        '            label={"seed": k},\n        )\n'
+        "        for name in params.corpora\n        for k in params.seeds\n    ]\n"
+        "    return [MeasureSpec.of(measures.right, fit) for fit in fits]\n\n\n"
+        "def results(params, **options):\n    return run_grid(grid(params), **options).complete().frame()\n"
+    ),
+    "claims.py": (
+        "from attnlib.stats.inference import effect\n"
+        "from attnlib.studies.beside import printed\n"
+        "from attnlib.studies.ledger import Printed, Rule\n\n"
+        "RULES = [\n    Rule(\n"
+        '        "toy-1", "A model is right more often than not.", "Table 1", "share of correct decisions",\n'
+        '        effect=lambda found: effect(found, ["dataset"], bounds=(0, 1)), border=0.5,\n'
+        '        paper=lambda _: Printed(printed("toy", 1, metric="accuracy"), "Table 1"),\n    )\n]\n\n\n'
+        'def checks(results, params):\n    return {"shares": bool(results["value"].between(0, 1).all())}\n'
+    ),
+}
+CELLS = [
+    ("markdown", "# A toy\n\nIs a model right?", []),
+    ("code", "from attnlib.reports.output import Output\nfrom attnlib.studies.study import study_for", []),
+    (
+        "code",
+        'corpora: list[str] = ["planted"]\nlimit: int | None = 100\nseeds: list[int] = [0, 1, 2]',
+        ["parameters"],
+    ),
+    ("code", 'study = study_for("09_toy")\nparams = study.Params.of(globals())\nfound = study.results(params)', []),
+    ("code", 'claims = study.ledger(found, "planted")\nOutput.of("09_toy").claims(claims)', []),
+    ("code", "assert all(study.checks(found, params).values())", []),
+]
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "studies"
+    (folder / "toy").mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / "toy" / name).write_text(text)
+    (folder / "reference").mkdir()
+    header = "table,dataset,encoder,attention,projection,variant,importance,metric,value,std\n"
+    (folder / "reference" / "toy.csv").write_text(header + "1,planted,,,,,,accuracy,0.6,\n")
+    cells = [
+        {"cell_type": kind, "metadata": {"tags": tags}, "source": text, "id": f"c{k}"}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for k, (kind, text, tags) in enumerate(CELLS)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "09_toy.ipynb").write_text(json.dumps(notebook))
+    (tmp_path / "params" / "09_toy").mkdir(parents=True)
+    (tmp_path / "params" / "09_toy" / "cpu.yaml").write_text("limit: 200\n")
+    monkeypatch.setenv("ATTNLIB_STUDIES", str(folder))
+    monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path / "notebooks"))
+    monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(attnlib.studies, "__path__", list(attnlib.studies.__path__))
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("attnlib.studies.toy")]:
+        del sys.modules[name]
+
+
+def test_the_five_papers_and_the_quickstart_are_found() -> None:
+    assert studies() == ["erasure", "mutual_information", "quickstart", "sparsity", "tasc", "tying_mlm"]
+    assert study_for("90_demo") is None
+
+
+@pytest.mark.parametrize("name", studies())
+def test_every_study_keeps_the_contract(name: str) -> None:
+    study = Study(name)
+    params = study.Params()
+    assert study.grid(params)
+    ids = [rule.id for rule in study.rules]
+    assert len(ids) == len(set(ids)) > 0
+    assert all(rule.says.endswith(".") and rule.where and rule.test and rule.figure for rule in study.rules)
+
+
+def test_a_sixth_paper_edits_nothing(toy: Path) -> None:
+    study = study_for("09_toy")
+    assert "toy" in studies()
+    assert study.paper.citation == "Toy 2030"
+    assert printed("toy", 1, metric="accuracy") == 0.6
+    params = study.Params(limit=300)
+    found = study.results(params)
+    claim = study.ledger(found, "planted")[0]
+    assert claim.verdict == "reproduced"
+    assert claim.trainings == 3
+    assert study.checks(found, params) == {"shares": True}
+
+
+@pytest.mark.slow
+def test_its_notebook_runs_and_its_parameters_are_checked(toy: Path) -> None:
+    from click.testing import CliRunner
+
+    from attnlib.cli.main import main
+
+    refused = CliRunner().invoke(main, ["run", "09_toy", "-p", "corpora", "[plantd]", "--out", str(toy / "out")])
+    assert refused.exit_code != 0
+    assert "Did you mean 'planted'?" in refused.output
+    assert not (toy / "out" / "09_toy").exists()
+    done = CliRunner().invoke(main, ["run", "09_toy", "--out", str(toy / "out")])
+    assert done.exit_code == 0, done.output
+    claims = json.loads((toy / "out" / "09_toy" / "smoke" / "claims.json").read_text())
+    assert claims[0]["verdict"] == "reproduced"
+
+
+def test_cells_do_not_share_seeds() -> None:
+    seeds = {seed_of(k, d, e) for k in range(5) for d in ("sst", "imdb") for e in ("lstm", "mlp")}
+    assert len(seeds) == 20
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_a_study_that_lacks_a_file_says_so() -> None:
+    with pytest.raises(ConfigError, match="has no module"):
+        Study("nosuch")

@@ -1,0 +1,41 @@
+"""What a model starts as follows its config."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attnlib.config import ModelConfig
+from attnlib.data import load_corpus
+from attnlib.training.initial import initial_model, make_vectoriser, word_vectors
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus("planted", n_train=40, n_dev=10, n_test=10)
+
+
+def test_masked_words_need_one_more_row(corpus):
+    for regulariser, more in (("none", 0), ("mlm", 1)):
+        config = ModelConfig(regulariser=regulariser)
+        vectoriser = make_vectoriser(corpus, config)
+        model = initial_model(config, vectoriser, 2, vectors=None, query=False)
+        assert model.embedding.num_embeddings == len(corpus.vocabulary) + more
+
+
+def test_word_vectors_are_the_first_embeddings(corpus):
+    config = ModelConfig(vectors="glove")
+    vectoriser = make_vectoriser(corpus, config)
+    vectors = word_vectors(vectoriser, config, seed=0)
+    model = initial_model(config, vectoriser, 2, vectors=vectors, query=False)
+    np.testing.assert_allclose(model.embedding.weight[1:].detach(), vectors[1:])
+    assert word_vectors(vectoriser, ModelConfig(), seed=0) is None
+
+
+def test_boundaries_and_sentences_are_the_vectorisers(corpus):
+    text = corpus.test[0]
+    for option, width in (({}, len(text)), ({"boundaries": True}, len(text) + 2)):
+        vectoriser = make_vectoriser(corpus, ModelConfig(**option))
+        assert vectoriser.batch(vectoriser.encode([text])).ids.shape[1] == width
+    vectoriser = make_vectoriser(corpus, ModelConfig(hierarchical=True))
+    assert vectoriser.batch(vectoriser.encode([text])).sentences is not None

@@ -1,0 +1,159 @@
+"""Saving and loading: everything comes back, damage is named, nothing half-written stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import Corpus, load_corpus
+from attnlib.training import saving
+from attnlib.training.fit import fit
+from attnlib.training.fitted import Fitted, load_model
+from attnlib.utils.errors import DataError
+
+MODELS = {
+    "lstm": ModelConfig(embedding_size=12, hidden_size=12),
+    "tasc": ModelConfig(encoder="cnn", embedding_size=12, hidden_size=12, scaling="conv", projection="sparsemax"),
+    "mlm": ModelConfig(encoder="gru", embedding_size=12, hidden_size=12, regulariser="mlm", attention="dot"),
+    "han": ModelConfig(encoder="mlp", embedding_size=12, hidden_size=12, hierarchical=True),
+}
+
+
+QUICK = TrainConfig(epochs=1, learning_rate=1e-2, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return load_corpus("planted", n_train=120, n_dev=40, n_test=50, shortest=8, longest=40)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request, corpus) -> Fitted:
+    return fit(corpus, MODELS[request.param], QUICK)
+
+
+@pytest.fixture(scope="module")
+def lstm(corpus) -> Fitted:
+    return fit(corpus, MODELS["lstm"], QUICK)
+
+
+def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
+    folder = fitted.save(tmp_path / "deep" / "model")
+    again = load_model(folder, device="cpu")
+    assert again == fitted
+    assert again.history.equals(fitted.history)
+    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+    assert {p.name for p in folder.iterdir()} == {
+        "fitted.json",
+        "vectoriser.json",
+        "history.json",
+        "weights.safetensors",
+    }
+    assert not [p for p in folder.parent.iterdir() if p != folder], "nothing temporary stays"
+
+
+def test_double_precision_and_no_history_survive(corpus, tmp_path):
+    fitted = fit(corpus, MODELS["lstm"], QUICK.replace(precision="float64", epochs=0))
+    assert load_model(fitted.save(tmp_path / "m"), device="cpu") == fitted
+
+
+def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
+    lstm.save(tmp_path / "m")
+    torch.manual_seed(0)
+    expected = torch.rand(2)
+    torch.manual_seed(0)
+    load_model(tmp_path / "m")
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
+    other = fit(corpus, MODELS["lstm"], QUICK, seed=1)
+    lstm.save(tmp_path / "m")
+    other.save(tmp_path / "m")
+    assert load_model(tmp_path / "m", device="cpu") == other
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
+    with pytest.raises(DataError, match="holds something else"):
+        lstm.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "dear"
+
+
+def test_a_failed_save_leaves_the_old_model(lstm, tmp_path, monkeypatch):
+    lstm.save(tmp_path / "m")
+    monkeypatch.setattr(saving, "_records", lambda history: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        lstm.save(tmp_path / "m")
+    assert load_model(tmp_path / "m", device="cpu") == lstm
+    assert os.listdir(tmp_path) == ["m"]
+
+
+@pytest.mark.parametrize("name", [saving.WEIGHTS, saving.VECTORISER, saving.HISTORY])
+def test_damage_is_named(lstm, tmp_path, name):
+    path = lstm.save(tmp_path / "m") / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=f"{name} is not what was saved"):
+        load_model(tmp_path / "m")
+    path.unlink()
+    with pytest.raises(DataError, match=f"{name} is missing"):
+        load_model(tmp_path / "m")
+
+
+def test_a_damaged_index_is_named(lstm, tmp_path):
+    index = lstm.save(tmp_path / "m") / saving.INDEX
+    values = json.loads(index.read_text())
+    index.write_text(json.dumps(values | {"version": 99}))
+    with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 1"):
+        load_model(tmp_path / "m")
+    index.write_text(json.dumps({k: v for k, v in values.items() if k != "classes"}))
+    with pytest.raises(DataError, match="classes is missing"):
+        load_model(tmp_path / "m")
+    index.write_text("{")
+    with pytest.raises(DataError, match="not readable JSON"):
+        load_model(tmp_path / "m")
+    index.unlink()
+    with pytest.raises(DataError, match="holds no saved model"):
+        load_model(tmp_path / "m")
+
+
+def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):
+    index = lstm.save(tmp_path / "m") / saving.INDEX
+    values = json.loads(index.read_text())
+    values["sha256"]["../secret"] = "0"
+    index.write_text(json.dumps(values))
+    with pytest.raises(DataError, match=r"got '\.\./secret'"):
+        load_model(tmp_path / "m")
+
+
+@pytest.fixture
+def tiny_bert(tmp_path, corpus) -> str:
+    """A pretrained encoder of two layers, in a folder as `save_pretrained` writes it."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *corpus.vocabulary.words[4:])
+    folder = str(tmp_path / "tiny")
+    BertTokenizerFast(vocab={name: i for i, name in enumerate(names)}).save_pretrained(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertModel(BertConfig(vocab_size=len(names), max_position_embeddings=64, **sizes)).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("update", ["dense", "lazy"])
+def test_a_pretrained_encoder_is_saved_with_its_weights(corpus, tiny_bert, tmp_path, update):
+    config = QUICK.replace(learning_rates={"encoder": 1e-3, "embedding": 1e-3}, embedding_update=update)
+    fitted = fit(corpus, ModelConfig(encoder="bert", pretrained=tiny_bert, scaling="lin"), config)
+    assert fitted == fit(corpus, fitted.model_config, config)
+    folder = fitted.save(tmp_path / "m")
+    shutil.rmtree(tiny_bert)  # a saved model needs nothing but itself
+    again = load_model(folder, device="cpu")
+    assert again == fitted
+    assert (again.predict(corpus.test).probabilities == fitted.predict(corpus.test).probabilities).all()
+    assert again.tokens(corpus.test[0]) == fitted.tokens(corpus.test[0])
