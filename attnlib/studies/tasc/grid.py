@@ -223,11 +223,15 @@ def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
 
 
 def balanced(flips: pd.DataFrame) -> pd.DataFrame:
-    """The encoders measured with every corpus, attention, variant and seed: others would tilt a mean over cells."""
-    keys = ["dataset", "attention", "variant", "seed"]
-    full = flips[keys].drop_duplicates().shape[0]
-    counts = flips[["encoder", *keys]].drop_duplicates().groupby("encoder").size()
-    return flips[flips["encoder"].isin(counts.index[counts == full])]
+    """The encoders that can be averaged over cells: those with every corpus, attention and variant.
+
+    Others would tilt the mean. Where cells have several trainings, each of the encoder's has at least two: a single
+    one leaves no interval.
+    """
+    cell = ["dataset", "attention", "variant"]
+    trainings = flips[["encoder", *cell, "seed"]].drop_duplicates().groupby(["encoder", *cell]).size()
+    cells = trainings[trainings >= min(2, trainings.max())].groupby("encoder").size()
+    return flips[flips["encoder"].isin(cells.index[cells == len(flips[cell].drop_duplicates())])]
 
 
 def tidy(flips: pd.DataFrame) -> pd.DataFrame:

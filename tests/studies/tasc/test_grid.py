@@ -143,13 +143,17 @@ def test_a_model_that_learned_nothing_takes_its_partners_along():
     }
     assert set(found.learned.loc[found.learned["encoder"] == "mlp", "seed"]) == {0, 2}
     assert set(found.learned.loc[found.learned["encoder"] == "lstm", "seed"]) == {0, 1, 2}
-    assert set(found.whole["encoder"]) == {"lstm"}
+    assert set(found.whole["encoder"]) == {"lstm", "mlp"}, "two trainings of each cell are left"
     assert len(found.comparable_labels) == len(told), "TaSc broke the model: that is a loss of F1"
     told.loc[(told["encoder"] == "mlp") & (told["variant"] == "none"), "prediction"] = "no"
     assert set(results(frame(paper_like), told).comparable_labels["encoder"]) == {"lstm"}
 
 
 def test_an_encoder_with_a_part_of_the_grid_is_not_balanced():
-    part = frame(paper_like, encoders=("bert",), seeds=(0,))
-    both = pd.concat([frame(paper_like), part], ignore_index=True)
-    assert set(tasc.balanced(both)["encoder"]) == {"lstm", "mlp"}
+    words, bert = frame(paper_like), frame(paper_like, encoders=("bert",))
+    once, one = bert[bert["seed"] == 0], bert[bert["attention"] == "dot"]
+    for part, kept in ((once, {"lstm", "mlp"}), (one, {"lstm", "mlp"}), (bert, {"lstm", "mlp", "bert"})):
+        both = pd.concat([words, part], ignore_index=True)
+        assert set(tasc.balanced(both)["encoder"]) == kept
+    assert set(tasc.balanced(once)["encoder"]) == {"bert"}, "where no cell has two trainings, one will do"
+    assert tasc.balanced(words.iloc[:0]).empty
