@@ -58,7 +58,7 @@ CELLS = [
     ("code", "from attnlib.reports.output import Output\nfrom attnlib.studies.study import study_for", []),
     (
         "code",
-        'corpora: list[str] = ["planted"]\nlimit: int | None = 100\nseeds: list[int] = [0, 1, 2]\nlooks: int = 1',
+        'corpora: list[str] = ["planted"]\nlimit: int | None = 300\nseeds: list[int] = [0, 1, 2]\nlooks: int = 1',
         ["parameters"],
     ),
     ("code", 'study = study_for("09_toy")\nparams = study.Params.of(globals())\nfound = study.results(params)', []),
