@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,9 @@ class Effect:
     estimate, low, high   the effect and its interval; NaN bounds where one training leaves none
     se, df, p             standard error, degrees of freedom, two-sided p-value of no effect (by the same t)
     n                     measurements; `cells`, `trainings` and `texts` say of how many of each
-    from_trainings, from_texts   the parts of the variance that more trainings, or more texts, would lower
+    from_trainings, from_texts, from_both   the parts of the variance that more trainings, more texts, or more of
+                          either would lower
+    again                 level -> the same effect with an interval of that level
     """
 
     estimate: float
@@ -67,6 +69,8 @@ class Effect:
     texts: int = 0
     from_trainings: float = NAN
     from_texts: float = NAN
+    from_both: float = 0.0
+    again: Callable[[float], Effect] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text()
@@ -83,18 +87,26 @@ class Effect:
     def scaled(self, factor: float) -> Effect:
         """In another unit: the share 0.12 as 12 points with `factor` 100."""
         ends = sorted((factor * self.low, factor * self.high))
-        parts = {"from_trainings": factor**2 * self.from_trainings, "from_texts": factor**2 * self.from_texts}
+        parts = {name: factor**2 * getattr(self, name) for name in ("from_trainings", "from_texts", "from_both")}
+        again = None if self.again is None else lambda level: self.again(level).scaled(factor)
         return replace(
-            self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, **parts
-        )
+            self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, again=again,
+            **parts,
+        )  # fmt: skip
+
+    def widened(self, variance: float, texts: int) -> Effect:
+        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself."""
+        z = float(scipy_stats.norm.ppf((1 + LEVEL) / 2))
+        low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
+        se = math.hypot(self.se, math.sqrt(variance))
+        p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df))
+        again = None if self.again is None else lambda level: self.again(level).widened(variance, texts)
+        ends = {"low": self.estimate - low, "high": self.estimate + high, "se": se, "p": max(p, self.p)}
+        return replace(self, **ends, texts=texts, from_texts=variance, again=again)
 
     def at(self, level: float) -> Effect:
         """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""
-        if math.isnan(self.low) or math.isnan(self.df):
-            return self
-        t = scipy_stats.t.ppf([(1 + LEVEL) / 2, (1 + level) / 2], self.df)
-        ends = self.estimate + (np.array([self.low, self.high]) - self.estimate) * float(t[1] / t[0])
-        return replace(self, low=float(ends[0]), high=float(ends[1]))
+        return self if self.again is None or level == LEVEL or math.isnan(self.low) else self.again(level)
 
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
         """Trainings and texts in all that would tell this estimate from `target`, were it to stay; None: too many.
@@ -105,13 +117,13 @@ class Effect:
         gap = abs(self.estimate - target)
         if not (gap > 0 and self.from_trainings >= 0 and self.from_texts >= 0):
             return None
-        for more_texts in (1, 2, 5, 10, 20, 50, 100):
-            for more in range(2 if more_texts == 1 else 1, most):
-                variance = self.from_trainings / more + self.from_texts / more_texts
+        for texts in (1, 2, 5, 10, 20, 50, 100):
+            for more in range(2 if texts == 1 else 1, most):
+                variance = self.from_trainings / more + self.from_texts / texts + self.from_both / (more * texts)
                 freedom = max(1.0, more * self.trainings - self.cells) if self.trainings else self.texts - 1
                 if scipy_stats.t.ppf((1 + level) / 2, freedom) * math.sqrt(variance) < gap:
-                    return more * self.trainings, more_texts * self.texts
-                if self.from_texts / more_texts >= (gap / 2) ** 2:
+                    return more * self.trainings, texts * self.texts
+                if self.from_texts / texts >= (gap / 2) ** 2:
                     break
         return None
 
@@ -147,13 +159,15 @@ def effect(
               with the effective number of texts, and unanimous values get the exact bounds of a share
 
     A frame with the column `point` (see `pseudovalues`) holds the statistic of each training there. NaN values are
-    left out. One training per cell has no interval; a cell with one training among cells with several is given the
-    mean spread of those.
+    left out. One training per cell has no interval; a cell with one training is given the mean spread of the others
+    where those are half of the cells at least.
     """
     parts = _cells(frame, list(cells), training, text, weights)
     if not parts:
         return Effect(NAN)
     found = _estimate(parts, by_training=training is not None, by_text=text is not None, level=level)
+    options = {"training": training, "text": text, "weights": weights, "bounds": bounds}
+    found = replace(found, again=lambda level: effect(frame, cells, **options, level=level))
     if bounds is None or math.isnan(found.se):
         return found
     plain = [cell.weight > 0 for cell in parts]
@@ -311,7 +325,8 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
         return Effect(NAN)
     test = scipy_stats.binomtest(int(hits), int(n))
     low, high = test.proportion_ci(level, method="exact")
-    return Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    found = Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    return replace(found, again=lambda level: exact_share(hits, n, level))
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
@@ -403,14 +418,16 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
         "trainings": sum(r for r, _ in sizes) if by_training else 0,
         "texts": len({(cell.corpus, t) for cell in parts for t in cell.texts}) if by_text else 0,
     }
-    if (by_training and max(r for r, _ in sizes) < 2) or (by_text and min(n for _, n in sizes) < 2):
+    lonely = by_training and sum(r > 1 for r, _ in sizes) < max(1, len(sizes) / 2)
+    if lonely or (by_text and min(n for _, n in sizes) < 2):
         return Effect(estimate, **counted)
     texts = _text_terms(parts) if by_text else []
     trainings = _training_terms(parts) if by_training else []
     twice = _residual_variance(parts) if by_text and by_training else 0.0
     from_trainings, from_texts = sum(v for v, _ in trainings), sum(v for v, _ in texts)
     total = max(from_trainings + from_texts - twice, from_trainings, from_texts)
-    variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": from_texts}
+    variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": max(from_texts - twice, 0.0)}
+    variances["from_both"] = twice
     largest = max(float(np.nanmax(np.abs(cell.values))) for cell in parts)
     if total <= (ROUNDING * largest) ** 2:  # equal values
         return Effect(estimate, se=0.0, **counted, **variances)
@@ -463,8 +480,9 @@ def _text_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
     """(sum of squares of what the texts of a data set add, degrees of freedom), one pair per data set."""
     added: dict[Hashable, list[pd.Series]] = {}
     for cell in parts:
-        means = np.nanmean(cell.values, 0)
-        g = cell.weight * (means - means.mean()) / len(means)
+        y = cell.values  # a training may lack texts: each of its texts weighs one over its own number of them
+        own = (y - np.nanmean(y, 1, keepdims=True)) / (~np.isnan(y)).sum(1, keepdims=True)
+        g = cell.weight * np.nansum(own, 0) / len(y)
         added.setdefault(cell.corpus, []).append(pd.Series(g, index=cell.texts))
     found = []
     for own in added.values():
