@@ -3,7 +3,7 @@
 A finished report names the claims that are open in direction and in size. Each rests on replicates, lists of the
 study's parameters (`Rule.waits`: `seeds`, `adversary_seeds`, …). As many replicates are added to those lists as a
 forecast fits into the minutes, the notebook runs again from the store, and every interval of its ledger is taken at
-1 - 0.05 / looks, since the data have been looked at once more (`ledger.judged`).
+1 - 0.05 / looks, since this is another look at the data (`ledger.judged`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from attnlib.store.forecast import dry_run
 from attnlib.utils.text import duration, plural
 
 NAME = "settled"
-"""Of the report with added replicates: OUT/<notebook>/<profile>-settled."""
+"""Name of the report with added replicates: OUT/<notebook>/<profile>-settled."""
 MOST = 50
-"""Replicates that are added at the most in one call."""
+"""Most replicates that are added in one call."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def outcome(added: Addition, out: Path) -> str:
 
 
 def _last(plan: Plan, out: Path) -> Plan:
-    """The run to go on from: the one settled last, where it grew out of this profile, else the profile's own."""
+    """The run to continue from: the last settled one, if it started from this profile, else the profile's own."""
     settled = replace(plan, name=NAME)
     file = place(settled, out) / "params.yaml"
     if not file.is_file():
