@@ -1,8 +1,8 @@
 r"""Every interval of the kit: effects over trainings and texts.
 
-A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of data set,
-encoder and so on. Trainings are **nested** in cells (each has a seed of its own), texts are **crossed** with
-trainings and cells (every model of a data set reads the same test texts). Both are samples: of the trainings that
+A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of dataset,
+encoder and so on. Trainings are **nested** in cells (each has its own seed), texts are **crossed** with
+trainings and cells (every model of a dataset reads the same test texts). Both are samples: of the trainings that
 chance might have given, and of the texts that might have been collected. An effect is a weighted sum of cell means
 
 .. math:: \hat\theta = \sum_c w_c \bar y_c, \qquad \bar y_c = \frac1{R_c}\sum_r \bar y_{cr},
@@ -18,9 +18,10 @@ where :math:`s_c^2` is the variance of the training means of a cell, :math:`g_i 
 text × training, which the first two terms both contain. The quantile is that of t, with degrees of freedom from the
 data (`_margin`).
 
-What is no mean over texts (F1, a standard deviation, a correlation) is brought to this form by a delete-one
-jackknife: `pseudovalues` gives every text of every training the number :math:`N T - (N - 1) T_{(-i)}`, whose spread
-is that of the statistic, and the same formula applies. A share of models has an exact interval (`exact_share`).
+A statistic that is not a mean over texts (F1, a standard deviation, a correlation) is brought to this form by a
+delete-one jackknife: `pseudovalues` gives every text of every training the number
+:math:`N T - (N - 1) T_{(-i)}`, whose spread is that of the statistic, and the same formula applies. A share of
+models has an exact interval (`exact_share`).
 
 The coverage of all this is tested by simulation (`tests/stats/test_coverage.py`).
 """
@@ -109,7 +110,7 @@ class Effect:
         return self if self.again is None or level == LEVEL or math.isnan(self.low) else self.again(level)
 
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
-        """Trainings and texts in all that would tell this estimate from `target`, were it to stay; None: too many.
+        """Total trainings and texts that would separate this estimate from `target`, if it stays; None: too many.
 
         Trainings are added first, since they need no new texts; where their part of the variance alone is not
         what keeps the interval wide, texts grow along with them.
@@ -149,7 +150,7 @@ def effect(
     bounds: tuple[float, float] | None = None,
     level: float = LEVEL,
 ) -> Effect:
-    """The mean of `value` over cells that count alike, or the weighted sum of cell means that `weights` describes.
+    """The mean of `value` over equally weighted cells, or the weighted sum of cell means that `weights` describes.
 
     cells     columns that tell cells apart; trainings are nested in them
     training  column of the training; None: the models are given, and texts are the only sample
@@ -188,10 +189,10 @@ def contrast(
     bounds: tuple[float, float] | None = None,
     level: float = LEVEL,
 ) -> Effect:
-    """Mean where `column` is `a` minus mean where it is `b`, over cells that count alike.
+    """Mean where `column` is `a` minus mean where it is `b`, over equally weighted cells.
 
     paired    two values with the same cell, training and text are compared (variants of a model that share a
-              seed); a value without its partner is left out. Not paired: the sides are trainings of their own,
+              seed); a value without its partner is left out. Not paired: the sides are separate trainings,
               only the texts are shared, and only cells that both sides have count
     """
     sides = _sides(frame, column, a, b)
@@ -253,7 +254,7 @@ def pseudovalues(
     *,
     without_each: Callable[[pd.DataFrame], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    r"""What is no mean over texts, as numbers whose mean and spread are those of the statistic.
+    r"""A statistic that is not a mean over texts, as numbers with the same mean and spread.
 
     by            columns that tell trainings apart: those of the cell, and the seed
     statistic     the rows of one training -> a number T
@@ -319,7 +320,7 @@ def spread_values(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     """A share of independent units that either hit or miss (models, cells), with the bounds of Clopper & Pearson.
 
-    `p` is that of the share one half.
+    `p` tests a share of one half.
     """
     if not n:
         return Effect(NAN)
@@ -330,7 +331,7 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, rising; NaN stay NaN and are no tests."""
+    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, made monotone; NaN stays NaN, uncounted."""
     p = np.asarray(p_values, dtype=float)
     real = ~np.isnan(p)
     if ((p[real] < 0) | (p[real] > 1)).any():
@@ -358,7 +359,7 @@ def _sides(frame: pd.DataFrame, column: str, a: object, b: object) -> list[pd.Da
 
 
 def _identity(frame: pd.DataFrame, cells: Sequence[str], text: str | None) -> list[str]:
-    """The columns of a cell, and the data set, without which a text's name says too little."""
+    """The columns of a cell, and the dataset, since texts of different datasets may share a name."""
     return [*cells, *(["dataset"] if text is not None and "dataset" in frame and "dataset" not in cells else [])]
 
 
@@ -369,7 +370,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _cells(frame, cells, training, text, weights) -> list[_Cell]:
-    """The frame as one matrix per cell that counts; a text of several data sets makes a cell of each."""
+    """The frame as one matrix per cell that counts; each dataset makes its own cell."""
     unit = [k for k in (training, text) if k is not None]
     if not unit:
         raise DataError("An interval needs a sample: name the column of trainings, of texts, or of both.")
@@ -477,7 +478,7 @@ def _training_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
 
 
 def _text_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
-    """(sum of squares of what the texts of a data set add, degrees of freedom), one pair per data set."""
+    """(sum of squares of what the texts of a dataset add, degrees of freedom), one pair per dataset."""
     added: dict[Hashable, list[pd.Series]] = {}
     for cell in parts:
         y = cell.values  # a training may lack texts: each of its texts weighs one over its own number of them
