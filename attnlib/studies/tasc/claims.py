@@ -265,8 +265,8 @@ RULES: Sequence[Rule] = (
     Rule(
         "tasc-12", "Lin-TaSc lowers BERT's fraction (α∇α).", "section 6.4, Figure 2",
         "fraction with BERT, Lin-TaSc minus no TaSc",
-        gain_of_bert, "less", paper=partial(printed_gain, encoder="bert"), unit=TOKENS, figure="figure2_fraction", waits="bert_seeds",
-        history=PRETRAINED,
+        gain_of_bert, "less", paper=partial(printed_gain, encoder="bert"), unit=TOKENS, figure="figure2_fraction",
+        waits="bert_seeds", history=PRETRAINED,
     ),
     Rule(
         "tasc-13", "With Lin-TaSc the fraction to flip (α∇α) varies less from text to text.",

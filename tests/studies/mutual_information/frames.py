@@ -19,7 +19,7 @@ def tau_row(encoder, attention, seed, tau, *, dataset="sst", projection="softmax
     return {
         "dataset": dataset, "encoder": encoder, "attention": attention, "projection": projection,
         "variant": variant, "seed": seed, "tau": tau, "value": tau, "low": tau - 0.1, "high": tau + 0.1,
-        "over_texts": 0.15, "occupied_least": 50, "occupied_most": 50,
+        "over_texts": 0.004, "occupied_least": 50, "occupied_most": 50,
         "tau_plain": tau, "tau_miller_madow": tau, "tau_shuffled": tau, "tau_neighbours": tau - 0.1,
         "k": 5, "clusters": 50, "smallest": 1 + seed, "n": 300, "accuracy": 0.8, "thin": False, "idle": False,
         "entropy": 1 - tau / 2 if entropy is None else entropy, "task": TASKS.get(dataset, "classification"),

@@ -33,14 +33,15 @@ def swaps_of(rights: dict[str, dict[str, float]], seeds=(0, 1, 2), n: int = 400,
 
 def texts_of(probabilities: dict[str, float], seeds=(0, 1, 2), n: int = 60, **cell) -> pd.DataFrame:
     """Texts of the stated per-token probability and entropy, up to noise; five of six are classified correctly."""
-    noise = np.random.default_rng(0).normal(0, 0.01, (len(seeds), n)).clip(-0.04, 0.04)
+    rng = np.random.default_rng(0)
+    noise = {v: rng.normal(0, 0.01, (len(seeds), n)).clip(-0.04, 0.04) for v in probabilities}
     label = np.arange(n) % 2
     frames = [
         pd.DataFrame(
             {
                 "variant": variant, "seed": seed, "instance": np.arange(n), "label": label,
                 "prediction": np.where(np.arange(n) < 5 * n // 6, label, 1 - label),
-                "token_probability": p + noise[k], "entropy": p + noise[k], "confidence": 0.9,
+                "token_probability": p + noise[variant][k], "entropy": p + noise[variant][k], "confidence": 0.9,
             }
         )
         for variant, p in probabilities.items()
@@ -65,12 +66,13 @@ def distances_of(
 ) -> pd.DataFrame:
     """Adversaries at the stated (JSD, TVD), one per λ = 0, 1, … and training, up to noise."""
     rng = np.random.default_rng(0)
-    noise = rng.normal(0, 0.005, n) + rng.normal(0, 0.003, (len(seeds), 1))
+    shared = rng.normal(0, 0.005, n) + rng.normal(0, 0.003, (len(seeds), 1))
+    noise = {v: shared + rng.normal(0, 0.002, shared.shape) for v in curves}
     frames = [
         pd.DataFrame(
             {
-                "variant": v, "seed": seed, "lam": float(k), "instance": range(n), "jsd": far + noise[r],
-                "tvd": (cost + noise[r]).clip(0), "truth": np.arange(n) % 2, "prediction_base": np.arange(n) % 2,
+                "variant": v, "seed": seed, "lam": float(k), "instance": range(n), "jsd": far + noise[v][r],
+                "tvd": (cost + noise[v][r]).clip(0), "truth": np.arange(n) % 2, "prediction_base": np.arange(n) % 2,
                 "prediction_adversary": 0,
             }
         )
