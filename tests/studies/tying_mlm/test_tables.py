@@ -119,7 +119,7 @@ def test_per_token_probability_counts_correct_texts_alone() -> None:
     table = tables.probability_table(texts_of({"base": 0.7, "tying": 0.55})).set_index("variant")
     assert table["n"].tolist() == [150, 150]
     assert table["texts"].tolist() == [50, 50]
-    assert table["value"]["base"] - table["value"]["tying"] == pytest.approx(0.15)
+    assert table["value"]["base"] - table["value"]["tying"] == pytest.approx(0.15, abs=5e-3)
     assert table["paper"].to_dict() == {"base": 0.712, "tying": 0.586}
 
 
