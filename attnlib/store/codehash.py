@@ -27,9 +27,11 @@ from attnlib.utils.errors import ConfigError, unknown
 
 KIT = "attnlib"
 NEUTRAL = tuple(
-    f"{KIT}.{name}" for name in "utils store viz reports cli data.readers data.corpora data.checks".split()
+    f"{KIT}.{name}"
+    for name in "utils store viz reports cli stats.inference data.readers data.corpora data.checks".split()
 )
-"""What cannot change a number, and what reads corpora: the fingerprint of the data covers the result of that."""
+"""What cannot change a measurement (intervals come after it), and what reads corpora: the fingerprint of the data
+covers the result of that."""
 COUNTED = (f"{KIT}.utils.device",)
 """Modules of a neutral room that count nevertheless: seeds and precision."""
 ROOMS = ("models", "training", "engine", "importance", "erasure", "measures", "stats")
