@@ -80,7 +80,7 @@ def _prose(cells):
 
 def _code(cell):
     lines = cell.source.splitlines()
-    if len(lines) > LINES:
+    if len(lines) > LINES and "parameters" not in cell.metadata.get("tags", ()):  # those stand one per line
         yield f"{len(lines)} lines; {LINES} fit a screen"
     if re.search(r"^\s*[%!]", cell.source, re.MULTILINE):
         yield "a magic or shell command"

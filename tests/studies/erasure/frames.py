@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.studies.erasure.grid import Results
 from attnlib.studies.erasure.measures import TOPS
 from attnlib.studies.erasure.params import Params
@@ -17,7 +17,7 @@ MODELS = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noe
 
 def profile(name: str) -> Params:
     """The parameters of a profile of the notebook."""
-    (plan,) = notebooks.plan(["05_erasure"], name, [])
+    (plan,) = plans(["05_erasure"], name, [])
     return Params(**plan.values)
 
 

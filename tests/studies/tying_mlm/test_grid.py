@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attnlib.reports import notebooks
+from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm.params import Params
@@ -13,7 +13,7 @@ from tests import own_tables
 
 
 def planned(profile: str) -> Params:
-    (plan,) = notebooks.plan(["02_tying_mlm"], profile, [])
+    (plan,) = plans(["02_tying_mlm"], profile, [])
     return Params(**plan.values)
 
 
@@ -38,7 +38,7 @@ def test_the_grid_of_each_profile(profile, classifiers, adversaries, information
 
 
 def test_the_grid_takes_plain_values_too() -> None:
-    (plan,) = notebooks.plan(["02_tying_mlm"], "smoke", [])
+    (plan,) = plans(["02_tying_mlm"], "smoke", [])
     assert study.grid(plan.values) == study.grid(Params(**plan.values))
 
 
