@@ -13,7 +13,6 @@ from attnlib.studies.ledger import (
     NotTested,
     Printed,
     Rule,
-    frame,
     judge,
     judged,
     ledger,
@@ -161,6 +160,5 @@ def test_the_tally_counts_answers_and_chance() -> None:
     said = tally(claims)
     assert "Of 4 claims: **1** reproduced, **0** not reproduced, **2** undetermined, **1** not tested" in said
     assert "2 of 3 tested claims got an answer" in said
-    rows = frame(claims)
-    assert list(rows["id"]) == ["t-0", "t-1", "t-2", "t-3"]
+    assert [claim.id for claim in claims] == ["t-0", "t-1", "t-2", "t-3"]
     json.dumps(claims[0].to_dict())

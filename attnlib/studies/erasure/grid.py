@@ -74,9 +74,8 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, replicate
     return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed, label={"seed": replicate})
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
+def grid(params: Params) -> list[MeasureSpec]:
     """Every run: each data set described, each model of the paper erased from, and those beyond it."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [MeasureSpec.of(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
     for dataset, architectures in params.trained.items():
         for architecture in architectures:

@@ -17,7 +17,6 @@ column `seed` of the frames is the replicate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +62,8 @@ def adversary_lambda(dataset: str) -> tuple[float, str]:
     return (value, f"paper: {kin(dataset)}") if value == value else (LAMBDA, "the paper's most frequent")
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run: the models of the grid, their Gumbel twins, the ablations, the adversaries."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in (*params.corpora, *params.query_corpora):
         for base in params.models(corpus):

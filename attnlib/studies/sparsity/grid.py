@@ -37,9 +37,8 @@ TIMES = ["seconds", "device", "hidden_seconds", "texts", "states"]
 ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run: all models measured; adversaries of some; Appendix A on the softmax models."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in params.corpora:
         for base, place in models(params, corpus):

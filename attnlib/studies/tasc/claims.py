@@ -16,8 +16,8 @@ import pandas as pd
 from attnlib.stats.inference import NAN, Effect, contrast, effect, exact_share, f1_values, spread_values
 from attnlib.studies.beside import printed, reference
 from attnlib.studies.datasets import kin
-from attnlib.studies.learned import RULE as NOTHING
-from attnlib.studies.ledger import NotTested, Printed, Rule
+from attnlib.studies.learned import RULE
+from attnlib.studies.ledger import NotTested, Printed, Rule, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, TOP1, Results, cells
 from attnlib.studies.tasc.params import Params
 from attnlib.studies.tasc.tables import NAMES, compared
@@ -39,9 +39,8 @@ SAMPLED = "Cells are the sample; the share used to vary with trainings and texts
 
 def performance(results: Results) -> dict[str, Effect]:
     """Macro-F1 of each variant minus that without TaSc, for each encoder trained often enough."""
-    labels = results.comparable_labels
-    if labels.empty:
-        raise NotTested("Without TaSc no model learned anything, so there is no performance to lose.")
+    why = "Without TaSc no model learned anything, so there is no performance to lose."
+    labels = required(results.comparable_labels, why)
     values = f1_values(_judged(labels), [*CELL, "variant", "seed"])
     return {
         f"{NAMES[variant]}, {_name(encoder)}": contrast(part, "variant", variant, "none", CELL, bounds=(-1, 1))
@@ -292,15 +291,16 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
 
 
 def _learned(results: Results) -> pd.DataFrame:
-    if results.learned.empty:
-        raise NotTested(f"In every cell a model learned nothing ({NOTHING}), so there is nothing to explain.")
-    return results.learned
+    return required(
+        results.learned, f"In every cell a model learned nothing ({RULE}), so there is nothing to explain."
+    )
 
 
 def _whole(results: Results) -> pd.DataFrame:
-    if _learned(results).empty or results.whole.empty:
-        raise NotTested("No encoder has models that learned something in every cell: there is no mean over cells.")
-    return results.whole
+    _learned(results)
+    return required(
+        results.whole, "No encoder has models that learned something in every cell: there is no mean over cells."
+    )
 
 
 def _bert(results: Results) -> pd.DataFrame:
@@ -334,9 +334,7 @@ def _lin(part: pd.DataFrame) -> Effect:
 
 def _cell_means(part: pd.DataFrame) -> pd.DataFrame:
     """Mean over texts and trainings: one row per cell, columns by variant and ranking."""
-    if part.empty:
-        raise NotTested
-    return part.pivot_table(index=CELL, columns=["variant", "importance"], values="value")
+    return required(part).pivot_table(index=CELL, columns=["variant", "importance"], values="value")
 
 
 def _of_cells(share: Effect, part: pd.DataFrame) -> Effect:

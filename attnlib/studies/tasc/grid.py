@@ -14,7 +14,6 @@ Trainings of different cells share nothing. The column `seed` holds the replicat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -118,9 +117,8 @@ def first_cell(params: Params) -> tuple[str, str, str]:
     return params.corpora[0], params.encoders[0], params.attentions[-1]
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
+def grid(params: Params) -> list[MeasureSpec]:
     """Every run: the models of the grid measured, the words of some, one text of two, and the pooling ablation."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [_measured(params, *cell) for cell in cells(params)]
     pair = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
     runs.append(MeasureSpec.of(reading, *pair, label={"part": "picture"}))

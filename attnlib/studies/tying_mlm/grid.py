@@ -15,7 +15,6 @@ whatever their base and λ. The column `seed` of the frames is the replicate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,9 +102,8 @@ def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: fl
     )
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run of the study."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in models(params)]
     for corpus in params.corpora:
         for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
