@@ -61,9 +61,7 @@ def grid(params: Params) -> list[Run]:
 def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
     """An adversary and its base."""
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    other = FitSpec(
-        data=base.data,
-        model=base.model,
+    other = base.replace(
         train=base.train.replace(**schedule),
         seed=seed,
         warm_start=base,

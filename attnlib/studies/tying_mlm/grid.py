@@ -91,8 +91,7 @@ def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: fl
     """
     base = fit(params, corpus, variant, "additive", replicate)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
-    return FitSpec(
-        data=base.data,
+    return base.replace(
         model=plain,
         train=params.adversary_training,
         seed=seed_of(replicate, corpus, plain.encoder, "additive", "adversary"),
