@@ -14,8 +14,18 @@ import numpy as np
 import pandas as pd
 
 from attnlib.stats.inference import effects
-from attnlib.studies.sparsity.params import PAIR
-from attnlib.studies.sparsity.tables import FAR, KINDS, NAMES, SHARE, TAU, changes, labelled, on_path, push_label
+from attnlib.studies.sparsity.tables import (
+    FAR,
+    KINDS,
+    NAMES,
+    SHARE,
+    TAU,
+    changes,
+    labelled,
+    on_path,
+    pair,
+    push_label,
+)
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 
@@ -39,7 +49,7 @@ def corpus_of(frame: pd.DataFrame) -> str:
 def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
     """Figures 1 and 4: distribution over texts of the agreement with importance of inputs and hidden states."""
     wanted = [f"{kind}_input", f"{kind}_hidden"]
-    part = agreement[agreement["projection"].isin(PAIR) & agreement["importance"].isin(wanted)]
+    part = pair(agreement[agreement["importance"].isin(wanted)])
     part = part.assign(
         model=part["encoder"].map(ENCODERS).str.partition(",")[0] + "\n" + part["projection"],
         of=part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"}),

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,8 @@ def grid(params: Params) -> list[Run]:
                 runs.append(MeasureSpec.of(measures.appendix, base, label=label, texts=params.facet_texts))
             if projection in params.adversary_projections and replicate in params.adversary_seeds:
                 seed = seed_of(replicate, *cell_of(corpus, base.model.encoder), "adversary")
-                runs += [
-                    _duel(params, base, seed, kind, push)
-                    for kind in ADVERSARIES
-                    for push in params.adversary_lambdas
-                ]
+                duels = product(ADVERSARIES, params.adversary_lambdas)
+                runs += [_duel(params, base, seed, kind, push) for kind, push in duels]
     return runs
 
 

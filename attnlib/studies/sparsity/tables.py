@@ -86,6 +86,11 @@ def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
         yield str(name), file, part.reset_index(drop=True)
 
 
+def pair(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the softmax and sparsemax models, those of the paper's Tables 1 and 6."""
+    return frame[frame["projection"].isin(PAIR)]
+
+
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with a column `model`: `softmax`, `entmax 1.5`, `sparsegen -10`, `sparsemax`."""
     places = frame[["projection", "lam", "alpha"]].drop_duplicates()
@@ -130,7 +135,7 @@ def accuracy_table(labels: pd.DataFrame) -> pd.DataFrame:
 
 def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """Table 1: entropy of inputs' influence on a hidden state, mean and sd over texts and positions."""
-    part = hidden[hidden["projection"].isin(PAIR)]
+    part = pair(hidden)
     by = [*MODEL, "metric"]
     table = _with_paper_sd(beside(effects(states(part), by, bounds=SHARE), "sparsity", 1), 1)
     spread = part.groupby(by, sort=False)["value"].agg(sd="std", states="count", missing=lambda v: v.isna().sum())
@@ -140,7 +145,7 @@ def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
 
 def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """How much of the influence on a hidden state its own word has, next to an even share of it."""
-    part = hidden[hidden["projection"].isin(PAIR)]
+    part = pair(hidden)
     table = effects(states(part, "own"), MODEL, bounds=SHARE)
     more = part.groupby(MODEL, sort=False).agg(**{"even share": ("even", "mean"), "states": ("own", "count")})
     return named(table.merge(more.reset_index(), on=MODEL))[[*MODEL, *ENDS, "even share", "states", *COUNTS[1:]]]
@@ -148,7 +153,7 @@ def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Table 6: mean Kendall tau-b of attention with the four importances; sd over texts and trainings."""
-    part = agreement[agreement["projection"].isin(PAIR)]
+    part = pair(agreement)
     by = [*MODEL, "importance", "metric"]
     table = _with_paper_sd(beside(effects(part, by, bounds=TAU), "sparsity", 6), 6)
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
@@ -158,7 +163,7 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
 
 def gap_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Agreement with the importance of hidden states minus that with inputs, paired by text; Table 6 likewise."""
-    part = agreement[agreement["projection"].isin(PAIR)]
+    part = pair(agreement)
     tables = []
     for kind, words in KINDS.items():
         table = contrasts(part, "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
@@ -354,22 +359,26 @@ def judged_table(adversaries: pd.DataFrame) -> pd.DataFrame:
     return named(table)[[*DUEL[:-1], *columns, "decides nothing", *COUNTS]]
 
 
-def distances(facets: pd.DataFrame) -> pd.Series:
-    """Total variation of the two ways of Appendix A; none where a text has one word or no input moves the state:
-    there is nothing to spread, and the two agree for nothing."""
-    return facets["distance"].where(facets["of_norm"].notna() & facets["of_facets"].notna())
+def both_ways(facets: pd.DataFrame) -> pd.DataFrame:
+    """The two ways of Appendix A against each other: `apart`, their total variation, and `gap`, of entropies.
+
+    Neither where a text has one word or no input moves the state: there is nothing to spread, and they agree for
+    nothing.
+    """
+    gap = facets["of_norm"] - facets["of_facets"]
+    return facets.assign(apart=facets["distance"].where(gap.notna()), gap=gap)
 
 
 def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
     """Appendix A: how far apart the two distributions over inputs are, both entropies and their difference."""
-    both = facets["of_norm"].notna() & facets["of_facets"].notna()
-    facets = facets.assign(apart=distances(facets), gap=facets["of_norm"] - facets["of_facets"])
+    facets = both_ways(facets)
     table = effects(states(facets, "apart"), CELL, bounds=SHARE)
     gap = effects(states(facets, "gap"), CELL, bounds=CHANGE)
     table["difference of entropies"] = interval_texts(gap, 3)
     means = {"entropy, norm": ("of_norm", "mean"), "entropy, components": ("of_facets", "mean")}
     sizes = {"mean ‖h‖": ("norm", "mean"), "sd of ‖h‖": ("norm", "std"), "τ over inputs": ("tau", "mean")}
-    table = table.merge(facets[both].groupby(CELL, sort=False).agg(**means, states=("gap", "count")), on=CELL)
+    spread = facets.dropna(subset="gap").groupby(CELL, sort=False).agg(**means, states=("gap", "count"))
+    table = table.merge(spread, on=CELL)
     table = table.merge(facets.groupby(CELL, sort=False).agg(**sizes), on=CELL)
     return named(table)[[*CELL, *ENDS, *means, "difference of entropies", *reversed(sizes), "states", *COUNTS[1:]]]
 

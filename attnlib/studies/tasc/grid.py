@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,21 +96,9 @@ def fit(
 
 def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
     """Corpus, encoder, attention, variant and seed of every model of the grid."""
-    found = [
-        (corpus, encoder, attention, variant, seed)
-        for corpus in params.corpora
-        for encoder in params.encoders
-        for attention in params.attentions
-        for variant in params.variants
-        for seed in params.seeds
-    ]
-    return found + [
-        (corpus, "bert", attention, variant, seed)
-        for corpus in params.corpora
-        for attention in params.bert_attentions
-        for variant in params.bert_variants
-        for seed in params.bert_seeds
-    ]
+    words = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
+    bert = product(params.corpora, ["bert"], params.bert_attentions, params.bert_variants, params.bert_seeds)
+    return [*words, *bert]
 
 
 def first_cell(params: Params) -> tuple[str, str, str]:
