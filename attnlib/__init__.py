@@ -56,7 +56,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Importing the package `attnlib.importance` must not put it in the place of the function of that name."""
+    """Importing the package `attnlib.importance` must not replace the function of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

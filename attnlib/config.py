@@ -24,7 +24,7 @@ SCALINGS: tuple[str, ...] = get_args(Scaling)
 REGULARISERS: tuple[str, ...] = get_args(Regulariser)
 
 PARTS = ("embedding", "encoder", "attention", "scaling", "decoder")
-"""Parameter groups of a model: what `TrainConfig` can freeze or give a rate of its own."""
+"""Parameter groups of a model: what `TrainConfig` can freeze or give its own learning rate."""
 
 
 class FrozenDict(dict):
@@ -87,7 +87,7 @@ class Config(BaseModel):
         return type(self)(**{**self.model_dump(), **changes})
 
     def to_yaml(self, *, only_changed: bool = False) -> str:
-        """The config as YAML; `only_changed` leaves out what stands at its default."""
+        """The config as YAML; `only_changed` leaves out values that are at their default."""
         values = self.model_dump(mode="json", exclude_defaults=only_changed)
         return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
 
@@ -105,7 +105,7 @@ class Config(BaseModel):
 class DataConfig(Config):
     """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names.
 
-    `attnlib.data.corpora.data_config` makes one of what users write, and checks the names of corpus and options.
+    `attnlib.data.corpora.data_config` makes one from what users write, and checks the names of corpus and options.
     """
 
     corpus: str
@@ -113,7 +113,7 @@ class DataConfig(Config):
     """Options of that corpus's own reader, such as `classes=5` for SST, `vocabulary=200` for planted or, for a
     table of training texts, `test="b.csv"`."""
     limit: int | None = Field(None, ge=1)
-    """At most so many texts per split, sampled with `seed`."""
+    """At most this many texts per split, sampled with `seed`."""
     min_df: int | None = Field(None, ge=1)
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
     max_length: int | None = Field(None, ge=1)
@@ -186,7 +186,7 @@ class ModelConfig(Config):
 
     @property
     def contextual(self) -> bool:
-        """Whether h_i depends on other words than x_i."""
+        """Whether h_i depends on words other than x_i."""
         return self.encoder not in ("none", "mlp")
 
     @property
@@ -281,20 +281,20 @@ class TrainConfig(Config):
     train_embeddings: bool = True
     embedding_update: Literal["dense", "lazy"] = "dense"
     """dense: Adam as the papers ran it, every word moves at every step (by momentum and weight decay, also
-    where it does not occur). lazy: a word moves only in steps whose batch holds it, with an Adam of its own;
+    where it does not occur). lazy: a word moves only in steps whose batch contains it, with its own Adam state;
     another algorithm, and much cheaper for large vocabularies. See `attnlib.training.optimise`."""
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)
     patience: int | None = Field(3, ge=1)
-    """Stop after so many epochs without a better dev score; None: never."""
+    """Stop after this many epochs without a better dev score; None: never."""
     monitor: Literal["loss", "accuracy", "f1", "auc", "train_loss"] = "accuracy"
     """Dev score that picks the epoch to keep; equal scores are decided by the dev loss. `train_loss` looks at
     the training loss alone (Wiegreffe & Pinter's adversaries) and needs no dev texts."""
     schedule: Literal["none", "plateau"] = "none"
     """plateau: halve the rate after an epoch without a better dev score."""
     class_weights: bool = False
-    """Weigh the loss by inverse class frequency."""
+    """Weight the loss by inverse class frequency."""
     device: str = "auto"
     precision: Literal["float32", "float64", "bfloat16", "float16"] = "float32"
     """float16 and bfloat16 mean mixed precision, on a GPU."""

@@ -14,7 +14,7 @@ from attnlib.utils.errors import ConfigError, unknown
 
 
 class Quirk(NamedTuple):
-    """paper: whose code; where: what it touches; does: what the switch computes; right: what the default does."""
+    """paper: whose code; where: what it affects; does: what the switch computes; right: what the default does."""
 
     paper: str
     where: str

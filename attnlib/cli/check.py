@@ -1,4 +1,4 @@
-"""What the studies behind the notebooks say of the parameters of a run, before a kernel starts."""
+"""The parameters of a run, checked by the studies behind the notebooks before a kernel starts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from attnlib.utils.errors import ConfigError
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan whose values the study takes.
+    """A plan with values that its study accepts.
 
     study, params  None for a notebook without a study
-    absent         files that the profile leaves to the user and that are not there, one sentence each
+    absent         files that the profile expects from the user and that are missing, one sentence each
     """
 
     plan: Plan
@@ -26,7 +26,7 @@ class Checked:
 
 
 def check(plans: Sequence[Plan]) -> list[Checked]:
-    """Refuse what a study refuses, and missing files that `-p` names; all problems come in one error."""
+    """Refuse what a study refuses, and missing files that `-p` names; all problems are in one error."""
     found, problems = [], []
     for plan in plans:
         try:

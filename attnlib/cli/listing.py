@@ -1,4 +1,4 @@
-"""What `attnlib list` prints: for each kind, rows of a name and what it is."""
+"""What `attnlib list` prints: for each kind, rows of a name and its description."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ PARTS = {
         "lstm": "recurrent, two directions",
         "gru": "recurrent, two directions, fewer gates",
         "transformer": "self-attention layers trained from scratch",
-        "bert": "a pretrained transformer (MiniLM, or one of your own)",
+        "bert": "a pretrained transformer (MiniLM, or your own)",
     },
     "attentions": {
         "additive": "v tanh(W h_i), Bahdanau et al. 2015",
-        "dot": "q h_i, scaled by the width unless told otherwise",
+        "dot": "q h_i, scaled by the width by default",
         "deep": "additive with several hidden layers",
     },
     "projections": {
@@ -42,11 +42,11 @@ PARTS = {
         "mlm": "hidden states must also guess masked words",
     },
 }
-"""Names as in `attnlib.config`, with a word on each; a test keeps the two the same."""
+"""Names as in `attnlib.config`, each with a short description; a test keeps the two in step."""
 
 
 def corpora() -> Rows:
-    """Every registered corpus with its source and whom to cite."""
+    """Every registered corpus with its source and what to cite."""
     from attnlib.data import corpora
 
     return [(n, f"{c.summary}\nsource: {c.source}\ncite: {c.citation}") for n, c in sorted(corpora.items())]

@@ -56,7 +56,7 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         usual = warnings.formatwarning
-        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # no file and line of ours
+        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # without file and line
         try:
             return super().invoke(ctx)
         except AttnlibError as error:
@@ -65,7 +65,7 @@ class Group(click.Group):
             raise failure from error
         except OSError as error:
             if error.errno == errno.EPIPE:
-                raise  # whoever read our output has left: click knows
+                raise  # the reader of our output is gone: click handles it
             place = f" ({error.filename})" if error.filename else ""
             failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
             failure.exit_code = 2
@@ -81,7 +81,7 @@ class Group(click.Group):
 )
 @click.version_option(__version__, prog_name="attnlib")
 def main() -> None:
-    """Is attention an explanation? Run the notebooks, list what there is."""
+    """Is attention an explanation? Run the notebooks, list what is available."""
 
 
 @main.command(epilog=RUN_EXAMPLES)
@@ -99,14 +99,14 @@ def main() -> None:
     default="local",
     show_default=True,
     metavar="serial|local|dask:ADDRESS",
-    help="Where the work is done: one thing at a time, in processes on this machine, on a Dask cluster.",
+    help="Where the work is done: in this process, in processes on this machine, on a Dask cluster.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one per core.")
 @click.option(
     "--settle",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MINUTES",
-    help="Then add trainings, for about so many minutes, to what undetermined claims wait for, and judge again.",
+    help="Then spend about this many minutes on trainings that undetermined claims need, and judge again.",
 )
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
 def run(
@@ -123,7 +123,7 @@ def run(
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
 
     Every parameter is checked before the first notebook starts. A run whose parameters differ from the profile's
-    has a folder of its own, <profile>-<name> or <profile>-<digest>. Only a complete report replaces an earlier one;
+    has its own folder, <profile>-<name> or <profile>-<digest>. Only a complete report replaces an earlier one;
     a run that failed or was interrupted is kept in <folder>.failed.
 
     The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
@@ -149,7 +149,7 @@ def run(
         return
     for package in ("papermill", "nbconvert", "ipykernel"):
         needs(package, "notebooks")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster that ends our time is a Ctrl-C too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit counts as Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
     cut = len(outcomes) < len(planned)
     if settle is not None and not cut and all(o.status == "done" for o in outcomes):
@@ -165,7 +165,7 @@ def run(
 
 
 def _settle(checked: list[Any], minutes: float, out: Path, executor: str, jobs: int | None) -> list[Any]:
-    """Add trainings to what open claims wait for, one notebook after the other, and say what came of it."""
+    """Add the trainings that open claims need, one notebook after the other, and report the outcome."""
     from attnlib.cli.settle import addition, outcome
     from attnlib.reports import execute
     from attnlib.store.processes import cores
@@ -183,7 +183,7 @@ def _settle(checked: list[Any], minutes: float, out: Path, executor: str, jobs: 
 
 
 class Watch:
-    """Tells what happens: one living line on a terminal, one line per notebook elsewhere."""
+    """Reports progress: one updated line on a terminal, one line per notebook elsewhere."""
 
     def __init__(self) -> None:
         self.living = sys.stderr.isatty()

@@ -38,7 +38,7 @@ def runs() -> None:
 @runs.command("list")
 @store_option
 @click.option("--task", default="", help="Only tasks whose name contains this.")
-@click.option("--failed", is_flag=True, help="The runs that failed, in place of those that are finished.")
+@click.option("--failed", is_flag=True, help="List failed runs instead of finished ones.")
 def list_(root: Path | None, task: str, failed: bool) -> None:
     """One line per run: key, what it is, how long it took, its size and age."""
     from attnlib.store.entries import Store
@@ -87,16 +87,16 @@ def show(key: str, root: Path | None) -> None:
         click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
     changed = stale(spec)
     if changed:
-        click.echo(f"made by other code than this ({', '.join(changed)}): the same run would be computed again")
+        click.echo(f"made by different code ({', '.join(changed)}): the same run would be computed again")
 
 
 @runs.command()
 @store_option
 @click.option("--older-than", metavar="AGE", help="Remove runs finished longer ago than this: 12h, 30d, 8w.")
-@click.option("--stale", "outdated", is_flag=True, help="Remove runs made by other code than this.")
-@click.option("--dry-run", is_flag=True, help="Say what would go; remove nothing.")
+@click.option("--stale", "outdated", is_flag=True, help="Remove runs made by code that has changed since.")
+@click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool) -> None:
-    """Remove what killed runs left behind and damaged entries; on demand old and outdated runs."""
+    """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
     from attnlib.store.entries import Store
 
     limit = None if older_than is None else datetime.now(UTC) - parse_age(older_than)

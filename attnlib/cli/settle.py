@@ -3,7 +3,7 @@
 A finished report names the claims that are open in direction and in size. Each rests on replicates, lists of the
 study's parameters (`Rule.waits`: `seeds`, `adversary_seeds`, …). As many replicates are added to those lists as a
 forecast fits into the minutes, the notebook runs again from the store, and every interval of its ledger is taken at
-1 - 0.05 / looks, since the data have been looked at once more (`ledger.judged`).
+the level of a further look at growing data (`ledger.level_of`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from attnlib.cli.check import Checked
 from attnlib.reports.execute import place
 from attnlib.reports.plan import Plan
 from attnlib.store.forecast import dry_run
+from attnlib.studies.ledger import level_of
 from attnlib.utils.text import duration, plural
 
 NAME = "settled"
@@ -68,7 +69,7 @@ def addition(checked: Checked, minutes: float, out: Path, jobs: int) -> Addition
     said = (
         f"{name}: {plural(len(waiting), 'claim')} open ({', '.join(waiting)}); adding "
         f"{plural(fitting, 'replicate')} to {', '.join(lists)}, about {duration(seconds[fitting - 1])}. Intervals "
-        f"are taken at {1 - 0.05 / grown.looks:.1%}, for {grown.looks} looks."
+        f"are taken at {level_of(grown.looks):.1%}, for {grown.looks} looks."
     )
     changed, own = {**last.changed, **new}, {**last.own, **new}
     return Addition(said, tuple(waiting), replace(plan, changed=changed, own=own, name=NAME))

@@ -21,12 +21,12 @@ SILENT = 2_000
 
 
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
-    """A checked Corpus of a reader's rows.
+    """A checked Corpus from a reader's rows.
 
     Labels are checked, splits drawn where none are given, texts tokenised; empty texts are dropped and
     counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain & Wallace do), `limit` (a
     sample of each split, drawn with `seed`) and `max_length`. Whatever was dropped, drawn or found doubtful
-    stands in `Corpus.notes`.
+    is listed in `Corpus.notes`.
     """
     config = config or DataConfig(corpus=raw.name)
     notes = list(raw.notes)
@@ -189,7 +189,7 @@ def _length_filter(
 ) -> tuple[dict[int, Example], list[str]]:
     """Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
 
-    The longest text of every split goes therefore, and without a given minimum the shortest.
+    So the longest text of every split is dropped, and without a given minimum also the shortest.
     """
     lengths = [len(e) for e in kept.values()]
     low = min(lengths) if limits[0] is None else limits[0]

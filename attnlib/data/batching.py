@@ -1,4 +1,4 @@
-"""Examples to padded tensors: Batch, and the vectoriser that makes them of words."""
+"""Examples to padded tensors: Batch, and the vectoriser that makes batches from words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
 from attnlib.utils.errors import DataError
 
 MAX_TOKENS = 2**15
-"""Padded positions of an inference batch at most: bounds memory for texts of thousands of words."""
+"""Most padded positions of an inference batch: bounds memory for texts of thousands of words."""
 NOISE = 0.1
 """Lengths are shaken by up to this share before training texts are put in buckets (as Jain & Wallace do)."""
 
@@ -30,13 +30,13 @@ class Batch:
     ids        (B, T) word or word-piece ids, 0 where padded
     mask       (B, T) bool: positions the encoder reads
     content    (B, T) bool: positions attention may look at, a subset of `mask`; special tokens are not.
-               Every measure counts these alone
+               Measures count only these
     labels     (B,) or None
     query, query_mask   (B, Q) or None
     sentences  (B, T) index of the sentence a position belongs to, or None where no model asked
     words      (B, T) index into `Example.tokens` of the word a position belongs to, -1 for special
                tokens and padding
-    rows       (B,) where each text stands in the sequence the batch was made from
+    rows       (B,) index of each text in the sequence the batch was made from
     """
 
     ids: Tensor
@@ -130,7 +130,7 @@ class Vectoriser(ABC):
     def batch(
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
     ) -> Batch:
-        """One padded batch of these texts, in this order. `rows`: where they stand; by default 0, 1, …"""
+        """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
         if not len(encoded):
             raise DataError("A batch needs one text at least.")
         encoded = self._encoded(encoded)
@@ -163,11 +163,11 @@ class Vectoriser(ABC):
         labels: bool = True,
         max_tokens: int | None = None,
     ) -> Iterator[Batch]:
-        """All texts once, in batches of similar length; `rows` of a batch says where each text stood in `items`.
+        """All texts once, in batches of similar length; `rows` of a batch holds the index of each text in `items`.
 
         shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
                       A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    padded positions per batch at most; by default 32,768 without shuffling, and no bound with
+        max_tokens    most padded positions per batch; by default 32,768 without shuffling, and no bound with
                       it (the batch size is part of how one trains). A single longer text is a batch of its own
         """
         if batch_size < 1:
@@ -199,7 +199,7 @@ class WordVectoriser(Vectoriser):
 
     max_length  longer texts are cut
     sentences   give every position the number of its sentence (the example's own, else by rule)
-    special     SOS before and EOS behind the words: read by the encoder, never attended (Jain & Wallace)
+    special     SOS before and EOS after the words: read by the encoder, never attended (Jain & Wallace)
     unattended  words that are read but never attended, such as (".",) for TaSc's. A text of nothing else is
                 attended as a whole, since attention needs something to look at
     """
@@ -290,7 +290,7 @@ def _padded(rows: Sequence[np.ndarray], width: int, fill: int | bool) -> Tensor:
 
 
 def _bounded(order: np.ndarray, lengths: np.ndarray, size: int, max_tokens: int | None) -> list[np.ndarray]:
-    """Consecutive groups of `order`, each of `size` texts and `max_tokens` padded positions at most."""
+    """Consecutive groups of `order`, each of at most `size` texts and `max_tokens` padded positions."""
     groups: list[np.ndarray] = []
     start, longest = 0, 1.0
     for i in range(len(order)):

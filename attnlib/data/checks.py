@@ -35,7 +35,7 @@ def missing(label: object) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads the text as a number, `nan` and `inf` among them."""
+    """Whether Python reads the text as a number, including `nan` and `inf`."""
     try:
         float(text)
     except ValueError:
@@ -89,13 +89,13 @@ def label_index(row: RawExample, where: str, classes: Mapping[str, int], indices
 
 
 def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> list[str]:
-    """Two classes at least among the training texts; classes without a training text are noted."""
+    """At least two classes among the training texts; classes without a training text are noted."""
     counts = Counter(example.label for example in train)
     present = [c for i, c in enumerate(classes) if counts[i]]
     if len(present) < 2:
         what = f"only the class {present[0]!r}" if present else "no class"
         raise DataError(
-            f"{name}: the training texts hold {what}. A classifier needs two classes at least: check the label "
+            f"{name}: the training texts hold {what}. A classifier needs at least two classes: check the label "
             "column, or raise `limit` if you sample."
         )
     absent = [c for c in classes if c not in present]
@@ -108,7 +108,7 @@ def check_ids(name: str, ids: Iterable[str]) -> None:
     if twice:
         raise DataError(
             f"{name}: {len(twice):,} ids occur more than once: {some(map(repr, twice))}. Make them unique, or "
-            "leave them out (id=None for a table) and ids are made."
+            "leave them out (id=None for a table), and ids are generated."
         )
 
 
@@ -157,14 +157,12 @@ def note_html(rows: Sequence[RawExample], preprocessing: Preprocessing) -> list[
     if preprocessing.html != "strip":
         return []
     n = sum(row.tokens is None and without_html(row.text) != row.text for row in rows)
-    said = (
-        f"HTML removed from {n:,} of {len(rows):,} texts: tags go, line breaks become spaces, entities characters"
-    )
+    said = f"HTML removed from {n:,} of {len(rows):,} texts: no tags, line breaks as spaces, entities as characters"
     return [f"{said}. To keep it: preprocessing={{'html': 'keep'}}"] if n else []
 
 
 def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary) -> list[str]:
-    """Texts without a single known word stay (every word reads UNK); their number is noted."""
+    """Texts without a single known word are kept (every word is UNK); their number is noted."""
     notes = []
     for split in SPLITS:
         n = sum(not any(word in vocabulary for word in e.tokens) for e in splits[split])

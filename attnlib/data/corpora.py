@@ -24,9 +24,9 @@ from attnlib.utils.paths import user_path
 __all__ = ["CorpusSpec", "check_source", "corpora", "data_config", "load_corpus", "register_corpus"]
 
 SHARED = ("preprocessing", "drop_missing", "name")
-"""Options that every reader has, beside those of DataConfig."""
+"""Options that every reader has, in addition to those of DataConfig."""
 QUICK = 2**20
-"""Bytes of a table that is read just to see whether it can be."""
+"""Tables up to this size, in bytes, are read in advance to check that they can be."""
 
 
 def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = None, /, **options: Any) -> Corpus:
@@ -48,7 +48,7 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
         own.setdefault("seed", config.seed)
     raw = spec.loader(*first, **own)
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
-    # what the register says of a corpus holds unless its reader knows better
+    # the register's entry applies unless the reader knows better
     raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
     return assemble(raw, config)
 
@@ -65,8 +65,8 @@ def data_config(
     DataConfig or options of the reader (text, label, delimiter, …). An unknown name of a corpus or an option is an
     error; no file is opened.
 
-    defaults  the same keys, for what the spec does not say
-    changes   the same keys, for what it says otherwise
+    defaults  the same keys, for what the spec leaves out
+    changes   the same keys, overriding the spec
     """
     if isinstance(spec, DataConfig):
         values = {**spec.model_dump(exclude={"options"}), "options": spec.options}
@@ -90,17 +90,17 @@ def data_config(
 
 
 def check_source(config: DataConfig) -> Corpus | None:
-    """Raise what `load_corpus` would, as far as that is known at once: DataError for files that are not there.
+    """Raise what `load_corpus` would, as far as it is known in advance: DataError for missing files.
 
-    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is told here, and
-    returned; others are not.
+    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is reported here, and
+    returned; larger ones are not.
     """
     spec, first = _resolve(config.corpus)
     own = spec is TABLE
     files = [*(first if own else ()), *map(config.options.get, ("path", "dev", "test"))]
     given = [find_source(file, "", config.corpus) for file in files if file is not None]
     if own and sum(file.stat().st_size for file in given) <= QUICK:
-        with warnings.catch_warnings():  # the run itself will say them
+        with warnings.catch_warnings():  # the run itself repeats them
             warnings.simplefilter("ignore")
             return load_corpus(config)
     if spec.kind == "raw" and not any(files) and paths.development_data() is None:

@@ -1,8 +1,8 @@
-"""HTML in a text that came from the web: tags go, entities become the characters they stand for.
+"""HTML in a text that came from the web: tags are removed, entities become the characters they stand for.
 
 Written for texts that nobody checked. Only the names of real elements are tags, with nothing or with `name=value`
-behind them, so that `a < b and c > d`, `<3`, `<unk>` and `<me@home.org>` stay text; so does a tag that never closes
-(a line break excepted: texts are often cut off in one). Every pattern looks at a character once: no text is slow.
+after them, so that `a < b and c > d`, `<3`, `<unk>` and `<me@home.org>` stay text; so does a tag that never closes
+(except a line break: texts are often cut off in one). Every pattern reads a character once: no text is slow.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _END = {
 
 
 def without_html(text: str) -> str:
-    """The text as a browser would show it, on one line; twice escaped tags (`&lt;br&gt;`) go as well.
+    """The text as a browser would show it, on one line; escaped tags (`&lt;br&gt;`) are removed as well.
 
     >>> without_html("Good&amp;bad.<br /><br />I <3 it, a < b <i>now</i>")
     'Good&bad.  I <3 it, a < b now'
@@ -80,7 +80,7 @@ def _tags(text: str) -> list[tuple[int, int, str]]:
         silent = (match["silent"] or "").lower()
         if silent:
             close = None if silent in endless else _END[silent].search(text, place)
-            if close is None:  # never look for it again: a text of many openings would take for ever
+            if close is None:  # never look for it again: a text of many openings would take forever
                 endless.add(silent)
                 continue
             end = text.find(">", close.start()) + 1 or close.end()

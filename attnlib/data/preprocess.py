@@ -16,7 +16,7 @@ from attnlib.data.markup import without_html, without_tags
 DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
 RUN = 2_000
-"""Letters and signs without a blank that are tokenised at once: no language writes so, but links and rubbish do."""
+"""Letters and signs without a blank that are tokenised at once: only links and garbage are that long."""
 ENDS = frozenset((".", "!", "?", "…", "...", "....", "?!", "!?", "!!", "??"))
 CLOSING = frozenset(('"', "'", "''", "”", "’", "»", ")", "]", "}"))
 _ENDLESS = re.compile(rf"\S{{{RUN + 1},}}")
@@ -30,8 +30,8 @@ _REPEATED = re.compile(r"([^a-zA-Z0-9\s])(\s*\1)+")
 class Preprocessing(Config):
     """How a text becomes words. The steps run in this order; all of them are deterministic.
 
-    0. `html`: with `strip`, tags go (line breaks and blocks become spaces) and entities become their characters:
-       see `attnlib.data.markup`. With `keep` they are text, escaped where it is shown.
+    0. `html`: with `strip`, tags are removed (line breaks and blocks become spaces) and entities become their
+       characters: see `attnlib.data.markup`. With `keep` they are text, escaped where it is shown.
     1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white
        space become one space.
     2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns
@@ -42,7 +42,7 @@ class Preprocessing(Config):
     5. `punctuation`: `drop` leaves out words without a letter or digit; `last_of_run` is what Jain & Wallace
        do to 20 Newsgroups, `(\\W)+` to ` \\1 ` on the words joined by spaces: signs between words vanish,
        signs within a word split it.
-    6. Words longer than `max_word` characters (links, binary rubbish) are cut there.
+    6. Words longer than `max_word` characters (links, binary garbage) are cut there.
     """
 
     html: Literal["keep", "strip"] = "keep"
@@ -62,7 +62,7 @@ class Preprocessing(Config):
     def words(self, tokens: Iterable[str]) -> tuple[str, ...]:
         """Ready-made tokens, each through the steps that keep one token one word.
 
-        A token that holds nothing after cleaning comes back as an empty string, so that marks beside the
+        A token that holds nothing after cleaning comes back as an empty string, so that marks of the
         tokens stay aligned; the caller drops both.
         """
         found = []
@@ -117,7 +117,7 @@ class Preprocessing(Config):
 
 
 BROUGHT = Preprocessing(html="strip")
-"""For texts that users bring, often from the web; the papers' corpora have steps of their own."""
+"""For texts that users bring, often from the web; the papers' corpora have their own steps."""
 JAIN_WALLACE = Preprocessing(digits="qqq")
 """Their `cleaner`: AG News, SNLI, and before its own last step 20 Newsgroups."""
 
@@ -125,7 +125,7 @@ JAIN_WALLACE = Preprocessing(digits="qqq")
 def sentence_starts(tokens: Sequence[str]) -> tuple[int, ...]:
     """Index of the first token of every sentence; the first is 0, and no sentence is empty.
 
-    A sentence ends with . ! ? or … (any run of them) and the closing quotes and brackets behind it. A text
+    A sentence ends with . ! ? or … (any run of them) and the closing quotes and brackets after it. A text
     without an end mark is one sentence; a text of end marks alone is one sentence too. No token: no sentence.
     """
     if not tokens:
@@ -166,7 +166,7 @@ def _spacy() -> Callable[[str], list[str]]:
 
 
 def _shorter(match: re.Match[str]) -> str:
-    """A stretch without a blank, in pieces: the tokeniser's time grows with the square of its length."""
+    """A run of characters without a blank, in pieces: the tokeniser's time grows with the square of its length."""
     run = match[0]
     if run.isalnum():
         return run[:RUN]

@@ -1,4 +1,4 @@
-"""Folders of pretrained models, of an unknown hand: what is refused before anything of them is read."""
+"""Folders of pretrained models from unknown sources: what is refused before anything in them is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = (".h5", ".msgpack", ".onnx", ".gguf")
 def refuse_pickles(name: str) -> None:
     """Refuse a folder whose weights are pickled: unpickling runs whatever code the file holds.
 
-    Names that are no folder are for the hub, where safetensors alone are asked for.
+    Names that are not folders are looked up on the hub, where only safetensors are requested.
     """
     folder = Path(name)
     if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""Some texts of a split: a random part for costly measures, those fit to be shown for a reader."""
+"""Some texts of a split: a random sample for costly measures, presentable ones for display."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def presentable(tokens: Iterable[str]) -> bool:
 
 
 def preferred(examples: Sequence[Example]) -> list[Example]:
-    """The examples that can be shown to anybody; all of them where there is no such one."""
+    """The examples that can be shown to anybody; all of them where there are none."""
     return [example for example in examples if presentable(example.tokens)] or list(examples)

@@ -42,7 +42,7 @@ HELD_OUT = 0.15
 
 
 def word(value: object) -> str:
-    """The value as the words above are spelled: lower case, "held-out" and "held out" as "heldout"."""
+    """The value spelled like the words above: lower case, "held-out" and "held out" as "heldout"."""
     return re.sub(r"[\s_-]+", "", str(value)).lower()
 
 
@@ -92,13 +92,13 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
 
 
 def is_split(cells: Iterable[object]) -> bool:
-    """Whether a column can be nothing else: words of the table alone, one for train and one for another part."""
+    """Whether a column can only be a split: words of the table alone, one for train and one for another part."""
     kinds = {WORDS.get(word(cell)) for cell in cells if cell is not None}
     return None not in kinds and "train" in kinds and len(kinds) > 1
 
 
 def with_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[RawExample], list[str]]:
-    """The same rows, each with a split, and a note where the split is ours.
+    """The same rows, each with a split, and a note where the split was drawn here.
 
     No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test likewise.
     Drawn class by class with a fixed seed; identical texts stay together, so that the split cannot leak.

@@ -173,12 +173,12 @@ class RawExample:
 
 @dataclass(frozen=True)
 class RawCorpus:
-    """A reader's rows with all that `assemble` needs to make a Corpus of them.
+    """A reader's rows with all that `assemble` needs to make a Corpus from them.
 
     classes        names in the order of their indices; None: the labels that occur, sorted
     length_filter  (min, max) for `strict_length_filter`; None: the shortest or longest of each split
     drop_missing   leave out rows without a label instead of refusing them
-    notes          what the reader itself did that one should know
+    notes          what the reader itself did that a user should know
     """
 
     name: str

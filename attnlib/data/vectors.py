@@ -35,8 +35,8 @@ def vectors(
 ) -> np.ndarray:
     """(len(vocabulary), size) float32 initial embeddings; the row of PAD is zero.
 
-    name_or_path  `none`: N(0, 1) for every row but PAD. `glove`: the packaged 50-wide GloVe. Else a text file,
-                  a line for a word and its numbers (GloVe, fastText .vec with its header line; .gz is fine)
+    name_or_path  `none`: N(0, 1) for every row but PAD. `glove`: the packaged 50-wide GloVe. Otherwise a text file,
+                  one line per word with its numbers (GloVe, fastText .vec with its header line; .gz is fine)
     oov           words without a vector (UNK among them): `normal`, N(0, oov_scale²), as TaSc does with scale 1;
                   `zero`, as Jain & Wallace do. SOS and EOS are zero whenever vectors are read (both papers)
     oov_scale     None: the standard deviation of the vectors found, so that unknown words do not stand out

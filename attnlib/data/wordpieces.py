@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 512
 """Pieces a text may have where neither the tokeniser nor the model says."""
 CHUNK = 1024
-"""Texts tokenised at once: the pieces of a whole corpus would not fit beside it."""
+"""Texts tokenised at once: the pieces of a whole corpus would not fit in memory with it."""
 
 
 class LoadedTokenizer(NamedTuple):
@@ -41,7 +41,7 @@ class WordPieceVectoriser(Vectoriser):
 
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
-    max_length     pieces at most, special ones included; None: what the model can read. Longer texts are cut
+    max_length     most pieces, special ones included; None: what the model can read. Longer texts are cut
                    with a warning, and `truncated` is their number in the last `encode`
 
     The special tokens around a text ([CLS], [SEP]) are read by the encoder (`mask`) and never attended
@@ -59,7 +59,7 @@ class WordPieceVectoriser(Vectoriser):
         *,
         loaded: LoadedTokenizer | None = None,
     ) -> None:
-        """loaded: the tokeniser where it is at hand already, as `from_values` has it; else it is read."""
+        """loaded: the tokeniser, if it is loaded already, as in `from_values`; otherwise it is read."""
         self.pretrained = str(pretrained)
         self._tokenizer, self._special, longest = loaded or _load(self.pretrained)
         if max_length is not None and not 3 <= max_length <= longest:
@@ -84,7 +84,7 @@ class WordPieceVectoriser(Vectoriser):
         return self.encode([example])[0]
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
-        """Every text as arrays of pieces; texts that had to be cut are counted and warned of."""
+        """Every text as arrays of pieces; texts that had to be cut are counted, with a warning."""
         encoded: list[Encoded] = []
         cut = 0
         for start in range(0, len(examples), CHUNK):

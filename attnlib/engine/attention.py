@@ -6,7 +6,7 @@ renormalising the others gives
 .. math:: z_{-R} = b + \frac{\sum_{i \notin R} \alpha_i s_i v_i}{\sum_{i \notin R} \alpha_i}
 
 so all prefixes of a ranking are one sort and two reverse cumulative sums, and all single removals two exclusive
-cumulative sums. Both add the remaining terms instead of subtracting the removed ones, hence nothing cancels when a
+cumulative sums. Both add the remaining terms instead of subtracting the removed ones, so nothing cancels when a
 removed weight is close to one. Sums are in float64, and the weights of a softmax are worked out from its scores:
 where a score lies far below the best, its float32 weight is zero, yet once the best is gone it decides. Where
 float64 cannot hold a weight either, the softmax is taken again of the remaining scores.
@@ -14,7 +14,7 @@ float64 cannot hold a weight either, the softmax is taken again of the remaining
 For a sparse projection, renormalising is not what the model would do: without i, its threshold moves. `reproject`
 applies the model's own projection to the remaining scores (Meister et al. 2021). For softmax both agree. Without
 it, positions outside the support have no weight to renormalise: once the support is gone the context is the zero
-vector, and the logits are the decoder's answer to it (the bias of a linear one). `emptied` tells where this is so.
+vector, and the logits are the decoder's answer to it (the bias of a linear one). `emptied` marks these cases.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def emptied_by_one(trace: Trace, *, reproject: bool | None = False) -> Tensor:
 
 
 def _attendable(trace: Trace, reproject: bool) -> Tensor:
-    """(B, T) float64: more than zero where a position can have weight once others are gone."""
+    """(B, T) float64: positive where a position can have weight once others are removed."""
     return trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
 
 
@@ -80,7 +80,7 @@ def weights(trace: Trace) -> Tensor:
 
 
 def empty_logits(trace: Trace) -> Tensor:
-    """(B, C) float64: the decoder's answer to the zero context vector, which stands for nothing left."""
+    """(B, C) float64: the decoder's answer to the zero context vector, which represents an empty text."""
     return trace.decode(torch.zeros_like(trace.context)).double()
 
 

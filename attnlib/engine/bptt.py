@@ -76,7 +76,7 @@ class _Lstm:
 
 
 class _Gru:
-    """Likewise for a GRU, whose candidate state sees the reset gate."""
+    """The same for a GRU, whose candidate state sees the reset gate."""
 
     def __init__(self, cell: nn.GRU, embedded: Tensor) -> None:
         self.weight = cell.weight_hh_l0

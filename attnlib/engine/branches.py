@@ -4,7 +4,7 @@ Read from the left, two variants of a text have the same states until they first
 ranking, R_1 ⊂ R_2 ⊂ …: at position t the state of variant k depends on :math:`R_k \cap [0, t]` alone, so there are
 only as many distinct states as removed positions up to t. They form a tree: a branch is born at the position that
 variant j removes and others do not, from the state of the branch below it. All branches of all texts advance
-together, one matrix product per position; on average half of the T × K states of either direction remain. What a
+together, one matrix product per position; on average half of the T × K states of each direction remain. What a
 branch reads is the projection of a word or of the replacement token: computed once per text, not once per variant.
 """
 
@@ -226,7 +226,7 @@ class Branches(Shared):
             parts.append(states.values @ self.encoder_weight[:, column : column + cell.hidden_size].T)
             column += cell.hidden_size
         parts[0] += self.head.bias
-        # One row of features from either direction, added up in one pass.
+        # One row of features from each direction, summed in one pass.
         index = torch.stack(index, -1)
         features = embedding_bag(index.flatten(0, -2), torch.cat(parts), mode="sum")
         features = features.view(*removed.shape, -1)

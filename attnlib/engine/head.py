@@ -2,8 +2,8 @@ r"""From the hidden states of many variants to their logits, sharing what is lin
 
 Attention begins and the decoder ends with a linear map of h_i: keys :math:`W_1 h_i`, token logits
 :math:`v_i = W h_i`. A hidden state is made of parts (a forward state, a backward state, the word itself), and
-variants of a text have most parts in common. So features :math:`F h = \sum_p F_p h^{(p)}`, with F the two maps on
-top of each other, are computed once for every distinct part and added up for each variant.
+variants of a text have most parts in common. So features :math:`F h = \sum_p F_p h^{(p)}`, with F the two maps
+stacked, are computed once for every distinct part and summed for each variant.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def by_vmap(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_chunks(way, model, embedded: Tensor, mask: Tensor, width: int) -> Tensor:
-    """Few texts at a time, so that memory stays flat as texts grow."""
+    """A few texts at a time, so that memory stays flat as texts grow."""
     step = max(1, CELLS // (embedded.shape[1] * 4 * width))
     with torch.no_grad():
         parts = zip(embedded.split(step), mask.split(step), strict=True)

@@ -1,6 +1,6 @@
 """What "removed from the input" means.
 
-pad     the word's id becomes PAD (the zero vector) where it stands, and attention may not look there. The other
+pad     the word's id becomes PAD (the zero vector) in its place, and attention may not look there. The other
         words keep their positions. A recurrent or convolutional encoder steps over the place and reads a zero
         vector; a self-attentive one (transformer, bert) leaves it out. The two levels of a hierarchical model do
         the same: its encoder over words with the place of a removed word, its encoder over sentences with the
@@ -8,7 +8,7 @@ pad     the word's id becomes PAD (the zero vector) where it stands, and attenti
         Aletras run.
 delete  the word is taken out and the text closes up: what the papers' words say.
 mask    the word becomes the mask token, which stays in the text and may be attended to.
-unk     likewise with the unknown word.
+unk     the same with the unknown word.
 
 Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector.
 
@@ -37,7 +37,7 @@ SELF_ATTENTIVE = ("transformer", "bert")
 class Operator:
     """What becomes of a removed word.
 
-    token  the id that stands in its place; None: the text closes up
+    token  the id that takes its place; None: the text closes up
     stays  whether attention may still look at that place
     hides  whether the place also leaves the encoder's mask
     """

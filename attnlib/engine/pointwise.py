@@ -2,7 +2,7 @@ r"""Input erasure in closed form, for encoders that read each word alone (none, 
 
 Without context, removing words changes no other h_i and no other score: what is left is the projection of the
 remaining scores. With softmax all prefixes are cumulative sums, as at the attention level; a sparse projection is
-applied again to each remaining set. A replacement token (mask, unk) has one state and one score wherever it stands:
+applied again to each remaining set. A replacement token (mask, unk) has the same state and score in every position:
 
 .. math:: z_k = b + \frac{\sum_{i \notin R_k} w_i s_i v_i + k\, w_r s_r v_r}{\sum_{i \notin R_k} w_i + k\, w_r}
 """

@@ -98,7 +98,7 @@ class Rows:
 
 
 class Shared(Rows):
-    """Variants that share work: what subclasses have in common, many variants of many texts at a time.
+    """Base of erasers whose variants share work: many variants of many texts at a time.
 
     at_once  variants of one text whose numbers fit into memory together
     """
@@ -106,7 +106,7 @@ class Shared(Rows):
     at_once: int
 
     def texts_at_once(self, variants: int) -> int:
-        """Texts that can go together with so many variants each."""
+        """Texts that fit together with this many variants each."""
         raise NotImplementedError
 
     def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:

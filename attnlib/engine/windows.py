@@ -64,7 +64,7 @@ class Windows(Shared):
         return self._logits(texts, removed, place, nested=False)
 
     def _cells(self, variants: int) -> int:
-        """Numbers that so many variants of one text hold at a time."""
+        """Numbers that this many variants of one text hold at a time."""
         length, size = self.batch.ids.shape[1], 2 * self.radius + 1
         values = self.head.width - self.head.keys
         return variants * length * (2 + values) + (length + size * variants) * (len(self.bias) + self.head.width)

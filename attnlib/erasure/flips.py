@@ -38,7 +38,7 @@ def fraction_to_flip(fitted: Fitted, examples: Iterable, ranking: Ranking, **how
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
     only_when_empty  the first flip came when nothing was left to attend, so that the bias decided: the text was not
                      outweighed, it was gone. At the attention level nothing is left once the remaining units have
-                     no weight, which under a sparse projection may be long before the last unit (see `reproject`)
+                     no weight, which under a sparse projection can be long before the last unit (see `reproject`)
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text

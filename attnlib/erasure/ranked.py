@@ -1,4 +1,4 @@
-"""Traced batches with their orders of removal, from a method's name or from scores of one's own."""
+"""Traced batches with their orders of removal, from a method's name or from given scores."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RankedBatch(NamedTuple):
         return self.units.sum(1)
 
     def turned(self) -> RankedBatch:
-        """The order of the units turned around, those that are no units still last."""
+        """The order of the units reversed, non-units still last."""
         n = self.lengths.unsqueeze(1)
         place = torch.arange(self.order.shape[1], device=self.order.device)
         return self._replace(order=self.order.gather(1, torch.where(place < n, n - 1 - place, place)))

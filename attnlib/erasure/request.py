@@ -53,10 +53,10 @@ class How(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Removal:
-    """How units leave a text; what means nothing at a level is refused there.
+    """How units are removed; options that do not apply at a level are refused there.
 
     level      `input`: words leave the text; `attention`: positions lose their weight
-    operator   at the input level: what becomes of a removed word, `pad` unless told otherwise (`engine.operators`)
+    operator   at the input level: what becomes of a removed word, `pad` by default (`engine.operators`)
     reproject  at the attention level: apply a sparse projection to what remains instead of renormalising it
     """
 
@@ -116,7 +116,7 @@ class Erasure(Removal):
         without: Iterable[str] = (),
         **fixed: Any,
     ) -> Erasure:
-        """The request that the keywords of a public function make.
+        """The request from the keywords of a public function.
 
         Keywords that are no fields are options of the importance method. `quirks` are those that the function
         honours; it does not take the keywords `without`, nor those it has `fixed`.
@@ -141,7 +141,7 @@ class Erasure(Removal):
 
     @cached_property
     def explainer(self) -> Explainer | None:
-        """The importance method that ranks, at the level where its units are those removed; None: scores do."""
+        """The importance method that ranks the units, at the level of removal; None: scores were given."""
         if not isinstance(self.ranking, str):
             return None
         level = "hidden" if self.level == "attention" and "hidden" in METHODS[self.ranking].levels else "input"

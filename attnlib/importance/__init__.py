@@ -2,7 +2,7 @@
 
 attention   random, alpha and its gradients: closed forms on a Trace
 gradients   gradient_norm, input_x_grad, integrated_gradients
-removal     omission, leave_one_out: what a text says without one of its words
+removal     omission, leave_one_out: how a prediction changes without one word
 inside      rollout, last_layer: the self-attention of a transformer encoder
 surrogate   lime, kernel_shap: through Captum
 tasc        what the code of Chrysostomou & Aletras computes, behind quirks

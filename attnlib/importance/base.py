@@ -98,7 +98,7 @@ def normalised(scores: Tensor, units: Tensor) -> Tensor:
 
 
 def pieces(texts: int, positions_each: int, most: int = 16_384) -> Iterator[slice]:
-    """Slices of the texts of a batch with at most so many positions each, so that graphs stay small."""
+    """Slices of the texts of a batch with at most `most` positions each, so that graphs stay small."""
     step = max(1, most // max(1, positions_each))
     for start in range(0, texts, step):
         yield slice(start, min(start + step, texts))

@@ -1,7 +1,7 @@
 r"""The self-attention inside a transformer encoder.
 
-The kit pools the encoder's outputs with an attention layer of its own, alpha. The importance of input i is hence
-what flows from i to the outputs, weighed by alpha: :math:`\sum_p \alpha_p R_{pi}`. `row="first"` takes the first
+The kit pools the encoder's outputs with its own attention layer, alpha. The importance of input i is therefore
+what flows from i to the outputs, weighted by alpha: :math:`\sum_p \alpha_p R_{pi}`. `row="first"` takes the first
 output alone instead (the [CLS] of BERT), as papers on plain BERT classifiers do.
 """
 

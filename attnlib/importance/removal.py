@@ -1,4 +1,4 @@
-"""What a text says without one of its words."""
+"""How a prediction changes without one of its words."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def importance(
     method   a name in `METHODS`
     level    `input`: the words; `hidden`: what the final attention layer looks at
     target   `logit` or `probability` of the predicted class; None: the method's own (see `METHODS[method].target`)
-    seed     for methods with chance in them; a text's numbers depend on the seed and its place in `examples` alone
+    seed     for methods with randomness; a text's numbers depend on the seed and its place in `examples` alone
     quirks   authors' deviations to reproduce, see `attnlib.quirks`
     options  of the method, such as `operator="delete"` for omission or `steps=100` for integrated_gradients
     """
@@ -67,7 +67,7 @@ def importance(
 
 @dataclass(frozen=True)
 class Explainer:
-    """An importance method with its arguments, which were found to fit it when this was made."""
+    """An importance method with its arguments, which are checked on construction."""
 
     method: str
     level: str = "input"

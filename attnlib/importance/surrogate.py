@@ -1,8 +1,8 @@
 """LIME and KernelSHAP through Captum: linear models of a text's answers to removed words.
 
 The linear model of LIME is a ridge regression with penalty 1, as in its authors' own package. Captum's default, a
-lasso with penalty 0.01, was made for larger numbers than changes of a probability: it gives most words, and many a
-text, a weight of exactly zero, and ranks them no better than chance.
+lasso with penalty 0.01, suits larger numbers than changes of a probability: it gives most words, in many texts
+all of them, a weight of exactly zero, and ranks them no better than chance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOISE = 1e-7
 
 
 class AllZero(UserWarning):
-    """Texts whose answers no removal moves: they have no ranking."""
+    """Texts whose outputs no removal changes: they have no ranking."""
 
 
 @method(

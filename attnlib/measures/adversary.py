@@ -58,7 +58,7 @@ def adversary(
     """The trainer of a grid for adversaries of `warm_start`; options as in `train_adversary`.
 
     frozen   the base's encoder and decoder are kept, and its attention alone is drawn and trained again
-    texts    train on a sample of so many training texts, drawn with `seed`; None: on all
+    texts    train on a sample of this many training texts, drawn with `seed`; None: on all
     quirks   `wp_half_tvd`: with two classes the TVD is halved, as in the one-output code of Wiegreffe & Pinter
     """
     halved = "wp_half_tvd" in quirk_names.checked(quirks, ("wp_half_tvd",)) and len(corpus.classes) == 2
@@ -83,7 +83,7 @@ def train_adversary(
 ) -> Fitted:
     """An adversary of `base`, trained on the base's outputs for `corpus.train`.
 
-    lam         weight of the divergence; 0 imitates the base with no other aim
+    lam         weight of the divergence; 0 only imitates the base
     divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
     frozen      start from the base and train its attention alone; otherwise a fresh model from `seed`
     restart     of a frozen one: draw its attention from `seed` again. The base is a local minimum of the loss
@@ -211,7 +211,7 @@ def _spread(alpha: Tensor) -> Tensor:
 
 
 def _detached(trace: Trace) -> Trace:
-    """The trace without its graph; in float64 where the decoder is linear, lest rounding steer the search."""
+    """The trace without its graph; in float64 where the decoder is linear: rounding must not steer the search."""
     found = {f.name: getattr(trace, f.name) for f in fields(trace)}
     found = {name: value.detach() for name, value in found.items() if isinstance(value, Tensor)}
     if trace.linear:

@@ -1,8 +1,8 @@
-r"""Does attention rank words as their importance does, and over how many words is either spread?
+r"""Does attention rank words as their importance does, and over how many words is each spread?
 
 For one text, :math:`\tau_b(\alpha, g)` is Kendall's tau-b, which corrects for ties: a sparse projection gives many
 weights of exactly zero. Where a side is constant, or the text has one token, there is no order to agree on: the
-value is NaN and `status` says why, so that nothing is dropped unseen (Meister et al. 2021, section 4; Jain &
+value is NaN and `status` says why, so that nothing is dropped silently (Meister et al. 2021, section 4; Jain &
 Wallace 2019).
 """
 
@@ -103,7 +103,7 @@ def agreement(alpha: np.ndarray, values: np.ndarray) -> dict[str, object]:
 
 
 def dispersion(values: np.ndarray) -> float:
-    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of non-negative values made to sum to one.
+    r"""Normalised entropy :math:`\tilde H = H(g) / \ln n` of non-negative values, normalised to sum to one.
 
     NaN for one value alone, and where all are zero: there is no distribution then.
     """

@@ -3,7 +3,7 @@ r"""Over how many inputs is the influence on one hidden state spread (Meister et
 .. math:: g_{h_p}(x_i) = \frac{\|\partial \|h_p\| / \partial X_i\|}{\sum_k \|\partial \|h_p\| / \partial X_k\|},
           \qquad \tilde H(g_{h_p}) = H(g_{h_p}) / \ln n
 
-One where all inputs move h_p alike, zero where one alone does. Appendix A of the paper reports that the influence
+One where all inputs move h_p equally, zero where only one does. Appendix A of the paper reports that the influence
 on each component of h_p, :math:`\|\partial h_p / \partial X_i\|_F`, gives nearly the same; `facets` measures that.
 """
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     """One row per hidden state: instance, length, position, value (normalised entropy of the influence on it),
-    own (the share of its own word) and even (the share each word would have if all counted alike).
+    own (the share of its own word) and even (the share each word would have if all counted equally).
 
-    All three are NaN for texts of one token and for states that no input moves: nothing is shared out there.
+    All three are NaN for texts of one token and for states that no input moves: there are no shares.
     """
     examples = fitted.examples(examples)
     rows = []
@@ -75,7 +75,7 @@ def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
 
 
 def full_jacobian(fitted: Fitted, example: object) -> np.ndarray:
-    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p made to sum to one.
+    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p normalised to sum to one.
 
     The text is repeated once per component of h, so that one backward pass gives all components of one state.
     A state that no input moves keeps its zeros.

@@ -74,8 +74,8 @@ def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
     r"""(AOPC - lowest) / (highest - lowest) of each text, so that models can be compared (Edin et al. 2025).
 
     values: of `aopc`; bounds: of `aopc_bounds` for the same model, level and operator. A text whose bounds meet (no
-    order of removal matters) has no normalised value: NaN. Bounds of a narrow beam may be passed by a ranking: the
-    value is then outside [0, 1] and is left so, as the sign that the beam was too narrow.
+    order of removal matters) has no normalised value: NaN. A ranking can exceed the bounds of a narrow beam: the
+    value is then outside [0, 1] and is left there, as a sign that the beam was too narrow.
     """
     if not (values["text"].to_numpy() == bounds["text"].to_numpy()).all():
         raise DataError("normalised_aopc: values and bounds are not of the same texts in the same order.")

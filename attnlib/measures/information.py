@@ -37,7 +37,7 @@ def mutual_information(
     estimator  `plugin`: the sample frequencies as they are (the papers);
                `miller_madow`: minus the first-order bias, from the number of occupied cells;
                `shuffled`: minus the mean plug-in value of `shuffles` permutations of y
-    The corrected estimates may fall below zero: that says nothing was found, and is not hidden.
+    The corrected estimates may fall below zero: this means that nothing was found, and is not hidden.
     """
     one_of("estimator of mutual information", estimator, ESTIMATORS)
     x, y = _labels(x, y)
@@ -63,8 +63,8 @@ def information(
     """The estimate with its floor and a bootstrap interval over samples.
 
     A bootstrap sample repeats values and so carries more bias than the sample itself, often by more than the width
-    of the interval: the spread of the draws about their median is used, not where they lie. The interval hence
-    holds its estimate. It never goes beyond the `ceiling` nor, for the plug-in estimate, below zero.
+    of the interval: the spread of the draws about their median is used, not where they lie. So the interval
+    contains its estimate. It never goes beyond the `ceiling` nor, for the plug-in estimate, below zero.
     """
     x, y = _labels(x, y)
     value = mutual_information(x, y, estimator=estimator, shuffles=shuffles, seed=seed)

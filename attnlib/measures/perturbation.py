@@ -1,6 +1,6 @@
-"""What a model says when its attention is replaced: uniform, permuted, or any given weights.
+"""What a model predicts when its attention is replaced: uniform, permuted, or any given weights.
 
-No encoder runs again: new weights meet the hidden states (for a linear decoder, the token logits) of one Trace.
+No encoder runs again: new weights multiply the hidden states (for a linear decoder, the token logits) of one Trace.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ TINY = 1e-5
 OUTPUTS = 5
 """Clusters of the margin of a two-class model (section 3.2.1); with more classes the predicted class is used."""
 NEIGHBOUR_TEXTS = 2000
-"""At most so many texts for the estimate by neighbours, whose cost is quadratic."""
+"""Most texts for the estimate by neighbours, whose cost is quadratic."""
 DIGITS = 9
-"""Information is compared to so many decimals: where it saturates, ranks differ by rounding alone."""
+"""Information is compared to this many decimals: where it saturates, ranks differ only by rounding."""
 
 
 class RankedStates(NamedTuple):
@@ -124,7 +124,7 @@ def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0
 def usable_counts(counts: Sequence[int], n: int, whose: str = "this sample") -> list[int]:
     """The N of `counts` up to n / 2, for n texts with two positions or more.
 
-    With more clusters states stand alone, and every rank seems to tell all of the output.
+    With more clusters states are alone in theirs, and every rank seems to determine the output.
     """
     usable = [count for count in counts if 2 * count <= n]
     if not usable:
@@ -142,7 +142,7 @@ def _smallest(labels: np.ndarray) -> int:
 def rank_information(
     states: RankedStates, counts: Sequence[int], *, resamples: int = 200, seed: int = 0
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """m_r and mean weight by rank, and how well the one follows the other.
+    """m_r and mean weight by rank, and how well they agree.
 
     The order of the texts does not matter: they are sorted before clusters and bootstrap samples are drawn.
 
@@ -152,7 +152,7 @@ def rank_information(
     width of that interval before it is cut), tau_plain (unweighted), tau_miller_madow, tau_shuffled and
     tau_neighbours (weighted, on the other estimates), k, clusters, occupied_least and occupied_most (over ranks),
     smallest, n, entropy (mean), output_entropy (of the output's labels, in nats). Where the output is constant
-    there is nothing to tell: every tau is NaN.
+    there is no information: every tau is NaN.
     """
     if (states.lengths < 1).any():
         raise DataError("Every text needs an attended position; leave out the empty ones.")
@@ -188,14 +188,14 @@ def rank_information(
 
 
 def _sorted(states: RankedStates) -> RankedStates:
-    """The texts in an order of their own: by outputs, then weights, then states."""
+    """The texts in a canonical order: by outputs, then weights, then states."""
     last = states.hidden.sum((1, 2), dtype=float)
     order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
     return RankedStates(*(values[order] for values in states))
 
 
 def _of_rank(x: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> dict[str, float]:
-    """What the clusters x of one rank tell of the outputs y."""
+    """What the clusters x of one rank tell about the outputs y."""
     found = information(x, y, resamples=resamples, seed=seed)
     return {
         "n": found.n,

@@ -1,9 +1,9 @@
-"""How much a hidden state still knows of the word it stands for: mutual information of word and state.
+"""How much a hidden state retains of its word: mutual information of word and state.
 
-Tutek & Šnajder 2020, section 3.4, after Voita et al. 2019: occurrences of some hundred words are gathered, their
+Tutek & Šnajder 2020, section 3.4, after Voita et al. 2019: occurrences of a few hundred words are collected, their
 hidden states clustered, and the mutual information of word and cluster estimated. On the input side the word itself
 is the label: with at least as many clusters as words, clustering their embeddings can do no better, and mini-batch
-k-means may merge some (`inputs="clusters"` does it all the same).
+k-means may merge some (`inputs="clusters"` does it anyway).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ POWER = 0.75
 def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[str]:
     """`n` words of the vocabulary, by their frequency in the training texts: the most frequent, or drawn.
 
-    Words are drawn without replacement with probabilities proportional to count^(3/4). Equal counts go by spelling,
-    so that the choice depends on the corpus and the seed alone.
+    Words are drawn without replacement with probabilities proportional to count^(3/4). Equal counts are ordered by
+    spelling, so that the choice depends on the corpus and the seed alone.
     """
     one_of("sample of words", sample, SAMPLES)
     if n < 2:
@@ -49,7 +49,7 @@ def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[
 def occurrences(
     fitted: Fitted, examples: Sequence[Example], words: Sequence[str], most: int | None, *, seed: int = 0
 ) -> pd.DataFrame:
-    """Where the words stand: row (of the text), position (in its batch row) and id; `most` of them at random."""
+    """Where the words occur: row (of the text), position (in its batch row) and id; `most` of them at random."""
     ids = np.unique(np.asarray(fitted.vectoriser.vocabulary.ids(list(words))))
     places = []
     for row, encoded in enumerate(fitted.vectoriser.encode(examples)):
@@ -101,11 +101,11 @@ def retention(
 
     sample      `mi_most_frequent` or `mi_random_sample` (`choose_words`);  words: how many
     k           clusters of hidden states;  most: occurrences at most;  split: whose texts
-    seed        draws words, occurrences and the first centroids; give every model the same, so that they meet the
+    seed        draws words, occurrences and the first centroids; give every model the same, so that they see the
                 same occurrences
 
     Columns: metric (the sample), value, low, high (bootstrap over occurrences), floor (value of shuffled labels:
-    what bias alone gives), ceiling (entropy of the input labels by the same estimator, the most a state can know),
+    what bias alone gives), ceiling (entropy of the input labels by the same estimator, the most there is to keep),
     n (occurrences), words (that occur), k.
     """
     one_of("kind of input labels", inputs, ("words", "clusters"))

@@ -1,4 +1,4 @@
-r"""What a model would say of each token alone, and how evenly it attends.
+r"""What a model would predict from each token alone, and how evenly it attends.
 
 .. math:: z = b + \sum_t \alpha_t s_t v_t = \sum_t \alpha_t (b + s_t v_t), \qquad
           p_t = \mathrm{softmax}(b + s_t v_t)

@@ -33,7 +33,7 @@ def architecture(values: dict[str, Any]) -> Iterator[None]:
 
 
 class Detached(nn.Module):
-    """Stands where the word embeddings were: the classifier holds those, as a part of their own."""
+    """Placeholder for the word embeddings, which the classifier holds as a separate part."""
 
     def forward(self, ids: Tensor) -> Tensor:
         raise RuntimeError("The word embeddings of this encoder were taken out; give `inputs_embeds`.")
@@ -44,7 +44,7 @@ class Bert(Averaged, nn.Module):
 
     embedded (B, T, D) word-piece embeddings, mask (B, T) -> (B, T, width), zero where padded. The model adds its
     own positions and token types. Its word embeddings are handed out once, by `from_config`; the unused pooler
-    goes.
+    is dropped.
     """
 
     def __init__(self, network: nn.Module) -> None:

@@ -85,7 +85,7 @@ class Classifier(nn.Module):
         self.logit_dropout = nn.Dropout(config.logit_dropout)
 
     def _build(self, encoder: nn.Module, n_ids: int) -> int:
-        """Make what reads the embedded words; the width of its context."""
+        """Make the reader of the embedded words; returns the width of its context."""
         raise NotImplementedError
 
     def _query_reader(self) -> nn.Module:
@@ -150,7 +150,7 @@ class Classifier(nn.Module):
         return {}
 
     def _random_words(self) -> tuple[int, int]:
-        """Range of ids that stand for words: what mlm draws replacements from."""
+        """Range of ids that are words: mlm draws replacements from it."""
         stop = self.embedding.num_embeddings
         if self.config.encoder == "bert":
             return 0, stop
@@ -182,7 +182,7 @@ class AttentionClassifier(Classifier):
         return self.reader.scaling
 
     def forward(self, batch: Batch, embedded: Tensor | None = None) -> Trace:
-        """One pass. `embedded` (B, T, D) stands in for the lookup, for gradients with respect to it."""
+        """One pass. `embedded` (B, T, D) replaces the lookup, for gradients with respect to it."""
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
         reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)

@@ -1,7 +1,7 @@
 """Encoders: embeddings e_i to hidden states h_i.
 
 Every encoder maps `embedded` (B, T, D) and `mask` (B, T) to (B, T, width). Padded positions come out zero and never
-influence real ones, so a text's states do not depend on the batch it stands in. `summary(hidden, mask)` (B, width)
+influence real ones, so a text's states do not depend on its batch. `summary(hidden, mask)` (B, width)
 turns an encoded query into one vector.
 """
 
@@ -42,7 +42,7 @@ class NoEncoder(Averaged, nn.Module):
 
 @ENCODERS.register("mlp")
 class MLP(Averaged, nn.Module):
-    """h_i = tanh(W e_i + b), each word for itself (`average` of Jain & Wallace 2019, `MLP` elsewhere).
+    """h_i = tanh(W e_i + b), each word on its own (`average` of Jain & Wallace 2019, `MLP` elsewhere).
 
     Further `layers` repeat it.
     """

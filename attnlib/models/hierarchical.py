@@ -25,7 +25,7 @@ class Layout:
     """Where the positions of B texts go when every sentence becomes a row: S sentences of W words per text.
 
     positions  (B, T) index into the S * W places of the text, -1 for padding
-    source     (B, S * W) the inverse: index into T, -1 where no word stands
+    source     (B, S * W) the inverse: index into T, -1 where there is no word
     """
 
     positions: Tensor
@@ -53,7 +53,7 @@ def _take(values: Tensor, index: Tensor) -> Tensor:
 
 
 def like_lengths(mask: Tensor) -> list[tuple[Tensor, int]]:
-    """The rows of mask (N, W) that hold a word, those of like length together: numbers of rows, and their width.
+    """The rows of mask (N, W) that hold a word, grouped by similar length: indices of rows, and their width.
 
     A group's longest row has less than twice the words of its shortest (short ones aside), so that one long
     sentence does not make all others of a batch as long.
@@ -76,7 +76,7 @@ def _widths(longest: int) -> list[int]:
 def _gathered(
     parts: Sequence[Tensor | None], groups: list[tuple[Tensor, int]], shape: Sequence[int]
 ) -> Tensor | None:
-    """What was made of each group, put together: rows, or rows and places, of `shape`; zero where no group was."""
+    """The results of all groups together: rows, or rows and places, of `shape`; zero where there was no group."""
     if parts[0] is None:
         return None
     if len(shape) == 2:
@@ -89,9 +89,9 @@ def _gathered(
 
 
 def layout(mask: Tensor, sentences: Tensor) -> Layout:
-    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence stand together.
+    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence are contiguous.
 
-    Words that the mask hides within a text leave gaps: those behind them keep their places.
+    Words that the mask hides within a text leave gaps: those after them keep their places.
     """
     texts, length = mask.shape
     place = torch.arange(length, device=mask.device).expand(texts, -1)
@@ -114,8 +114,8 @@ class HierarchicalClassifier(Classifier):
 
     .. math:: c_s = \sum_w \alpha_{sw} h_{sw}, \quad h_s = \mathrm{enc}_2(c)_s, \quad z = W \sum_s \alpha_s h_s + b
 
-    Encoder, attention and projection of the config work at both levels, each with parameters of its own; scaling
-    and regulariser speak of words and work at the word level alone. A query is seen by both attentions.
+    Encoder, attention and projection of the config work at both levels, each with its own parameters; scaling
+    and regulariser are about words and work at the word level only. A query is seen by both attentions.
     """
 
     def _build(self, encoder: nn.Module, n_ids: int) -> int:
@@ -129,8 +129,8 @@ class HierarchicalClassifier(Classifier):
         return self.sentence.width
 
     def forward(self, batch: Batch, embedded: Tensor | None = None) -> Trace:
-        """One pass. `embedded` (B, T, D) stands in for the lookup. The Trace is that of the sentence level; its
-        `words` is that of the word level, and `positions` says where each position of the batch stands in it.
+        """One pass. `embedded` (B, T, D) replaces the lookup. The Trace is that of the sentence level; its `words`
+        is that of the word level, and `positions` gives the place of each position of the batch in it.
         """
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
@@ -138,7 +138,7 @@ class HierarchicalClassifier(Classifier):
         words = self._word_level(plan, batch, embedded, query)
         content = words.mask.any(1).view(len(batch.ids), plan.sentences)
         vectors = words.context.view(*content.shape, -1)
-        # A sentence of nothing to attend to (all its words removed, say) is read, as zeros, but not attended.
+        # A sentence with nothing to attend to (all its words removed, perhaps) is read, as zeros, but not attended.
         exists = (plan.source >= 0).view(*content.shape, -1).any(-1)
         reading = self.sentence.read(None, vectors, exists, content, query)
         decided = self.decoded(reading.context, query) | {"words": words, "positions": plan.positions}

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def blank(hidden: Tensor, mask: Tensor) -> Tensor:
-    """hidden (B, T, H) with zeros where mask (B, T) is False, whatever stood there (NaN and infinity too)."""
+    """hidden (B, T, H) with zeros where mask (B, T) is False, whatever was there (NaN and infinity too)."""
     return hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
 
 

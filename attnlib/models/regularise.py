@@ -1,4 +1,4 @@
-"""Tutek & Šnajder 2020: keep h_i close to the word it stands for.
+"""Tutek & Šnajder 2020: keep h_i close to its word.
 
 concat and residual change what attention reads (`join`); tying and mlm add to the loss.
 """
@@ -48,8 +48,8 @@ class Corrupted(NamedTuple):
 def corrupt(ids: Tensor, content: Tensor, probability: float, mask_id: int, words: tuple[int, int]) -> Corrupted:
     """Choose each content token with `probability`; of those 80 % become `mask_id`, 10 % a random word, 10 % stay.
 
-    ids, content (B, T). `words` is the half-open range of ids that random words are drawn from. Chance comes from
-    torch's generator.
+    ids, content (B, T). `words` is the half-open range of ids to draw random words from. Randomness comes
+    from torch's generator.
     """
     chosen = (torch.rand(ids.shape, device=ids.device) < probability) & content
     fate = torch.rand(ids.shape, device=ids.device)

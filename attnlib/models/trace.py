@@ -1,4 +1,4 @@
-"""Trace: everything one forward pass makes that a test may want."""
+"""Trace: everything that a test may need from one forward pass."""
 
 from __future__ import annotations
 

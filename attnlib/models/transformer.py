@@ -78,7 +78,7 @@ class Transformer(Averaged, nn.Module):
         return blank(self.norm(hidden), mask)
 
     def placed(self, embedded: Tensor) -> Tensor:
-        """What the first layer reads: embeddings of the right width, and where they stand."""
+        """What the first layer reads: embeddings of the right width, plus positions."""
         hidden = self.input(embedded)
         return hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
 

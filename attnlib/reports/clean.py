@@ -1,4 +1,4 @@
-"""What notebooks show, made fit for a page: nothing loaded, nothing of the machine, colours of the page."""
+"""Notebook outputs, made fit for a page: nothing loaded, nothing about the machine, colours of the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PAGE = {"#ffffff": "var(--c0)", "#000000": "currentColor", "#d9d9d9": "var(--c1)", "#666666": "var(--c2)"}
-"""Colours of a chart that follow the page; series keep theirs."""
+"""Colours of a chart that follow the page; series keep their own."""
 PAGE_STYLE = (
     "fill:currentColor;--c0:var(--paper,var(--jp-layout-color0,#fff));"
     "--c1:var(--line,var(--jp-border-color2,#d9d9d9));--c2:var(--soft,var(--jp-ui-font-color2,#666))"
@@ -31,7 +31,8 @@ _LOADS = re.compile(
 def placeless(text: str) -> str:
     """What a notebook wrote to standard error, for readers of its report.
 
-    Warnings of other libraries are left out: they speak to programmers. Ours stay, without file, line and category.
+    Warnings of other libraries are left out: they address programmers. Those of the kit stay, without
+    file, line and category.
     """
     text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
     return re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text)

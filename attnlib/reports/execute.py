@@ -1,6 +1,6 @@
-"""Run notebooks: each in a process of its own, its results swapped in whole when it ends.
+"""Run notebooks: each in its own process, its results swapped in as a whole when it ends.
 
-A run works in a folder next to its place, `OUT/<notebook>/<profile>` (with parameters of its own
+A run works in a folder next to its place, `OUT/<notebook>/<profile>` (with its own parameters
 `<profile>-<digest>`, or `<profile>-<name>`), and takes that place when it is complete. One that failed or was
 interrupted goes to `<place>.failed` instead, so an earlier report stays until there is a better one.
 """
@@ -60,13 +60,13 @@ class Running:
     note: str = ""
 
     def hear(self, event: dict[str, Any]) -> None:
-        """What the process of the notebook says on its way."""
+        """Progress reported by the notebook's process."""
         for name, value in event.items():
             setattr(self, name, value)
 
 
 def environment(folder: Path, executor: str, jobs: int | None) -> dict[str, str]:
-    """What the kernel sees, besides what every worker does: where to write, how to spread trainings."""
+    """The kernel's environment, in addition to every worker's: where to write, how to distribute trainings."""
     if executor == "local" and jobs == 1:
         executor = "serial"  # the same, without a second process to start
     return {
@@ -75,7 +75,7 @@ def environment(folder: Path, executor: str, jobs: int | None) -> dict[str, str]
         "ATTNLIB_EXECUTOR": executor,
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # a kernel finds its packages by itself
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # a kernel finds its own packages
     }
 
 
@@ -129,7 +129,7 @@ def check_out(plans: list[Plan], out: Path) -> None:
 def _supervise(
     plan: Plan, folder: Path, slot: dict[str, str], state: Running, stop: threading.Event
 ) -> dict[str, Any]:
-    """Run the notebook in a process of its own; how it ended, where, and why."""
+    """Run the notebook in its own process; how it ended, where, and why."""
     log = folder / "log.txt"
     pool = LocalExecutor([slot], heard=state.hear, log=log)
     call = pool.submit(kernel.run, str(plan.notebook.path), plan.changed, folder)
@@ -205,9 +205,9 @@ def commit() -> str | None:
 
 
 def share(executor: str, jobs: int | None, count: int) -> tuple[int, int | None]:
-    """How many notebooks run side by side, and how many processes each may use for its own trainings.
+    """How many notebooks run in parallel, and how many processes each may use for its own trainings.
 
-    `local` shares `jobs` processes (None: one per core) out: first among the notebooks, what is left within them.
+    `local` divides `jobs` processes (None: one per core): first among the notebooks, the rest within them.
     A notebook that runs alone without `jobs` decides for itself, since it knows the GPUs.
     """
     if executor != "local":

@@ -1,4 +1,4 @@
-"""What a page says of the run behind it: facts, papers, versions, time."""
+"""What a page says about its run: facts, papers, versions, time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers may depend on; read from the installed packages, nothing is imported."""
+    """Versions that the numbers may depend on; read from the installed packages, nothing is imported."""
     found = {"attnlib": _attnlib(), "Python": platform.python_version()}
     for package in ("torch", "numpy", "transformers"):
         try:

@@ -20,8 +20,8 @@ Emit = Callable[[dict[str, Any]], None]
 def run(notebook: str, parameters: dict[str, Any], folder: Path, emit: Emit = tell) -> dict[str, Any]:
     """Run the notebook; one more try when the kernel is lost before its first code cell is done.
 
-    Returns the status (`done`, `failed` or `interrupted`), and where and why it ended. `emit` gets the cell under
-    way and their total, and a note on a second try.
+    Returns the status (`done`, `failed` or `interrupted`), and where and why it ended. `emit` gets the current
+    cell and their total, and a note on a second try.
     """
     for attempt in (1, 2):
         progress = Progress(folder / "run.ipynb", emit)
@@ -69,7 +69,7 @@ class Progress:
 
     def save(self, notebook: Any) -> None:
         """A kill at any moment leaves a readable notebook."""
-        for key in ("input_path", "output_path"):  # paths of this machine are nobody's business
+        for key in ("input_path", "output_path"):  # paths of this machine stay private
             notebook.metadata.get("papermill", {}).pop(key, None)
         files.write(self.path, needs("nbformat", "notebooks").writes(notebook))
 

@@ -15,7 +15,7 @@ EXTERNAL = re.compile(r"^\s*([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 class Heading(NamedTuple):
-    """A heading met on the way: what the table of contents is made of."""
+    """A heading: an entry of the table of contents."""
 
     level: int
     html: str
@@ -45,7 +45,7 @@ FUNCTIONS = {"ln", "log", "exp", "sin", "cos", "tan", "tanh", "det", "dim", "ker
 
 
 def _tidy(tree: ElementTree.Element, block: bool) -> None:
-    """Refuse what is no maths, put limits under their sums and a thin space after `ln`."""
+    """Refuse what is not maths, put limits under their sums and a thin space after `ln`."""
     for node in tree.iter():
         if not re.fullmatch(r"m[a-z]+", node.tag) or "\\" in (node.text or ""):
             raise ValueError(f"not understood: {node.text or node.tag}")
@@ -68,10 +68,10 @@ def _depth(latex: str) -> int:
 def markdown(
     source: str, headings: list[Heading] | None = None, *, folder: Path | None = None, trusted: bool
 ) -> str:
-    """Markdown as HTML. Raw HTML passes only where the text is ours (`trusted`).
+    """Markdown as HTML. Raw HTML passes only in the kit's own texts (`trusted`).
 
-    headings: grows by what is met, and keeps anchors unique over a whole notebook.
-    folder: where relative images lie; they are embedded.
+    headings: grows with every heading, and keeps anchors unique over a whole notebook.
+    folder: where relative images are; they are embedded.
     """
     renderer = _Renderer(headings if headings is not None else [], folder, trusted)
     return MarkdownWithMath(renderer=renderer).render(source)

@@ -1,6 +1,6 @@
-"""The ledger as a compact matrix: per claim a verdict, a size, the effect with its interval, and what is behind it.
+"""The ledger as a compact matrix: per claim a verdict, a size, the effect with its interval, and what it rests on.
 
-The same rows stand in a notebook, at the top of its report and, for all notebooks, in the index.
+The same rows appear in a notebook, at the top of its report and, for all notebooks, in the index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZES = {"as large": "=", "smaller": "<", "larger": ">", "no printed value": ""}
 FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 """What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""
 WIDTH, HEIGHT, MARGIN = 150, 24, 8
-"""Of the small interval plot, in pixels."""
+"""Size of the small interval plot, in pixels."""
 Claim = Mapping[str, Any]
 
 
@@ -53,7 +53,7 @@ def load(folder: Path) -> list[Claim]:
 
 
 def tally(claims: Iterable[Claim]) -> dict[str, int]:
-    """How many claims got which verdict, without those that none got."""
+    """How many claims got which verdict; verdicts without claims are left out."""
     counts = Counter(claim["verdict"] for claim in claims)
     return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
@@ -62,7 +62,7 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     """The ledger of one notebook.
 
     anchors  ids of the figures and tables on the page, to link to
-    style    whether to bring the style sheet along, for a page that has none of ours
+    style    whether to include the style sheet, for a page that does not have it
     """
     settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
     shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
@@ -109,7 +109,7 @@ def _by_paper(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 class Row:
     """A claim as its row shows it.
 
-    link  to the claim in its report, from a page that only lists it; such a row has nothing to unfold
+    link  to the claim in its report, from a page that only lists it; such a row has no details
     """
 
     claim: Claim
@@ -126,7 +126,7 @@ class Row:
 
     @property
     def estimate(self) -> tuple[str, str]:
-        """The effect and its interval, in the digits that the interval gives reason to."""
+        """The effect and its interval, with the digits that the interval justifies."""
         places = digits(self.low, self.high)
         told = _number(self.effect, places)
         if self.low is None or self.high is None:
@@ -162,7 +162,7 @@ class Row:
 
     @property
     def summary(self) -> str:
-        """What the details answer before all."""
+        """The question that the details answer first."""
         if self.verdict == "not tested" and self.note:
             return "Why not tested"
         return "What would settle it" if self.verdict == "undetermined" and self.settles else "How it was decided"
@@ -188,7 +188,7 @@ class Row:
 
 
 def digits(low: float | None, high: float | None) -> int:
-    """Decimals that an interval gives reason to: two digits of its width.
+    """Decimals that an interval justifies: two digits of its width.
 
     >>> digits(0.05, 0.19), digits(-0.045, 0.007), digits(3.0, 41.0)
     (2, 3, 0)

@@ -7,7 +7,7 @@
     output.claims(claims)
     output.short(["…"])
 
-`attnlib run` says where by the variable ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
+`attnlib run` sets the folder in ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 STRICT = "ATTNLIB_STRICT"
 """Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
 DPI = 160
-"""Of what is drawn as pixels inside a figure: clouds of many points."""
+"""Resolution of what is drawn as pixels inside a figure: clouds of many points."""
 
 
 class Output:
-    """A run's folder. In a batch run a name may be used once; by hand, a cell may be run again."""
+    """A run's folder. In a batch run a name may be used only once; by hand, a cell may be run again."""
 
     def __init__(self, folder: str | Path, *, batch: bool = False) -> None:
         self.folder = Path(folder)
@@ -81,7 +81,7 @@ class Output:
         """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most.
 
         Columns without values, or with the same name or count in every row, are named below the table instead of
-        being shown; those in `keep` are shown all the same. What is saved and downloaded has all of them. A table
+        being shown; those in `keep` are shown anyway. What is saved and downloaded has all of them. A table
         without rows is replaced by the sentence `otherwise`, where there is one. One of more than `tabular.FOLDED`
         rows is folded under its caption, unless `folded` says otherwise.
         """
@@ -95,7 +95,7 @@ class Output:
         except Exception as error:
             part.unlink(missing_ok=True)
             raise ConfigError(
-                f"Table {name!r} cannot be saved as parquet: {error}. Give a column one type."
+                f"Table {name!r} cannot be saved as parquet: {error}. Give each column one type."
             ) from error
         part.replace(file)
         html = tabular.table_html(flat, name, caption, digits, rows, keep, folded)
@@ -155,7 +155,7 @@ class Output:
     def _file(self, kind: str, name: str, suffix: str) -> Path:
         file = self.folder / kind / f"{_safe(name)}.{suffix}"
         if self.batch and str(file) in self._names:
-            raise ConfigError(f"{kind}/{file.name} was written already in this run. Give each a name of its own.")
+            raise ConfigError(f"{kind}/{file.name} was written already in this run. Give each its own name.")
         self._names.add(str(file))
         file.parent.mkdir(parents=True, exist_ok=True)
         return file

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
 MOST_NODES = 100_000
-"""Of a YAML text with its aliases written out."""
+"""Most nodes of a YAML text with its aliases written out."""
 KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
 NODES = (ast.Name, ast.Load, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub)
-"""What a type may be written with: nothing that runs."""
+"""Syntax that a type may use: nothing that runs."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class Parameter:
         except ConfigError:
             if isinstance(value, str | list | dict):
                 raise
-        try:  # `no`, `2020` or `2020-01-01` are no texts in YAML, but may be one here
+        try:  # `no`, `2020` or `2020-01-01` are not texts in YAML, but may be here
             return self.check(text)
         except ConfigError:
-            return self.check(value)  # the error about what YAML understood tells more
+            return self.check(value)  # the error about what YAML understood is more helpful
 
     def _allows(self, value: Any) -> bool:
         listed = any(value == choice and type(value) is type(choice) for choice in self.choices)
@@ -144,7 +144,7 @@ def parse_cell(source: str, where: str) -> dict[str, Parameter]:
             default = ast.literal_eval(node.value)
         except ValueError:
             raise ConfigError(
-                f"{where}: the default of {name!r} is no literal: {ast.unparse(node.value)!r}. Write the value "
+                f"{where}: the default of {name!r} is not a literal: {ast.unparse(node.value)!r}. Write the value "
                 "itself, and derive in the next cell."
             ) from None
         if name in found:
@@ -204,9 +204,9 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
 
 
 def load_yaml(text: str) -> Any:
-    """The value of a YAML text; refused are keys that come twice, and anchors inside themselves.
+    """The value of a YAML text; repeated keys and anchors inside themselves are refused.
 
-    PyYAML itself lets the last of two equal keys win in silence.
+    PyYAML itself silently takes the last of two equal keys.
     """
     import yaml
 
@@ -224,7 +224,7 @@ def load_yaml(text: str) -> Any:
 
 
 def _check_nodes(root: Any) -> None:
-    """Refuse keys that come twice, and aliases that contain themselves or multiply beyond reason."""
+    """Refuse repeated keys, and aliases that contain themselves or multiply beyond reason."""
     left = MOST_NODES
     waiting = [(root, ())]
     while waiting:

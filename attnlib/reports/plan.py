@@ -1,4 +1,4 @@
-"""The numbered notebooks: which there are, what they are called, which parameters a run would use.
+"""The numbered notebooks: which exist, their titles, and the parameters that a run would use.
 
 Light on purpose: a wrong parameter is refused before anything heavy is imported.
 """
@@ -18,7 +18,7 @@ from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 
 PROFILES = {
     "smoke": "the notebook's own defaults; about a minute",
-    "cpu": "real signal on real text, with intervals; about ten minutes on two cores",
+    "cpu": "real text, with intervals; about ten minutes on two cores",
     "paper": "the paper's full grid, for a GPU or a cluster",
 }
 TAG = "parameters"
@@ -26,7 +26,7 @@ TAG = "parameters"
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook as it lies on disk, not run."""
+    """A notebook as it is on disk, not run."""
 
     name: str
     path: Path
@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def folder(self) -> str:
-        """Of the report: the profile, and what sets this run apart from it."""
+        """Folder of the report: the profile, and what distinguishes this run from it."""
         digest = hashlib.sha256(json.dumps(self.own, sort_keys=True, default=str).encode()).hexdigest()[:6]
         apart = self.name or (digest if self.own else "")
         return f"{self.profile}-{apart}" if apart else self.profile
@@ -89,7 +89,7 @@ def read(name: str) -> Notebook:
         raise ConfigError(f"{path} is not a notebook of format 4.") from None
     tagged = [cell for cell in cells if TAG in cell.get("metadata", {}).get("tags", ())]
     if len(tagged) > 1:
-        raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; one may.")
+        raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; only one may.")
     parameters = parse_cell(_source(tagged[0]), path.stem) if tagged else {}
     return Notebook(path.stem, path, title(cells, path.stem), parameters)
 
@@ -120,9 +120,9 @@ def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
 def plans(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
     """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
 
-    Names and types are those of the parameters cell; what a study makes of the values is for its `Params` to say.
+    Names and types are those of the parameters cell; the study's `Params` check what the values mean.
 
-    run  a name for the run, part of its folder's
+    run  a name for the run, which becomes part of its folder's name
     """
     if run is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", run):
         raise ConfigError(f"--name takes up to 64 letters, digits, _ and -, such as my-reviews; got {run!r}.")
@@ -185,7 +185,7 @@ def _yaml(file: Path) -> dict[Any, Any]:
 def copy_out(folder: Path, *, force: bool = False) -> list[Path]:
     """Copy the notebooks, their pictures and their parameter files to `folder`; returns what was written.
 
-    A file there that differs from ours is refused unless `force`: somebody has edited it.
+    A file there that differs is not overwritten unless `force`: somebody has edited it.
     """
     home = paths.notebooks().parent
     sources = [p for kind in ("notebooks", "params") for p in sorted((home / kind).rglob("*")) if p.is_file()]

@@ -21,7 +21,7 @@ from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised
 
 DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
-"""Tags of cells that a report leaves out: parameters are in its header, errors in a box of their own."""
+"""Tags of cells that a report leaves out: parameters are in its header, errors in a separate box."""
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 """Parts of a notebook that its report shows at the top: their anchor and heading there."""
@@ -76,7 +76,7 @@ def report(folder: Path) -> str:
 
 
 def _placed(output: Any, claims: Sequence[matrix.Claim], anchors: set[str]) -> Any:
-    """An output as the report shows it: linked to its claims, or, where it stands at the top, a link to there."""
+    """An output as the report shows it: linked to its claims, or, if it is shown at the top, a link to there."""
     mark = output.get("metadata", {}).get("attnlib", {})
     if part := MOVED.get(mark.get("part")):
         output.data["text/html"] = (

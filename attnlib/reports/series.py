@@ -24,7 +24,7 @@ PROFILES = ("paper", "cpu", "smoke")
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's folder, its `run.json` and its claims; `card` is what the index says of it."""
+    """A run's folder, its `run.json` and its claims; `card` is what the index says about it."""
 
     folder: Path
     run: dict[str, Any]
@@ -39,7 +39,7 @@ class Finished:
 
 
 def index(out: Path) -> str:
-    """The HTML of the series' answer, a matrix of all claims, and of a list of all runs under `out`."""
+    """The HTML of the index: the series' answer, a matrix of all claims, and a list of all runs under `out`."""
     runs = list(_finished(out))
     chosen: dict[str, Finished] = {}
     for one in sorted(runs, key=lambda one: one.rank):
@@ -89,14 +89,14 @@ def _finished(out: Path) -> Iterator[Finished]:
             claims = matrix.checked(matrix.load(folder))
             yield Finished(folder, run, claims, _card(folder, out, run, claims))
         except FileNotFoundError:
-            continue  # another process puts a new report in its place just now: its own index will name it
+            continue  # another process is replacing this report: its own index will name it
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             reason = f"{type(error).__name__}: {error}"
             warnings.warn(f"{folder} is left out of the index: it cannot be read ({reason}).", stacklevel=3)
 
 
 def _card(folder: Path, out: Path, run: dict[str, Any], claims: Sequence[matrix.Claim]) -> dict[str, Any]:
-    """What the index says of a run; any error where its files are damaged."""
+    """What the index says about a run; raises any error where its files are damaged."""
     own = [f"{name} {words(run['parameters'][name])}" for name in run.get("own") or ()]
     return {
         **{key: str(run[key]) for key in ("title", "notebook", "status", "profile")},
@@ -133,7 +133,7 @@ def relink(out: Path) -> None:
     """Bring the links between the reports under `out` up to date: a first run cannot know what follows it."""
     for one in _finished(out):
         links = navigation(one.folder, one.run)
-        with suppress(OSError):  # replaced by another process just now, or not ours to write
+        with suppress(OSError):  # being replaced by another process, or not writable
             page = (one.folder / "report.html").read_text(encoding="utf-8")
             linked = NAVIGATION.sub(lambda _, links=links: links, page)
             if linked != page:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS = 50
-"""Rows of a table that are shown; all are saved."""
+"""Rows of a table that are shown; all of them are saved."""
 FOLDED = 20
 """Shown rows beyond which a table is folded under its caption."""
 WIDE = 8
 """Columns from which a table is set smaller."""
 EMBEDDED = 500_000
-"""Bytes of CSV that a report carries along for download; of larger tables it names the file."""
+"""Bytes of CSV that a report carries along for download; for larger tables it names the file."""
 P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
 TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
@@ -112,7 +112,7 @@ def _bounds(frame: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) -> list[str]:
-    """A column as text, all numbers of it in the same manner; `like`: those of its interval too."""
+    """A column as text, all its numbers in the same format; `like`: those of its interval too."""
     from pandas.api.types import is_float_dtype
 
     if is_float_dtype(values):
@@ -123,7 +123,7 @@ def column_cells(values: pd.Series, digits: int, like: pd.Series | None = None) 
         if largest > 1 and all(v == int(v) for v in finite):
             return [cell(v if v != v or not math.isfinite(v) else int(v), 0) for v in map(_float, values)]
         digits = 0 if largest >= 1000 else min(digits, 1) if largest >= 10 else digits
-        if values.name == "difference":  # from the paper's: one of 1e-5 is none
+        if values.name == "difference":  # from the paper's value: 1e-5 is none
             values = values.round(digits) + 0.0
     return [cell(value, digits) for value in values]
 
@@ -139,13 +139,13 @@ def p_said(p: float) -> str:
 
 
 def _p(p: float) -> str:
-    """A p-value with two digits that count: `0.34`, `0.012`, `< 0.001`."""
+    """A p-value with two significant digits: `0.34`, `0.012`, `< 0.001`."""
     return "–" if p != p else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def cell(value: Any, digits: int) -> str:
     """A value as a reader would write it: `12,345`, `0.123`, `yes`, and `–` where there is none."""
-    if value is None or type(value).__name__ == "NAType" or value != value:  # the truth of NA may not be asked
+    if value is None or type(value).__name__ == "NAType" or value != value:  # NA has no truth value
         return "–"
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"

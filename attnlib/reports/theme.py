@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 def fill(template: str, **values: Any) -> str:
-    """A template of ours with its values, all of them escaped."""
+    """A template of the kit with its values, all of them escaped."""
     return _environment().get_template(template).render(**values)
 
 

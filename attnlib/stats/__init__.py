@@ -1,4 +1,4 @@
-"""Numbers about numbers: divergences, orders, and effects with intervals.
+"""Statistics: divergences, orders, and effects with intervals.
 
 divergences      KL, JSD, total variation and entropies, in NumPy
 differentiable   the first three for torch, inside a loss

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 FLOOR = 1e-12
-"""Probabilities below count as this inside a logarithm: a sparse base has exact zeros, where KL is infinite."""
+"""Smaller probabilities are raised to this inside a logarithm: where a sparse base is zero, KL is infinite."""
 
 
 def tvd(p: Tensor, q: Tensor) -> Tensor:

@@ -2,7 +2,7 @@ r"""Divergences and entropies of distributions.
 
 Everything here is NumPy on the last axis; torch tensors are accepted where they convert. Logarithms are natural
 (nats). Distributions may hold exact zeros, as padding and sparse projections do, and must sum to one; a row of
-zeros alone is no distribution, and whatever is asked of it is NaN.
+zeros is no distribution, and every measure of it is NaN.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 r"""Every interval of the kit: effects over trainings and texts.
 
-A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of data set,
-encoder and so on. Trainings are **nested** in cells (each has a seed of its own), texts are **crossed** with
-trainings and cells (every model of a data set reads the same test texts). Both are samples: of the trainings that
+A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of dataset,
+encoder and so on. Trainings are **nested** in cells (each has its own seed), texts are **crossed** with
+trainings and cells (every model of a dataset reads the same test texts). Both are samples: of the trainings that
 chance might have given, and of the texts that might have been collected. An effect is a weighted sum of cell means
 
 .. math:: \hat\theta = \sum_c w_c \bar y_c, \qquad \bar y_c = \frac1{R_c}\sum_r \bar y_{cr},
@@ -18,9 +18,10 @@ where :math:`s_c^2` is the variance of the training means of a cell, :math:`g_i 
 text × training, which the first two terms both contain. The quantile is that of t, with degrees of freedom from the
 data (`_margin`).
 
-What is no mean over texts (F1, a standard deviation, a correlation) is brought to this form by a delete-one
-jackknife: `pseudovalues` gives every text of every training the number :math:`N T - (N - 1) T_{(-i)}`, whose spread
-is that of the statistic, and the same formula applies. A share of models has an exact interval (`exact_share`).
+A statistic that is not a mean over texts (F1, a standard deviation, a correlation) is brought to this form by a
+delete-one jackknife: `pseudovalues` gives every text of every training the number
+:math:`N T - (N - 1) T_{(-i)}`, whose spread is that of the statistic, and the same formula applies. A share of
+models has an exact interval (`exact_share`).
 
 The coverage of all this is tested by simulation (`tests/stats/test_coverage.py`).
 """
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ class Effect:
     estimate, low, high   the effect and its interval; NaN bounds where one training leaves none
     se, df, p             standard error, degrees of freedom, two-sided p-value of no effect (by the same t)
     n                     measurements; `cells`, `trainings` and `texts` say of how many of each
-    from_trainings, from_texts   the parts of the variance that more trainings, or more texts, would lower
+    from_trainings, from_texts, from_both   the parts of the variance that more trainings, more texts, or more of
+                          either would lower
+    again                 level -> the same effect with an interval of that level
     """
 
     estimate: float
@@ -71,6 +74,8 @@ class Effect:
     texts: int = 0
     from_trainings: float = NAN
     from_texts: float = NAN
+    from_both: float = 0.0
+    again: Callable[[float], Effect] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text()
@@ -87,21 +92,29 @@ class Effect:
     def scaled(self, factor: float) -> Effect:
         """In another unit: the share 0.12 as 12 points with `factor` 100."""
         ends = sorted((factor * self.low, factor * self.high))
-        parts = {"from_trainings": factor**2 * self.from_trainings, "from_texts": factor**2 * self.from_texts}
+        parts = {name: factor**2 * getattr(self, name) for name in ("from_trainings", "from_texts", "from_both")}
+        again = None if self.again is None else lambda level: self.again(level).scaled(factor)
         return replace(
-            self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, **parts
-        )
+            self, estimate=factor * self.estimate, low=ends[0], high=ends[1], se=abs(factor) * self.se, again=again,
+            **parts,
+        )  # fmt: skip
+
+    def widened(self, variance: float, texts: int) -> Effect:
+        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself."""
+        z = float(scipy_stats.norm.ppf((1 + LEVEL) / 2))
+        low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
+        se = math.hypot(self.se, math.sqrt(variance))
+        p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df))
+        again = None if self.again is None else lambda level: self.again(level).widened(variance, texts)
+        ends = {"low": self.estimate - low, "high": self.estimate + high, "se": se, "p": max(p, self.p)}
+        return replace(self, **ends, texts=texts, from_texts=variance, again=again)
 
     def at(self, level: float) -> Effect:
         """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""
-        if math.isnan(self.low) or math.isnan(self.df):
-            return self
-        t = scipy_stats.t.ppf([(1 + LEVEL) / 2, (1 + level) / 2], self.df)
-        ends = self.estimate + (np.array([self.low, self.high]) - self.estimate) * float(t[1] / t[0])
-        return replace(self, low=float(ends[0]), high=float(ends[1]))
+        return self if self.again is None or level == LEVEL or math.isnan(self.low) else self.again(level)
 
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
-        """Trainings and texts in all that would tell this estimate from `target`, were it to stay; None: too many.
+        """Total trainings and texts that would separate this estimate from `target`, if it stays; None: too many.
 
         Trainings are added first, since they need no new texts; where their part of the variance alone is not
         what keeps the interval wide, texts grow along with them.
@@ -109,13 +122,13 @@ class Effect:
         gap = abs(self.estimate - target)
         if not (gap > 0 and self.from_trainings >= 0 and self.from_texts >= 0):
             return None
-        for more_texts in (1, 2, 5, 10, 20, 50, 100):
-            for more in range(2 if more_texts == 1 else 1, most):
-                variance = self.from_trainings / more + self.from_texts / more_texts
+        for texts in (1, 2, 5, 10, 20, 50, 100):
+            for more in range(2 if texts == 1 else 1, most):
+                variance = self.from_trainings / more + self.from_texts / texts + self.from_both / (more * texts)
                 freedom = max(1.0, more * self.trainings - self.cells) if self.trainings else self.texts - 1
                 if scipy_stats.t.ppf((1 + level) / 2, freedom) * math.sqrt(variance) < gap:
-                    return more * self.trainings, more_texts * self.texts
-                if self.from_texts / more_texts >= (gap / 2) ** 2:
+                    return more * self.trainings, texts * self.texts
+                if self.from_texts / texts >= (gap / 2) ** 2:
                     break
         return None
 
@@ -141,7 +154,7 @@ def effect(
     bounds: tuple[float, float] | None = None,
     level: float = LEVEL,
 ) -> Effect:
-    """The mean of `value` over cells that count alike, or the weighted sum of cell means that `weights` describes.
+    """The mean of `value` over equally weighted cells, or the weighted sum of cell means that `weights` describes.
 
     cells     columns that tell cells apart; trainings are nested in them
     training  column of the training; None: the models are given, and texts are the only sample
@@ -151,13 +164,15 @@ def effect(
               with the effective number of texts, and unanimous values get the exact bounds of a share
 
     A frame with the column `point` (see `pseudovalues`) holds the statistic of each training there. NaN values are
-    left out. One training per cell has no interval; a cell with one training among cells with several is given the
-    mean spread of those.
+    left out. One training per cell has no interval; a cell with one training is given the mean spread of the others
+    where those are half of the cells at least.
     """
     parts = _cells(frame, list(cells), training, text, weights)
     if not parts:
         return Effect(NAN)
     found = _estimate(parts, by_training=training is not None, by_text=text is not None, level=level)
+    options = {"training": training, "text": text, "weights": weights, "bounds": bounds}
+    found = replace(found, again=lambda level: effect(frame, cells, **options, level=level))
     if bounds is None or math.isnan(found.se):
         return found
     plain = [cell.weight > 0 for cell in parts]
@@ -178,10 +193,10 @@ def contrast(
     bounds: tuple[float, float] | None = None,
     level: float = LEVEL,
 ) -> Effect:
-    """Mean where `column` is `a` minus mean where it is `b`, over cells that count alike.
+    """Mean where `column` is `a` minus mean where it is `b`, over equally weighted cells.
 
     paired    two values with the same cell, training and text are compared (variants of a model that share a
-              seed); a value without its partner is left out. Not paired: the sides are trainings of their own,
+              seed); a value without its partner is left out. Not paired: the sides are separate trainings,
               only the texts are shared, and only cells that both sides have count
     """
     sides = _sides(frame, column, a, b)
@@ -243,7 +258,7 @@ def pseudovalues(
     *,
     without_each: Callable[[pd.DataFrame], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    r"""What is no mean over texts, as numbers whose mean and spread are those of the statistic.
+    r"""A statistic that is not a mean over texts, as numbers with the same mean and spread.
 
     by            columns that tell trainings apart: those of the cell, and the seed
     statistic     the rows of one training -> a number T
@@ -309,17 +324,18 @@ def spread_values(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     """A share of independent units that either hit or miss (models, cells), with the bounds of Clopper & Pearson.
 
-    `p` is that of the share one half.
+    `p` tests a share of one half.
     """
     if not n:
         return Effect(NAN)
     test = scipy_stats.binomtest(int(hits), int(n))
     low, high = test.proportion_ci(level, method="exact")
-    return Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    found = Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    return replace(found, again=lambda level: exact_share(hits, n, level))
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, rising; NaN stay NaN and are no tests."""
+    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, made monotone; NaN stays NaN, uncounted."""
     p = np.asarray(p_values, dtype=float)
     real = ~np.isnan(p)
     if ((p[real] < 0) | (p[real] > 1)).any():
@@ -352,7 +368,7 @@ def _sides(frame: pd.DataFrame, column: str, a: object, b: object) -> list[pd.Da
 
 
 def _identity(frame: pd.DataFrame, cells: Sequence[str], text: str | None) -> list[str]:
-    """The columns of a cell, and the data set, without which a text's name says too little."""
+    """The columns of a cell, and the dataset, since texts of different datasets may share a name."""
     return [*cells, *(["dataset"] if text is not None and "dataset" in frame and "dataset" not in cells else [])]
 
 
@@ -363,7 +379,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def _cells(frame, cells, training, text, weights) -> list[_Cell]:
-    """The frame as one matrix per cell that counts; a text of several data sets makes a cell of each."""
+    """The frame as one matrix per cell that counts; each dataset makes its own cell."""
     unit = [k for k in (training, text) if k is not None]
     if not unit:
         raise DataError("An interval needs a sample: name the column of trainings, of texts, or of both.")
@@ -412,14 +428,16 @@ def _estimate(parts: list[_Cell], *, by_training: bool, by_text: bool, level: fl
         "trainings": sum(r for r, _ in sizes) if by_training else 0,
         "texts": len({(cell.corpus, t) for cell in parts for t in cell.texts}) if by_text else 0,
     }
-    if (by_training and max(r for r, _ in sizes) < 2) or (by_text and min(n for _, n in sizes) < 2):
+    lonely = by_training and sum(r > 1 for r, _ in sizes) < max(1, len(sizes) / 2)
+    if lonely or (by_text and min(n for _, n in sizes) < 2):
         return Effect(estimate, **counted)
     texts = _text_terms(parts) if by_text else []
     trainings = _training_terms(parts) if by_training else []
     twice = _residual_variance(parts) if by_text and by_training else 0.0
     from_trainings, from_texts = sum(v for v, _ in trainings), sum(v for v, _ in texts)
     total = max(from_trainings + from_texts - twice, from_trainings, from_texts)
-    variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": from_texts}
+    variances = {"from_trainings": max(from_trainings - twice, 0.0), "from_texts": max(from_texts - twice, 0.0)}
+    variances["from_both"] = twice
     largest = max(float(np.nanmax(np.abs(cell.values))) for cell in parts)
     if total <= (ROUNDING * largest) ** 2:  # equal values
         return Effect(estimate, se=0.0, **counted, **variances)
@@ -469,11 +487,12 @@ def _training_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
 
 
 def _text_terms(parts: list[_Cell]) -> list[tuple[float, float]]:
-    """(sum of squares of what the texts of a data set add, degrees of freedom), one pair per data set."""
+    """(sum of squares of what the texts of a dataset add, degrees of freedom), one pair per dataset."""
     added: dict[Hashable, list[pd.Series]] = {}
     for cell in parts:
-        means = np.nanmean(cell.values, 0)
-        g = cell.weight * (means - means.mean()) / len(means)
+        y = cell.values  # a training may lack texts: each of its texts weighs one over its own number of them
+        own = (y - np.nanmean(y, 1, keepdims=True)) / (~np.isnan(y)).sum(1, keepdims=True)
+        g = cell.weight * np.nansum(own, 0) / len(y)
         added.setdefault(cell.corpus, []).append(pd.Series(g, index=cell.texts))
     found = []
     for own in added.values():

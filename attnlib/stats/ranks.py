@@ -1,4 +1,4 @@
-"""Orders of scores, and how far two orders agree."""
+"""Orders of scores, and how well two orders agree."""
 
 from __future__ import annotations
 

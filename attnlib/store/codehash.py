@@ -1,7 +1,7 @@
 """Which code a result depends on, as one hash.
 
 A stored result is only as good as the code that made it. Version numbers kept by hand are forgotten, and a hash of
-the whole package throws everything away when a plot changes its colour. So imports are followed from the function
+the whole package would discard everything when a plot changes its colour. So imports are followed from the function
 that makes the result:
 
 - of the function's own module, the function and the names it uses there, and whatever importing the module runs (a
@@ -29,9 +29,9 @@ KIT = "attnlib"
 NEUTRAL = tuple(
     f"{KIT}.{name}" for name in "utils store viz reports cli data.readers data.corpora data.checks".split()
 )
-"""What cannot change a number, and what reads corpora: the fingerprint of the data says what came of that."""
+"""What cannot change a number, and what reads corpora: the fingerprint of the data covers the result of that."""
 COUNTED = (f"{KIT}.utils.device",)
-"""Modules of a neutral room that count all the same: seeds and precision."""
+"""Modules of a neutral room that count nevertheless: seeds and precision."""
 ROOMS = ("models", "training", "engine", "importance", "erasure", "measures", "stats")
 """What a task that says `import attnlib as al` may use."""
 
@@ -62,7 +62,7 @@ def code_hash(task: str) -> str:
 
 
 def _neutral(module: str) -> bool:
-    """Whether a module counts for nothing. A study's own package module names its tables and claims, too."""
+    """Whether a module does not count. The `__init__` of a study's package names its tables and claims too."""
     if module in (KIT, f"{KIT}.data"):  # they only pass names on
         return True
     if module.startswith(f"{KIT}.studies") and _file(module) is not None and _file(module).name == "__init__.py":
@@ -117,7 +117,7 @@ def _for_type_checkers(node: ast.AST) -> bool:
 
 
 def _imports(statements: Iterable[ast.stmt], module: str) -> Iterator[str]:
-    """Modules of the kit and of the same package that the statements import, wherever in them the import stands."""
+    """Modules of the kit and of the same package that the statements import, wherever the import occurs."""
     roots = {module.split(".")[0], KIT}
     nodes: list[ast.AST] = list(statements)
     while nodes:
@@ -136,7 +136,7 @@ def _imports(statements: Iterable[ast.stmt], module: str) -> Iterator[str]:
                 yield from _everything()
             elif name.split(".")[0] in roots:
                 parts = name.split(".")
-                yield from (".".join(parts[:k]) for k in range(1, len(parts) + 1))  # importing a.b runs a, too
+                yield from (".".join(parts[:k]) for k in range(1, len(parts) + 1))  # importing a.b runs a too
 
 
 def _everything() -> Iterator[str]:
@@ -167,7 +167,7 @@ def _file(module: str) -> Path | None:
     for folder in spec.submodule_search_locations or ():  # several for a package without `__init__`
         if (file := _below(folder, rest)) is not None:
             return file
-    if module.startswith(f"{KIT}.studies."):  # may lie in a folder of the user's own
+    if module.startswith(f"{KIT}.studies."):  # may be in a folder of the user's
         for folder in importlib.import_module(f"{KIT}.studies").__path__:
             if (file := _below(folder, rest[1:])) is not None:
                 return file

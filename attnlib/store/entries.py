@@ -1,14 +1,14 @@
 """The store: one folder per finished run, addressed by its key, written atomically.
 
     STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
-    STORE/tmp/        what is being written or removed, each folder with a lock beside it
+    STORE/tmp/        what is being written or removed, each folder with a lock next to it
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
     STORE/failures/   tracebacks of runs that failed for good
     STORE/moves.lock  held while an entry comes or goes
 
 An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
-renamed into place: killed at any moment, a store holds whole entries and rubbish in `tmp`, never half an entry.
+renamed into place: killed at any moment, a store holds whole entries and leftovers in `tmp`, never half an entry.
 Readers take no lock, so an entry may come or go while they look; only the very folder that was found damaged is set
 aside, never one that took its place meanwhile (`done.json` says when it is another).
 Locks are the operating system's, so they end with the process that held them, however it ended.
@@ -95,7 +95,7 @@ class Entry:
         try:
             return pd.read_parquet(io.BytesIO(self.read(file)))
         except (OSError, ValueError) as error:  # pyarrow's errors derive from these
-            raise self.damaged(f"{file} is no readable parquet: {error}") from error
+            raise self.damaged(f"{file} is not readable parquet: {error}") from error
 
     def read(self, name: str) -> bytes:
         """A file's bytes, checked."""
@@ -108,7 +108,7 @@ class Entry:
         return data
 
     def damaged(self, reason: str) -> CorruptEntry:
-        """Set this entry aside with a warning, unless another stands in its place by now; the error to raise."""
+        """Set this entry aside with a warning, unless another has taken its place; returns the error to raise."""
         self.store._set_aside(self.key, lambda now: reason if now is not None and now.done == self.done else None)
         return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
 
@@ -133,7 +133,7 @@ class Entry:
 
 
 class Damage(NamedTuple):
-    """What is wrong with an entry, and with which: `done.json` as it was read, b"" where it was missing."""
+    """What is wrong with an entry, and which one: `done.json` as it was read, b"" where it was missing."""
 
     reason: str
     done: bytes
@@ -149,8 +149,9 @@ class Store:
         except FileNotFoundError:
             return  # made when something is written
         except OSError as error:
-            what = "is no folder" if isinstance(error, NotADirectoryError) else f"cannot be read: {error.strerror}"
-            raise StoreError(f"The store {self.root} {what}. Name a folder of yours with ATTNLIB_STORE.") from error
+            folder = isinstance(error, NotADirectoryError)
+            what = "is not a folder" if folder else f"cannot be read: {error.strerror}"
+            raise StoreError(f"The store {self.root} {what}. Set ATTNLIB_STORE to a folder of yours.") from error
         self.sweep()
 
     def __repr__(self) -> str:
@@ -167,7 +168,7 @@ class Store:
         return found
 
     def _look(self, key: str) -> Entry | Damage | None:
-        """What stands in an entry's place, now. An entry that comes or goes meanwhile may look damaged."""
+        """What is in an entry's place now. An entry that comes or goes meanwhile may look damaged."""
         folder = self.folder(key)
         if not folder.exists():
             return None
@@ -200,7 +201,7 @@ class Store:
                 _flush_folder(folder)
             _write(draft / DONE, done.encode())
             _flush_folder(draft)
-            self.get(key)  # what stands there, if it is damaged, makes room
+            self.get(key)  # a damaged entry there is set aside
             home = self.folder(key)
             home.parent.mkdir(parents=True, exist_ok=True)
             with self._moves():
@@ -226,13 +227,13 @@ class Store:
         return lock
 
     def unlock(self, lock: FileLock) -> None:
-        """Give the right back. The file goes too: whoever waits for it asks `get` again."""
+        """Release the lock. Its file is removed too: whoever waits for it asks `get` again."""
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
     def _set_aside(self, key: str, fault: Callable[[Entry | Damage | None], str | None]) -> Entry | None:
-        """Move an entry to `corrupt` and warn, if `fault` still finds one when nothing can come or go; else what
-        stands there."""
+        """Move an entry to `corrupt` and warn, if `fault` still finds one while nothing can come or go; otherwise
+        return what is there."""
         target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
         try:
             with self._moves():
@@ -249,7 +250,7 @@ class Store:
         return None
 
     def _moves(self) -> FileLock:
-        """Held while an entry comes or goes. A lock of its own each time: threads exclude each other, too.
+        """Held while an entry comes or goes. A new lock each time, so that threads exclude each other too.
         Whoever may write to the folder may lock it."""
         return FileLock(self.root / "moves.lock", thread_local=False, mode=0o666)
 
@@ -271,7 +272,7 @@ class Store:
         return entry
 
     def record_failure(self, key: str, record: Mapping[str, Any]) -> Path:
-        """Keep the traceback of a run that failed; it goes when the run succeeds."""
+        """Keep the traceback of a run that failed; it is removed when the run succeeds."""
         path = self.root / "failures" / f"{key}.json"
         with self._writing():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -298,7 +299,7 @@ class Store:
             self.folder(key).rename(grave / key)
 
     def sweep(self, *, locks: bool = False) -> list[Path]:
-        """Remove what ended processes left in `tmp`, and on demand their `locks`; what a living one has stays."""
+        """Remove what dead processes left in `tmp`, and on demand their `locks`; those of live ones stay."""
         removed = []
         for path in (self.root / "locks").glob("*.lock") if locks else ():
             if (held := self.lock(path.stem)) is not None:
@@ -319,20 +320,20 @@ class Store:
 
     @contextmanager
     def _writing(self, needed: int | None = None) -> Iterator[None]:
-        """What the disk refuses becomes an error that says which disk, why, and how to go on."""
+        """What the disk refuses becomes an error that says which disk, why, and how to continue."""
         try:
             yield
         except StoreError:
             raise
         except OSError as error:
             said = trouble(error, self.root, "choose another folder with ATTNLIB_STORE", needed=needed)
-            raise StoreError(f"{said} Finished runs are kept: the same call goes on from there.") from error
+            raise StoreError(f"{said} Finished runs are kept: the same call continues from there.") from error
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
         """A folder in `tmp`, under a lock that ends with the process if not before; gone afterwards.
 
-        A lock file that nobody holds yet looks like rubbish to a process that sweeps just then: where one was
+        A lock file that nobody holds yet looks abandoned to a process that sweeps just then: where one was
         faster, another name is taken.
         """
         (self.root / "tmp").mkdir(parents=True, exist_ok=True)
@@ -340,7 +341,7 @@ class Store:
             folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
             lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
             with suppress(Timeout):
-                lock.acquire(blocking=False)  # before the folder: a folder without a holder is rubbish
+                lock.acquire(blocking=False)  # before the folder: a folder without a holder is swept
                 if Path(lock.lock_file).exists():
                     break
                 lock.release()

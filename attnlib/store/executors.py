@@ -4,9 +4,9 @@ serial         in this process, one after the other
 local          worker processes on this machine, one torch thread each; several per GPU where they fit
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-Besides `submit` and `shutdown` an executor here has `room` (how many calls to have under way: all workers busy, and
-something waiting for the first that is free), `shared_disk` (whether workers see the driver's files) and `kill()`
-(stop now).
+In addition to `submit` and `shutdown`, an executor here has `room` (how many calls to keep in flight: all workers
+busy, and something waiting for the first that is free), `shared_disk` (whether workers see the driver's files) and
+`kill()` (stop now).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SerialExecutor(Executor):
         future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as error:  # Ctrl-C passes
+        except Exception as error:  # Ctrl-C passes through
             future.set_exception(error)
         return future
 
@@ -112,13 +112,13 @@ class DaskExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, which stays."""
+        """Leave the cluster, which keeps running."""
         if not wait or cancel_futures:
             self.client.cancel(list(self._futures))
         self.client.close()
 
     def kill(self) -> None:
-        """Take back what was submitted."""
+        """Cancel what was submitted."""
         self.shutdown(wait=False, cancel_futures=True)
 
 
@@ -132,7 +132,7 @@ def make_executor(
 ) -> Executor:
     """An executor by name, as `check_executor` takes it.
 
-    jobs             worker processes in all, at most; None: one per core, or what fits on the GPUs
+    jobs             most worker processes in total; None: one per core, or what fits on the GPUs
     devices          what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
     jobs_per_device  workers that share one GPU; None: as many as its free memory holds, a run taking
                      `memory_per_run` bytes
@@ -149,7 +149,7 @@ def make_executor(
 
 
 def check_executor(name: str, jobs: int | None = None) -> None:
-    """Refuse a name that is no executor, and a number of jobs that it cannot have; nothing is started."""
+    """Refuse an unknown executor or a number of jobs that it cannot have; nothing is started."""
     kind, _, address = name.partition(":")
     if name not in ("serial", "local") and kind != "dask":
         raise UnknownName(unknown("executor", name, EXECUTORS))
@@ -191,8 +191,8 @@ def plan_slots(
 ) -> list[dict[str, str]]:
     """One environment per worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
 
-    A GPU takes as many workers as runs fit in its free memory with each process's own context, and in all there are
-    no more workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
+    A GPU takes as many workers as runs fit in its free memory with each process's own context; in total no more
+    workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
     entries `cuda:k` counts.
     """
     if not devices:

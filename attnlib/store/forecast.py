@@ -2,7 +2,7 @@
 
 A training's time is its tokens (of all epochs) over a speed in tokens per second: the median of earlier trainings
 with the same encoder in the store, else a short training measured now. A measure's time is the median of earlier
-ones. Early stopping makes trainings shorter than that, so the estimate is an upper one.
+ones. Early stopping makes trainings shorter than that, so the estimate is an upper bound.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Forecast:
 
     @property
     def summary(self) -> str:
-        """How many runs, how many of them are done, how long the others take, and how that is known."""
+        """How many runs, how many of them are done, how long the others take, and what that estimate rests on."""
         left, unknown = self.missing, int(self.missing["seconds"].isna().sum())
         text = f"{len(self.frame)} runs, {len(self.frame) - len(left)} in the store, {len(left)} to compute"
         if len(left) > unknown:
@@ -79,7 +79,7 @@ def dry_run(
 ) -> Forecast:
     """List a grid without running it.
 
-    sizes      training texts and mean words per text by corpus, for the estimate: these need not be at hand, and
+    sizes      training texts and mean words per text by corpus, for the estimate: these need not be available, and
                are not loaded unless the store holds runs on them
     calibrate  measure a short training for encoders the store has never seen
     """
@@ -161,7 +161,7 @@ class _Speeds:
         self.measured: dict[str, float | None] = {}
 
     def estimate(self, run: Run, sizes: Mapping[str, tuple[int, int]], loaded: bool) -> tuple[float, str]:
-        """Seconds and what they rest on; NaN and nothing where nothing is known."""
+        """Seconds and what they rest on; NaN and an empty string where nothing is known."""
         if isinstance(run, MeasureSpec):
             encoder = run.fits[0].model.encoder if run.fits else ""
             seen = self.history.get((run.task, encoder))

@@ -6,8 +6,8 @@
     result.frame("flips")       # one tidy frame over all runs
     result.failures             # what is missing, and why
 
-Finished runs are answered from the store. Models that measures need are trained first, once, whoever asks. A run
-that fails is tried once more, unless its error is bound to come again, and then recorded, while the rest goes on.
+Finished runs are answered from the store. Models that measures need are trained first, and only once. A run
+that fails is tried once more, unless its error is certain to recur, and then recorded, while the rest goes on.
 The same call continues after any stop.
 """
 
@@ -124,7 +124,7 @@ class GridResult:
 
     @property
     def _first(self) -> str:
-        """The first failure in words, after a space; nothing where none failed."""
+        """The first failure in words, led by a blank; empty where none failed."""
         if self.failures.empty:
             return ""
         first = self.failures.iloc[0]
@@ -144,10 +144,10 @@ def run_grid(
     """Compute what the store does not hold yet.
 
     executor  a name (`serial`, `local`, `dask:ADDRESS`; `jobs` and `options` go to `make_executor`), or an executor
-              of the caller's, which is left open. None: what `attnlib run --executor --jobs` said, else serial
+              that the caller made, which is left open. None: what `attnlib run --executor --jobs` said, else serial
     corpora   corpora already loaded, by the name their DataConfig gives
-    Two corpora that would go by one name in the frames, and word vectors that are not there, are refused before
-    anything is trained.
+    Two corpora that would share a name in the frames, and missing word vectors, are refused before anything is
+    trained.
     """
     start = time.monotonic()
     runs = tuple(dict.fromkeys(runs))
@@ -175,7 +175,7 @@ def run_grid(
 
 
 def _models(run: Run) -> Iterator[FitSpec]:
-    """Every model that a run needs, itself included where it is one."""
+    """Every model that a run needs, including itself where it is one."""
     if isinstance(run, FitSpec):
         yield run
     for fit in run.fits:
@@ -183,7 +183,7 @@ def _models(run: Run) -> Iterator[FitSpec]:
 
 
 def _distinct(grid: Scheduler) -> None:
-    """Two sources under one name would be averaged as if they were one data set."""
+    """Two sources under one name would be averaged as if they were one dataset."""
     sources: dict[str, str] = {}
     for run, found in grid.columns.items():
         if run.corpus is not None and "dataset" in found:

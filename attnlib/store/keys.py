@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised when the layout of stored entries changes."""
 CONTENTS = "contents:"
-"""Before the hash that stands for a file or folder in a run's identity."""
+"""Prefix of the hash that represents a file or folder in a run's identity."""
 
 
 def key_of(run: Run, corpora: Corpora) -> str:
@@ -50,7 +50,7 @@ def contents(model: ModelConfig) -> dict[str, str]:
 
 
 def _data(corpus: Corpus) -> list[str]:
-    # The tokens are in the fingerprint; how new texts become tokens is part of a fitted model all the same.
+    # The tokens are in the fingerprint; how new texts become tokens is part of a fitted model as well.
     dump = getattr(corpus.preprocessing, "model_dump_json", None)
     return [corpus.fingerprint, dump() if dump else repr(corpus.preprocessing)]
 

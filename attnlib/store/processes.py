@@ -1,12 +1,12 @@
 """Worker processes on this machine, behind `concurrent.futures.Executor`: for runs, and for whole notebooks.
 
-Unlike `ProcessPoolExecutor` and Dask's `LocalCluster`, each worker has an environment of its own (its GPU, its one
-thread) and a process group of its own, a worker that dies fails only the call it was busy with, and a script needs
+Unlike `ProcessPoolExecutor` and Dask's `LocalCluster`, each worker has its own environment (its GPU, its one
+thread) and its own process group, a worker that dies fails only the call it was busy with, and a script needs
 no `if __name__ == "__main__"`: a worker is a fresh interpreter that imports what a call names.
 
 Calls and answers are pickles on the worker's standard input and output, between processes of one program. The input
-stays open as long as the driver lives: when it ends, however the driver ended, the call under way gets a
-KeyboardInterrupt, and soon after the process is over.
+stays open as long as the driver lives: when it ends, however the driver ended, the call in progress gets a
+KeyboardInterrupt, and the process ends soon after.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 DEVICE = "ATTNLIB_DEVICE"
-"""Environment variable: the device of a worker, which runs without a device of their own take."""
+"""Environment variable: the device of a worker, used by runs that name no device."""
 GRACE = 20.0
 """Seconds an interrupted call has to tidy up, such as a notebook to stop its kernel."""
 
@@ -42,14 +42,14 @@ class WorkerDied(AttnlibError):
 
 
 def cores() -> int:
-    """Cores this process may use, which a batch system may have limited."""
+    """Cores this process may use; a batch system may limit them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class LocalExecutor(ThreadPoolExecutor):
     """One worker process for each environment in `slots`, started when first needed; a thread here waits for each.
 
-    heard  called with what a function in a worker says by `tell`, before its result is there
+    heard  called with what a function in a worker says by `tell`, before its result arrives
     log    a file for what workers print; None: this process's standard error
     """
 
@@ -138,7 +138,7 @@ class _Worker:
 
     def call(self, data: bytes, heard: Callable[[Any], None]) -> Any:
         """Send a call, wait for what it returns or raises."""
-        with suppress(OSError, ValueError):  # it died before it had read all, or its input was closed
+        with suppress(OSError, ValueError):  # it died before it had read everything, or its input was closed
             _write(self.process.stdin, pickle.dumps(data))
         while (answer := _read(self.process.stdout)) is not None:
             kind, value = answer
@@ -201,7 +201,7 @@ _answers: BinaryIO | None = None
 
 
 def tell(said: Any) -> None:
-    """Say something to the driver in the middle of a call: `heard` gets it. Silent outside a worker."""
+    """Send something to the driver in the middle of a call: `heard` gets it. Does nothing outside a worker."""
     if _answers is not None:
         _write(_answers, pickle.dumps(("said", said)))
 
@@ -217,7 +217,7 @@ def main() -> None:
         threading.Thread(target=_listen, args=(calls,), daemon=True).start()
         while (call := calls.get()) is not None:
             _write(_answers, _answer(call))
-    os._exit(0)  # no thread of a run holds the process back
+    os._exit(0)  # no thread of a run keeps the process alive
 
 
 def _listen(calls: queue.SimpleQueue[bytes | None]) -> None:

@@ -1,4 +1,4 @@
-"""The scheduler of a grid: which run is ready, which goes with which, what a result or a failure means."""
+"""The scheduler of a grid: which run is ready, which runs go together, what a result or a failure means."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLL = 0.5
 
 
 class GridInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a grid; the message says what is done and how to go on."""
+    """Ctrl-C during a grid; the message says what is done and how to continue."""
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Scheduler:
                     future.cancel()
                 left = len(self.pending) + sum(len(nodes) for nodes, _ in running.values())
                 kept = f"{len(self.stored)} runs are finished and kept in {self.store.root}, {left} are left"
-                raise GridInterrupted(f"Stopped: {kept}. Start the same call again to go on from there.") from None
+                raise GridInterrupted(f"Stopped: {kept}. Repeat the same call to continue from there.") from None
             finally:
                 for _, locks in running.values():
                     locks.close()
@@ -159,14 +159,14 @@ class Scheduler:
         return all(key in self.stored for key in node.fits)
 
     def _group(self, node: Node) -> list[Node]:
-        """A model to train takes the measures of it along; after a failure everything goes alone."""
+        """A model to train takes its measures along; after a failure every run goes alone."""
         if isinstance(node.run, MeasureSpec) or node.attempts:
             return [node]
         along = [n for n in self.pending.values() if n.fits == (node.key,) and not n.attempts]
         return [node, *(n for n in along if isinstance(n.run, MeasureSpec))]
 
     def _lock(self, nodes: list[Node]) -> ExitStack | None:
-        """The right to compute all of these, until it is closed; None while another process has one of them."""
+        """The locks of all of these, until closed; None while another process has one of them."""
         with ExitStack() as locks:
             for node in nodes:
                 if (lock := self.store.lock(node.key)) is None:
@@ -201,7 +201,7 @@ class Scheduler:
         )
 
     def _take(self, future: Future, nodes: list[Node]) -> int:
-        """Store what a job brought; returns how many runs are settled by it."""
+        """Store the results of a job; returns how many runs it settled."""
         before = len(self.stored) + len(self.failed)
         try:
             outcomes: list[RunOutcome] = future.result()

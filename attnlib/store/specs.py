@@ -24,7 +24,7 @@ class FitSpec(Config):
 
     warm_start  a model that must be trained first; handed to the trainer by that name
     trainer     what trains: `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`. A
-                study with an objective of its own (an adversary, say) names its own function
+                study with its own objective (an adversary, for example) names its own function
     params      what else the trainer takes, such as `warm_parts`: plain values
     label       columns to add to the frames; not part of the run's identity
     """
@@ -91,7 +91,7 @@ class MeasureSpec(Config):
         label: Mapping[str, Any] | None = None,
         **params: Any,
     ) -> MeasureSpec:
-        """The run of a function, given itself or by name; a parameter it does not take is refused at once."""
+        """The run of a function, given as an object or by name; an unknown parameter is refused at once."""
         if callable(function):
             task = f"{function.__module__}:{function.__qualname__}"
             if function.__module__ == "__main__" or "." in function.__qualname__ or "<" in function.__qualname__:
@@ -154,12 +154,12 @@ def resolve(task: str) -> Callable[..., Any]:
     except AttributeError:
         raise ConfigError(f"Task {task!r}: module {module!r} has no {name!r}.") from None
     if not callable(function):
-        raise ConfigError(f"Task {task!r} is no function, but a {type(function).__name__}.")
+        raise ConfigError(f"Task {task!r} is not a function but a {type(function).__name__}.")
     return function
 
 
 class Corpora:
-    """Corpora by config, each loaded once. `given`: corpora already at hand, by the name in `DataConfig.corpus`."""
+    """Corpora by config, each loaded once. `given`: corpora already loaded, by the name in `DataConfig.corpus`."""
 
     def __init__(self, given: Mapping[str, Corpus] | None = None) -> None:
         self.given = dict(given or {})
@@ -183,7 +183,7 @@ class Corpora:
 def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
     """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels.
 
-    Without `corpora` nothing is loaded: the data set goes by the name its config gives.
+    Without `corpora` nothing is loaded: the dataset goes by the name its config gives.
     """
     fit = run if isinstance(run, FitSpec) else run.fits[0] if run.fits else None
     found: dict[str, Any] = {}

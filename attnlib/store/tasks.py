@@ -1,7 +1,7 @@
-"""What a worker does with a job: get the data, train, measure, and hand back files.
+"""What a worker does with a job: get the data, train, measure, and return files.
 
-A worker needs no store and no shared disk. What it computes goes home as named bytes (safetensors, JSON, parquet);
-the driver stores them.
+A worker needs no store and no shared disk. It returns what it computes as named bytes (safetensors, JSON, parquet),
+which the driver stores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 KEPT_CORPORA = 4
 """Corpora a worker keeps in memory between jobs."""
 PERMANENT = (ConfigError, DataError, UnknownName)
-"""Errors that will come again: no second attempt."""
+"""Errors that will recur: no second attempt."""
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
@@ -68,7 +68,7 @@ class Assignment:
 class RunOutcome:
     """What became of one run: files, an error, or a corpus (its fingerprint) that the worker needs.
 
-    final  the error will come again: no second attempt
+    final  the error will recur: no second attempt
     """
 
     key: str
@@ -80,11 +80,11 @@ class RunOutcome:
 
 
 class WorkerDiffers(ConfigError):
-    """The worker would compute something else than the key of the run says."""
+    """The worker would compute something other than the key of the run says."""
 
 
 class NeedsCorpus(Exception):
-    """The worker cannot load the very corpus the driver has."""
+    """The worker cannot load the same corpus as the driver."""
 
 
 _corpora: OrderedDict[str, Corpus] = OrderedDict()
@@ -110,7 +110,7 @@ def _turn() -> Iterator[None]:
 
 
 def execute(job: Assignment) -> list[RunOutcome]:
-    """Run a job. Errors come back as outcomes, so that one run's failure is not its neighbours'."""
+    """Run a job. Errors come back as outcomes, so that one run's failure does not affect the others."""
     outcomes, models = [], {}
     with _turn(), one_thread():
         for key, run in job.runs:
@@ -188,7 +188,7 @@ def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
     for option, there in driver.items():
         if (here := found[option]) != there:
             name = getattr(run.model, option)
-            state = "holds something else than" if here.startswith(CONTENTS) else "is not there, unlike"
+            state = "holds something other than" if here.startswith(CONTENTS) else "is not there, unlike"
             raise WorkerDiffers(
                 f"On {platform.node()}, in {Path.cwd()}, {option} {name!r} {state} on the driver. Copy the "
                 "driver's to the same absolute path on every worker, or name one on a disk that all of them share."

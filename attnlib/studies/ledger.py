@@ -169,23 +169,37 @@ def judge(low: float, high: float, direction: Direction, border: float = 0.0) ->
     return "not reproduced" if high < border else "undetermined"
 
 
-def size_of(low: float, high: float, printed: float, direction: Direction, verdict: Verdict) -> Size:
+def size_of(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Size:
     """Size of an effect against the paper's: by the interval, in the direction of the claim.
 
-    >>> size_of(-0.045, 0.007, -0.15, "less", "undetermined"), size_of(0.1, 0.3, 0.2, "greater", "reproduced")
-    ('smaller', 'as large')
+    Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
+    on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
     """
-    if math.isnan(printed) or direction == "within":
+    if math.isnan(printed) or rule.direction == "within":
         return "no printed value"
-    if math.isnan(low) or math.isnan(high):
+    sign = 1 if rule.direction == "greater" else -1
+    border, paper = sign * rule.border, sign * printed
+    if math.isnan(effect.low) or border < 0 or paper <= border:
         return ""
-    if direction == "less":
-        low, high, printed = -high, -low, -printed
-    if high < printed:
+    low, high = sorted((sign * effect.low, sign * effect.high))
+    if high < paper:
         return "smaller"
-    if low > printed:
+    if low > paper:
         return "larger"
     return "as large" if verdict == "reproduced" else ""
+
+
+def level_of(looks: int, cases: int = 1) -> float:
+    """Level of an interval at the k-th look at growing data, over several cases of which one may refute a claim.
+
+    The first report is judged at 95%. The looks that follow it spend 0.05 / (k (k - 1)) each, so that all of them
+    together are wrong in at most 5% of cases; cases share that evenly (Bonferroni).
+
+    >>> level_of(1), level_of(2), round(level_of(3), 4), level_of(1, cases=5)
+    (0.95, 0.975, 0.9917, 0.99)
+    """
+    spent = (1 - LEVEL) / (1 if looks == 1 else looks * (looks - 1)) / cases
+    return round(1 - spent, 12)
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
@@ -201,43 +215,70 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
 def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1) -> Claim:
     """What becomes of a rule on the results of a run; `looks`: how often growing data have been judged by now.
 
-    Where trainings are added because claims were open, every look may decide by chance. Each interval then has the
-    level 1 - 0.05 / looks, so that all looks together are wrong in 5% of cases at most (Bonferroni).
+    A claim about *each* of several cases is reproduced where each is; one case refutes it, so refutation and size
+    are judged at the level of `level_of` with all cases counted.
     """
     said = {"id": rule.id, "paper": paper, "claim": rule.says, "where": rule.where, "test": rule.decided_by}
     said |= {"setting": setting, "direction": rule.direction, "border": rule.border, "unit": rule.unit}
     said |= {"figure": rule.figure, "history": rule.history}
     try:
         found = rule.effect(results)
+        second = None if rule.also is None else rule.also(results)
     except NotTested as why:
         return Claim(**said, verdict="not tested", note=str(why) or ABSENT)
-    cases = dict(found) if isinstance(found, Mapping) else {"": found}
-    level = 1 - (1 - LEVEL) / looks
-    cases = {name: effect.at(level) for name, effect in cases.items() if not math.isnan(effect.estimate)}
+    given = dict(found) if isinstance(found, Mapping) else {"": found}
+    cases = {name: effect.at(level_of(looks)) for name, effect in given.items() if not math.isnan(effect.estimate)}
     if not cases:
         return Claim(**said, verdict="not tested", note=ABSENT)
     few = min((e.texts for e in cases.values() if e.texts), default=FEWEST_TEXTS)
     if few < FEWEST_TEXTS:
         why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
         return Claim(**said, verdict="not tested", note=why)
-    verdicts = {name: judge(e.low, e.high, rule.direction, rule.border) for name, e in cases.items()}
+    strict = level_of(looks, len(cases))
+    verdicts = {name: _case(given[name], effect, rule, strict) for name, effect in cases.items()}
     verdict = together(verdicts.values())
     case = _least_favourable(cases, verdicts, verdict, rule)
-    effect, printed = cases[case], _printed(rule, results, case)
-    size = size_of(effect.low, effect.high, printed.value, rule.direction, verdicts[case])
-    unbounded = math.isnan(effect.low)
-    note = "Each cell has one training, which leaves no interval." if unbounded and math.isnan(effect.se) else ""
-    if rule.also is not None:
-        second = rule.also(results)
-        verdict = together([verdict, judge(second.low, second.high, "greater")])
-        note = f"{note} What must be above 0 as well is {second}.".strip()
+    effect, printed, notes = cases[case], _printed(rule, results, case), []
+    if lost := [name for name in given if name not in cases]:
+        verdict = "undetermined" if verdict == "reproduced" else verdict
+        notes.append(f"Without a value, and so without a verdict: {', '.join(lost)}.")
+    if math.isnan(effect.low) and math.isnan(effect.se):
+        notes.append("A training per cell leaves no interval.")
+    waits = effect
+    if second is not None:
+        second = second.at(level_of(looks))
+        other = judge(second.low, second.high, "greater")
+        waits = second if verdict == "reproduced" and other == "undetermined" else effect
+        verdict = together([verdict, other])
+        notes.append(f"What must be above 0 as well is {second}.")
+    size = size_of(given[case].at(strict), rule, printed.value, verdict)
+    if size == "" and not math.isnan(printed.value) and _beyond(printed.value, rule):
+        notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
-        df=effect.df, p=effect.p, case=case, note=note, found=effect,
+        df=effect.df, p=effect.p, case=case, note=" ".join(notes), found=effect,
     )  # fmt: skip
-    settles = "" if claim.decided or unbounded else settling(effect, rule, printed.value)
-    return Claim(**{**vars(claim), "settles": settles})
+    if claim.decided or math.isnan(waits.low):
+        return claim
+    border = 0.0 if waits is second else rule.border
+    return Claim(**{**vars(claim), "settles": settling(waits, rule.direction, border, level_of(looks + 1))})
+
+
+def _case(given: Effect, effect: Effect, rule: Rule, strict: float) -> Verdict:
+    """The verdict on one of several cases: refuted only where the interval that counts all cases says so."""
+    verdict = judge(effect.low, effect.high, rule.direction, rule.border)
+    if verdict != "not reproduced":
+        return verdict
+    wider = given.at(strict)
+    return (
+        "not reproduced" if judge(wider.low, wider.high, rule.direction, rule.border) == verdict else "undetermined"
+    )
+
+
+def _beyond(printed: float, rule: Rule) -> bool:
+    """Whether the paper's own number lies on the other side of the border."""
+    return (printed - rule.border) * (1 if rule.direction == "greater" else -1) < 0
 
 
 def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, looks: int = 1) -> list[Claim]:
@@ -245,36 +286,32 @@ def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, loo
     return [judged(rule, results, paper=paper, setting=setting, looks=looks) for rule in rules]
 
 
-def settling(effect: Effect, rule: Rule, printed: float) -> str:
-    """What would settle a claim, were its estimate to stay: telling it from the border, or from the paper's."""
-    borders = (rule.border, -rule.border) if rule.direction == "within" else (rule.border,)
-    targets = [("the border", b) for b in borders] + (
-        [] if math.isnan(printed) else [("the paper's effect", printed)]
-    )
-    if math.isnan(effect.low):
-        return "At least two trainings of every cell."
-    if math.isnan(effect.from_trainings):  # a share of cells or models
-        return f"More cells or models than these {effect.n:,}."
-    found = [(*need, name) for name, target in targets if (need := effect.needed(target)) is not None]
-    if not found:
+def settling(effect: Effect, direction: Direction, border: float, level: float) -> str:
+    """What would settle a claim at the next look, were its estimate to stay: telling it from its border."""
+    if not effect.from_trainings >= 0:
+        return f"It rests on {effect.cells} cells: more of them would settle it, not more trainings or texts."
+    targets = (border, -border) if direction == "within" else (border,)
+    needs = [effect.needed(target, level) for target in targets]
+    if min(abs(effect.estimate - target) for target in targets) < 1e-12:
         return "The estimate lies on the border: no number of trainings would settle it."
-    trainings, texts, name = min(found)
+    if None in needs:
+        return "The estimate lies so near the border that more than a thousand times the trainings would be needed."
+    trainings, texts = (max(counts) for counts in zip(*needs, strict=True))
     now = f"now {effect.trainings:,} and {effect.texts:,}" if effect.texts else f"now {effect.trainings:,}"
-    count = f"{trainings:,} trainings" if effect.trainings else ""
-    if effect.texts:
-        count += (" and " if count else "") + f"{texts:,} texts"
-    return f"About {count} ({now}) would tell it from {name}, if the estimate stays."
+    parts = [f"{trainings:,} trainings"] if effect.trainings else []
+    parts += [f"{texts:,} texts"] if effect.texts else []
+    return f"About {' and '.join(parts)} ({now}) would tell it from its border, if the estimate stays."
 
 
 def tally(claims: Sequence[Claim]) -> str:
-    """How many claims got which verdict, how many were answered, and how many of those chance alone would give."""
+    """How many claims got which verdict, and how many of the decided directions chance alone would give."""
     counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
-    decided, tested = sum(c.decided for c in claims), sum(c.verdict != "not tested" for c in claims)
-    open_ones = [c for c in claims if c.verdict == "undetermined" and c.decided]
-    told = f" {len(open_ones)} of the undetermined ones are clear in size." if open_ones else ""
+    tested = sum(c.verdict != "not tested" for c in claims)
+    sized = sum(c.verdict == "undetermined" and c.decided for c in claims)
+    told = f" Of the undetermined ones, {sized} differ clearly in size from the paper's." if sized else ""
     return (
-        f"Of {len(claims)} claims: {counts}.{told} {decided} of {tested} tested claims got an answer; if none of "
-        f"the effects existed, about {(1 - LEVEL) * tested:.1f} would get one by chance."
+        f"Of {len(claims)} claims: {counts}.{told} If every effect lay on its border, chance alone would decide "
+        f"about {(1 - LEVEL) * tested:.1f} of the {tested} that were tested."
     )
 
 

@@ -1,1 +1,1 @@
-"""Training a model on a corpus, and what comes of it."""
+"""Training a model on a corpus, and the trained model."""

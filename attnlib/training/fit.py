@@ -35,7 +35,7 @@ Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
 MIXED = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
 CHECK_EVERY = 50
-"""Steps between looks at the losses: each look makes a GPU wait."""
+"""Steps between checks of the losses: each check makes a GPU wait."""
 STEP_TOKENS = 32_768
 """Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
 with `class_weights` each slice is normalised by its own weights."""
@@ -57,10 +57,10 @@ def fit(
     seed agree bit for bit on one CPU; the caller's random state is left alone. The test texts are never read.
 
     warm_start  start from the parameters of another model where names and shapes agree (word tables row by row,
-                by word); what could not be copied stands in `fitted.notes`
+                by word); what could not be copied is listed in `fitted.notes`
     warm_parts  the parts to copy; Wen et al.'s Fix Rep is `warm_parts=("embedding", "encoder")` together with
                 `TrainConfig(freeze=("embedding", "encoder"))`
-    objective   what to minimise in place of the cross-entropy with the labels (an adversary's loss, say);
+    objective   what to minimise in place of the cross-entropy with the labels (such as an adversary's loss);
                 `batch.rows` are positions in `corpus.train`. Regularisers of the model are added to it
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
@@ -140,7 +140,7 @@ def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> 
 
 
 def slices(batch: Batch) -> int:
-    """In how many parts a batch goes through the model, so that none has more than STEP_TOKENS positions."""
+    """The number of slices of a batch in which no slice has more than STEP_TOKENS positions."""
     return max(1, min(len(batch), -(-batch.ids.numel() // STEP_TOKENS)))
 
 
@@ -209,7 +209,7 @@ class _Run:
         return {"loss": means.sum().item(), **dict(zip(names, means.tolist(), strict=True))}
 
     def step(self, batch: Batch) -> dict[str, Tensor]:
-        """One update; returns the terms of the loss. A batch of long texts goes in slices, to bound the memory."""
+        """One update; returns the terms of the loss. A batch of long texts is sliced to bound the memory."""
         terms: dict[str, Tensor] = {}
         self.optimisers.zero_grad()
         for rows in torch.arange(len(batch), device=self.device).tensor_split(slices(batch)):

@@ -78,7 +78,7 @@ class Fitted(Parts):
     def trace(self, examples: Iterable[Text], *, grad: bool = False) -> Trace:
         """One padded Trace in the order given. `grad` keeps the graph from the word embeddings on, for gradients.
 
-        All texts at once: for many use `traces`, whose memory is bounded.
+        All texts at once: for many texts use `traces`, which bounds the memory.
         """
         encoded = self.vectoriser.encode(self.examples(examples))
         batch = self.vectoriser.batch(encoded).to(self.device)
@@ -87,14 +87,14 @@ class Fitted(Parts):
     def traces(
         self, examples: Iterable[Text], batch_size: int = 256, *, grad: bool = False
     ) -> Iterator[tuple[Batch, Trace]]:
-        """Batches of texts of like length with their traces; `batch.rows` says where each text stood."""
+        """Batches of texts of similar length with their traces; `batch.rows` holds the index of each text."""
         for batch in self.vectoriser.batches(self.examples(examples), batch_size):
             batch = batch.to(self.device)
             yield batch, self._traced(batch, grad)
 
     def _traced(self, batch: Batch, grad: bool) -> Trace:
         with self.evaluating(grad=grad):
-            # a leaf of its own: embeddings that were frozen in training would not ask for gradients
+            # a separate leaf: embeddings that were frozen in training would get no gradients
             embedded = self.model.embed(batch).detach().requires_grad_() if grad else None
             trace = self.model(batch, embedded)
         if not trace.logits.isfinite().all():
@@ -163,7 +163,7 @@ class Fitted(Parts):
         raise DataError(f"A text for this model is {allowed}; got {text!r}.")
 
     def parameters_count(self) -> dict[str, int]:
-        """How many numbers each part holds, trained or not; shared ones are counted where they come first."""
+        """How many parameters each part has, trained or not; shared ones are counted where they come first."""
         seen: set[int] = set()
         counts = {}
         for part, module in (*self.model.parts().items(), ("rest", self.model)):

@@ -2,12 +2,12 @@ r"""Adam for models whose embedding matrix is most of their parameters.
 
 Two ways to move word tables (the embedding, and TaSc's u and U), `TrainConfig.embedding_update`:
 
-`dense` is Adam as everybody runs it. Every row moves at every step: the moments of a word that the batch does
-not hold decay and still push it, and weight decay, which Adam divides by the small moments of rare words,
+`dense` is standard Adam. Every row moves at every step: the moments of a word that the batch does
+not contain decay and still push it, and weight decay, which Adam divides by the small moments of rare words,
 pulls it towards zero. One fused pass over the whole table.
 
-`lazy` gives each row an Adam of its own, with its own step count, that runs on the steps whose batch holds the
-word, and costs what the batch costs. It equals `dense` where every batch holds every word and differs
+`lazy` gives each row its own Adam with its own step count, which runs only on steps whose batch contains the
+word, so its cost follows the batch. It equals `dense` where every batch contains every word and differs
 elsewhere, by design.
 """
 
@@ -95,7 +95,7 @@ class RowAdam(Optimizer):
 class Optimisers:
     """The optimisers of one model: fused Adam, and RowAdam for word tables under lazy updates.
 
-    Every part gets its own learning rate and weight decay; frozen parts stop asking for gradients. Word tables
+    Every part gets its own learning rate and weight decay; frozen parts get no gradients. Word tables
     give sparse gradients in both modes, so that the backward pass and clipping touch the batch's words alone.
     """
 
@@ -153,18 +153,18 @@ class Optimisers:
         norm = nn.utils.get_total_norm(gradients)
         if norm.device.type == "cpu" and norm <= self.clip_norm:
             return
-        # elsewhere always multiplied, by at most one: a look at the norm would wait for the device
+        # elsewhere always multiplied, by at most one: reading the norm would wait for the device
         torch._foreach_mul_(gradients, torch.clamp(self.clip_norm / (norm + 1e-6), max=1.0))
 
     def step(self, step: Callable[[Optimizer], object] = lambda optimiser: optimiser.step()) -> None:
-        """One update. `step` runs an optimiser, by way of a gradient scaler, say."""
+        """One update. `step` runs an optimiser, for example through a gradient scaler."""
         with self._dense_gradients():
             for optimiser in self.all:
                 step(optimiser)
 
     @contextmanager
     def _dense_gradients(self) -> Iterator[None]:
-        """Sparse gradients written into standing buffers of zeros, for optimisers that need dense ones."""
+        """Sparse gradients written into persistent buffers of zeros, for optimisers that need dense ones."""
         written = []
         for weight, buffer in self.buffers.items():
             if weight.grad is not None and weight.grad.is_sparse:
@@ -189,7 +189,7 @@ class Optimisers:
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """Parts with their own rates and weight decays, like ones in one group (fewer, larger groups step faster).
+    """Parts with their own rates and weight decays, equal ones in one group (fewer, larger groups step faster).
 
     Parameters outside all parts take the defaults.
     """
@@ -206,7 +206,7 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
 
 
 def freeze(model: nn.Module, config: TrainConfig) -> None:
-    """Stop gradients of the parts that `config` keeps as they are."""
+    """Stop the gradients of the parts that `config` freezes."""
     frozen = set(config.freeze) | (set() if config.train_embeddings else {"embedding"})
     parts = model.parts()
     for part in PARTS:

@@ -62,7 +62,7 @@ P = TypeVar("P", bound=Parts)
 
 
 class SavedModel(Config):
-    """What fitted.json holds. pydantic keeps the name `model_config` to itself."""
+    """The contents of fitted.json. pydantic reserves the name `model_config`."""
 
     version: StrictInt
     model: ModelConfig = Field(alias="model_config")
@@ -105,7 +105,7 @@ def save(fitted: Parts, folder: str | Path) -> Path:
             sha256={name: files.sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
         )
         _write(temporary / INDEX, index.model_dump(mode="json", by_alias=True))
-        # safetensors keeps them to the owner, whatever the other files are
+        # safetensors makes them private to the owner, whatever the other files are
         (temporary / WEIGHTS).chmod((temporary / INDEX).stat().st_mode)
         files.replace(temporary, folder)
     except (OSError, SafetensorError) as error:
@@ -151,7 +151,7 @@ def load(folder: str | Path, device: str, kind: type[P]) -> P:
 
 @contextmanager
 def _edited(folder: Path) -> Iterator[None]:
-    """Errors of reading and checking are those of the files. The model is built outside: errors there are ours."""
+    """Errors of reading and checking are blamed on the files. The model is built outside: errors there are bugs."""
     from safetensors import SafetensorError
 
     kinds = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError)
@@ -167,7 +167,7 @@ def _edited(folder: Path) -> Iterator[None]:
 
 
 def _check_shapes(model: torch.nn.Module, weights: Path) -> None:
-    """Refuse weights of another model before anything of its size is made."""
+    """Refuse weights of another model before anything of that size is allocated."""
     from safetensors import safe_open
 
     with safe_open(str(weights), framework="pt") as file:
@@ -198,7 +198,7 @@ def _index(folder: Path) -> SavedModel:
 
 
 def _network_config(fitted: Parts) -> dict[str, Any] | None:
-    """How a pretrained encoder is built: its weights are saved here, its own files need not be there again."""
+    """How a pretrained encoder is built: its weights are saved here, so its own files are no longer needed."""
     if fitted.model_config.encoder != "bert":
         return None
     return json.loads(fitted.model.encoder.network.config.to_json_string(use_diff=False))

@@ -1,1 +1,1 @@
-"""Small tools without an opinion: errors, registries, paths, devices, progress, files, texts."""
+"""Small general tools: errors, registries, paths, devices, progress, files, texts."""

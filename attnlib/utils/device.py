@@ -11,7 +11,7 @@ from attnlib.utils.errors import ConfigError
 
 
 def resolve(device: str | torch.device = "auto") -> torch.device:
-    """`auto` picks cuda, then mps, then cpu; anything else is taken at its word, if the machine has it."""
+    """`auto` picks cuda, then mps, then cpu; any other device is used as named, if the machine has it."""
     if isinstance(device, torch.device):
         return device
     if device == "auto":
@@ -32,7 +32,7 @@ def resolve(device: str | torch.device = "auto") -> torch.device:
 
 
 def seed_everything(seed: int) -> None:
-    """Seed torch, the one source of chance in models and training; NumPy code takes a generator of its own."""
+    """Seed torch, the only source of randomness in models and training; NumPy code takes its own generator."""
     torch.manual_seed(seed)
 
 

@@ -26,11 +26,11 @@ class DataError(AttnlibError, ValueError):
 
 
 class TrainingError(AttnlibError, ArithmeticError):
-    """A training run that went wrong on the way."""
+    """A training run that failed on the way."""
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of a library says, in one line."""
+    """The message of a library's error, in one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
@@ -41,7 +41,7 @@ def nearest(name: object, options: Iterable[str]) -> str | None:
 
 
 def one_of(kind: str, name: object, options: Iterable[str]) -> None:
-    """Refuse a `name` that is none of the options, with the nearest of them."""
+    """Refuse a `name` that is not among the options, and suggest the nearest one."""
     if name not in (options := list(options)):
         raise ConfigError(unknown(kind, name, options))
 

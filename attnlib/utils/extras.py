@@ -19,12 +19,12 @@ class MissingPackage(AttnlibError, ImportError):
 
 
 def needs(package: str, extra: str) -> ModuleType:
-    """Import `package` (or a module of it), or say which extra brings it: `needs("distributed", "cluster")`."""
+    """Import `package` (or a module of it), or say which extra provides it: `needs("distributed", "cluster")`."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != package.split(".")[0]:
-            raise  # it is there, and lacks something itself
+            raise  # the package is installed, and lacks something itself
         raise MissingPackage(
             f"This needs the package {package.split('.')[0]!r}, which is not installed. It comes with the extra "
             f"{extra!r}: pip install 'attnlib[{extra}]'."

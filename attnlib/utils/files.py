@@ -1,4 +1,4 @@
-"""Files and folders that are whole at every moment, and what to say when a disk is full or closed to us.
+"""Files and folders that are whole at every moment, and what to say when a disk is full or read-only.
 
 A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and put
 there by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one,
@@ -33,7 +33,7 @@ UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})
 
 def write(path: Path, text: str) -> None:
     """Write next to it, then rename: readers see the earlier text or the new one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it, too
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it too
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
@@ -43,7 +43,7 @@ def write(path: Path, text: str) -> None:
 
 
 def working(target: Path) -> Path:
-    """A new folder next to `target` to work in. What ended processes left there is cleared away first."""
+    """A new folder next to `target` to work in. What dead processes left there is removed first."""
     target = target.resolve()  # a link stays one, and leads to the new folder
     target.parent.mkdir(parents=True, exist_ok=True)
     _clear(target.parent)
@@ -81,7 +81,7 @@ def replace(folder: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Of the contents of a file, in hexadecimal."""
+    """The SHA-256 of a file's contents, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -139,7 +139,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def check_writable(folder: Path) -> None:
-    """Try to write where `folder` is or would be, and leave nothing behind; an OSError says why it cannot be."""
+    """Try to write where `folder` is or would be, and leave nothing behind; an OSError says why that fails."""
     place = _existing(folder)
     if not place.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
@@ -148,9 +148,9 @@ def check_writable(folder: Path) -> None:
 
 
 def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = None) -> str:
-    """Why a folder cannot be written, and what to do. `remedy` ends a sentence: `choose another with --out`."""
+    """Why a folder cannot be written, and what to do. `remedy` ends the sentence: `choose another with --out`."""
     if error.errno not in FULL:
-        return f"{folder} cannot be written: {error.strerror or error}. To go on, {remedy}."
+        return f"{folder} cannot be written: {error.strerror or error}. To continue, {remedy}."
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
     try:
@@ -163,7 +163,7 @@ def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = N
 
 
 def hint(message: str) -> str:
-    """What to do about an error of a library that ran out of space, after a space; nothing for any other."""
+    """What to do where a library ran out of disk space, led by a blank; empty for any other error."""
     if not any(os.strerror(code) in message for code in FULL) or "is full" in message:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Where things lie. Nothing depends on the working directory but where a copied notebook writes by hand."""
+"""Where things are. Only a copied notebook that is run by hand depends on the working directory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def params() -> Path:
 
 
 def run_folder() -> Path | None:
-    """Where `attnlib run` wants the results of the notebook that it runs: `ATTNLIB_OUT`; None by hand."""
+    """Where a notebook started by `attnlib run` writes its results: `ATTNLIB_OUT`; None when run by hand."""
     value = os.environ.get("ATTNLIB_OUT")
     return Path(value) if value else None
 
@@ -53,7 +53,7 @@ def workplace() -> Path:
 
 
 def user_path(name: str | Path) -> Path:
-    """The path a user wrote, with `~` resolved; what can be no path on this machine is an error."""
+    """The path a user wrote, with `~` resolved; a name that cannot be a path on this machine is an error."""
     try:
         path = Path(name).expanduser()
         path.exists()
@@ -65,15 +65,15 @@ def user_path(name: str | Path) -> Path:
 
 
 def neighbour(path: Path) -> str:
-    """What to add, after a space, where there is no such file: the name that was probably meant."""
+    """What to add where there is no such file, led by a blank: the name that was probably meant."""
     if not path.parent.is_dir():
-        return f" Nor is there a folder {str(path.parent)!r}."
+        return f" The folder {str(path.parent)!r} does not exist either."
     guess = nearest(path.name, [p.name for p in path.parent.iterdir()])
     return f" Did you mean {guess!r}?" if guess else ""
 
 
 def development_data() -> Path | None:
-    """Raw corpora for the `realdata` tests: `ATTNLIB_DATA`, else `../shared/data` beside the checkout."""
+    """Raw corpora for the `realdata` tests: `ATTNLIB_DATA`, else `../shared/data` next to the checkout."""
     folder = _folder("ATTNLIB_DATA", ROOT.parent / "shared" / "data")
     return folder if folder.is_dir() else None
 

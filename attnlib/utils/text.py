@@ -1,4 +1,4 @@
-"""Quantities as readers like them: durations, sizes, shares and counts."""
+"""Quantities in readable form: durations, sizes, shares and counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def duration(seconds: float) -> str:
 
 
 def filesize(size: float) -> str:
-    """Bytes in the unit that suits: `999 B`, `1.5 kB`."""
+    """Bytes in a suitable unit: `999 B`, `1.5 kB`."""
     if size < 1000:
         return f"{size:.0f} B"
     for unit in ("kB", "MB"):

@@ -1,7 +1,7 @@
 """An explorer: choose or type a text, colour it, erase its top tokens one by one, watch the prediction.
 
 `explore` is a widget where somebody can use it and its static twin where nobody can: in batch runs, whose HTML
-report must be complete without a kernel. Both draw the same steps of a `ErasurePath`.
+report must be complete without a kernel. Both draw the same steps of an `ErasurePath`.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ NAMES = {
     "probability": "probability of the token alone",
     "alpha_grad": "attention × gradient",
 }
-"""Rows as the widget calls them; others by their own name."""
+"""Names of rows in the widget; other rows keep their own."""
 OWN = object()
-"""What the choice of texts holds for a text of your own."""
+"""The entry for your own text in the choice of texts."""
 TYPED = "— your own text, typed below —"
 COMPUTING = '<p role="status"><i>computing…</i></p>'
 SHOWN = 100
 """Tokens shown of a long text."""
 STEPS, TEXTS = 3, 3
-"""Of the static twin: first steps shown of a text, and texts shown."""
+"""The static twin shows this many first steps of a text, and this many texts."""
 
 
 def batch_run() -> bool:
-    """Whether nobody is there to move a slider: a run by `attnlib run`, or under nbval."""
+    """Whether nobody can move a slider: a run by `attnlib run`, or under nbval."""
     return paths.run_folder() is not None or os.environ.get(SWITCH) == "0"
 
 
 @dataclass(frozen=True)
 class ErasurePath:
-    """One text on its way to nothing: erasing its k top tokens, k = 0, 1, …, T.
+    """The erasure of one text: its k top tokens removed, k = 0, 1, …, T.
 
     order        (T,) tokens from the top of the ranking
     probability  (T + 1,) of the class predicted for the whole text;  flipped (T + 1,): another class wins
@@ -74,7 +74,7 @@ class ErasurePath:
         return int(self.flipped.argmax()) if self.flipped.any() else None
 
     def step(self, k: int, *, legend: bool = True) -> Html:
-        """The text with its k top tokens erased, and what the model says then."""
+        """The text with its k top tokens erased, and the model's prediction then."""
         k = min(max(k, 0), len(self.order))
         name = self.reading.classes[self.reading.predicted]
         html = f"p(<b><bdi>{escape(name)}</bdi></b>) = {self.probability[k]:.2f}"
@@ -127,7 +127,7 @@ def erase(
 
 
 def _bar(share: float, flipped: bool) -> str:
-    """A small bar of a probability: blue while the decision stands, orange after."""
+    """A small bar of a probability: blue while the decision holds, orange after."""
     red, green, blue = ORANGE if flipped else BLUE
     return (
         '<span style="display:inline-block;width:6em;height:.75em;margin-right:.6em;vertical-align:-.05em;'
@@ -145,7 +145,7 @@ def explore_static(
     steps: int = STEPS,
     seed: int = 0,
 ) -> Html:
-    """The explorer on paper: each text after 0, 1, … `steps` erasures, and where its decision first changes."""
+    """The static explorer: each text after 0, 1, … `steps` erasures, and where its decision first changes."""
     parts = []
     for example in examples:
         path = erase(fitted, example, by=by, level=level, seed=seed)
@@ -252,7 +252,7 @@ class Explorer:
 
 
 def _flip_mark(path: ErasurePath) -> str:
-    """A ruler under the slider: blue while the decision stands, orange where it has changed, the flip by number."""
+    """A ruler under the slider: blue while the decision holds, orange where it has changed, the flip numbered."""
     k, n = path.first_flip, len(path.order)
     blue, orange = ("rgb({},{},{})".format(*colour) for colour in (BLUE, ORANGE))
     cuts = np.flatnonzero(np.diff(path.flipped.astype(int))) + 0.5  # between two steps

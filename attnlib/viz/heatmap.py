@@ -1,4 +1,4 @@
-"""What a fitted model makes of a text, token by token, and the heat map of it."""
+"""What a fitted model computes for each token of a text, as a heat map."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def heatmap(
     limit: int = LIMIT,
     numbers: bool | None = None,
 ) -> Html:
-    """Texts coloured by what a fitted model makes of them.
+    """Texts coloured by what a fitted model computes for their tokens.
 
     by      `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows
-    target  class that `probability` speaks of; default: the second of two classes, the predicted one of more
+    target  class that `probability` refers to; default: the second of two classes, the predicted one of more
     """
     shown = [
         reading.html(limit=limit, numbers=numbers) for reading in read(fitted, texts, by, target=target, seed=seed)
@@ -46,10 +46,10 @@ def heatmap(
 
 @dataclass(frozen=True)
 class Reading:
-    r"""What a model makes of one text, token by token.
+    r"""What a model computes for one text, token by token.
 
     rows  by name: `alpha`, the attention weights (of a hierarchical model, word weight times sentence weight);
-          `probability`, what the decoder says with all attention on that token alone,
+          `probability`, the decoder's output with all attention on that token alone,
           p_t = softmax(b + s_t W h_t) (Tutek & Šnajder 2020, section 5; s_t = 1 without scaling); importances
     """
 
@@ -150,7 +150,7 @@ def _importances(fitted: Fitted, names: Sequence[str]):
 def _own_rows(
     trace: Trace, b: int, n_classes: int, target: int | None
 ) -> tuple[dict[str, np.ndarray], np.ndarray, int]:
-    """alpha and probability of text b, its class probabilities and the class `probability` speaks of."""
+    """alpha and probability of text b, its class probabilities and the class `probability` refers to."""
     probabilities = trace.probabilities[b].double().cpu().numpy()
     if target is None:
         target = 1 if n_classes == 2 else int(probabilities.argmax())
@@ -158,7 +158,7 @@ def _own_rows(
     alone = trace.decode(contexts)[b].softmax(-1)[:, target]
     alpha, mask = trace.alpha[b], trace.mask[b]
     if trace.words is not None:
-        # Rows of the word level are the texts' sentences: a word counts as much as its sentence lets it.
+        # Rows of the word level are the texts' sentences: a word's weight is scaled by its sentence's.
         mask = trace.words.mask.view(*trace.mask.shape, -1)[b]
         alpha = trace.words.alpha.view(*trace.mask.shape, -1)[b] * alpha[:, None]
         alone = alone[:, None].expand_as(alpha)

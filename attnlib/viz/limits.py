@@ -22,7 +22,7 @@ TOLERANCE = 1.0
 def outside(figure: Figure) -> list[Artist]:
     """Artists that their axes cut off, in whole or in part: lines, markers, whiskers, bars, areas, annotations.
 
-    What was drawn to be longer than the axes (`axline`) and what is not clipped (labels, legends) is left out.
+    What is meant to exceed the axes (`axline`) and what is not clipped (labels, legends) is left out.
     """
     figure.draw_without_rendering()  # limits and layout are decided only now
     return [

@@ -1,6 +1,6 @@
 """Figures of the series: tidy frame in, matplotlib Figure out, nothing left behind in pyplot.
 
-Every figure carries a title, named axes with units, a legend where there is a choice, and its n. A `Chart` draws
+Every figure carries a title, named axes with units, a legend for several series, and its n. A `Chart` draws
 itself in a notebook as SVG, with letters as paths so that it looks the same everywhere.
 """
 
@@ -34,14 +34,14 @@ COLOURS = {
     "olive": "#959000",
 }
 """Okabe & Ito's colours, told apart with every common colour blindness; the light ones are darkened, so that each
-has a contrast of 3 at least to a white and to a dark page (on which black turns white)."""
+has a contrast of at least 3 to a white and to a dark page (on which black turns white)."""
 CYCLE = tuple(COLOURS.values())
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""One per colour, so that a grey print still tells series apart."""
+"""One per colour, so that series can be told apart in a greyscale print."""
 DENSITY = mpl.colors.LinearSegmentedColormap.from_list("density", ["#a6cee3", "#3399D6", "#0072B2", "#a03fb5"])
 """From few to many, seen on a white and on a dark page."""
 MANY = 300
-"""Points of a panel from which they are drawn as pixels: each would be an element of the page."""
+"""Panels with more points than this are drawn as pixels: each point would be an element of the page."""
 
 STYLE = {
     "axes.prop_cycle": mpl.cycler(color=CYCLE),
@@ -65,7 +65,7 @@ STYLE = {
     "svg.fonttype": "path",
     "svg.hashsalt": "attnlib",
 }
-"""The common look. `svg.hashsalt` makes the same figure the same file."""
+"""The common look. `svg.hashsalt` makes the file of a figure reproducible."""
 styled = mpl.rc_context(STYLE)
 """Decorator of functions that draw: artists take the common look when they are made."""
 ENDS = ["value", "low", "high"]
@@ -74,7 +74,7 @@ TOKENS = 30
 
 
 class Chart(Figure):
-    """A Figure in the common style that shows itself without pyplot."""
+    """A Figure in the common style that displays itself without pyplot."""
 
     def __init__(self, **options: Any) -> None:
         with mpl.rc_context(STYLE):

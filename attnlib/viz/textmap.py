@@ -1,7 +1,7 @@
 """Text coloured by numbers, one per token: escaped HTML that shows itself in a notebook. Pure functions.
 
 Colours are translucent and the text keeps the page's own colour, so the same HTML reads well on light and on dark
-pages; every number is in the tooltip, so colour is never the only carrier.
+pages; every number is in the tooltip, so colour is never the only channel.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Scale:
 
     @classmethod
     def probability(cls, classes: int = 2, low_name: str = "", high_name: str = "") -> Scale:
-        """0 to 1 around the chance level of so many classes."""
+        """0 to 1 around the chance level of that many classes."""
         return cls(0.0, 1.0, 1.0 / classes, low_name, high_name)
 
     def strength(self, value: float) -> float:
@@ -121,9 +121,9 @@ def text_heatmap(
     """One text, coloured.
 
     values         one number per token, or several rows of them by name: one row colours the words
-                   themselves, several stand aligned under their words as numbers (`numbers` decides otherwise)
+                   themselves, several are aligned under their words as numbers (`numbers` overrides this)
     scales         by row name; default: `Scale.of` the row
-    head           a line above the text: a plain string is escaped, `Html` is taken as it is
+    head           a line above the text: a plain string is escaped, `Html` is used as it is
     erased         positions to show as removed
     marked         tokens to underline: a rationale
     unknown_words  tokens to show with a dotted line: not in the model's vocabulary

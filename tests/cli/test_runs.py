@@ -62,8 +62,8 @@ def test_show(store: Store) -> None:
     assert shown.startswith(key)
     assert "frame fails_on_three: 3 rows, 2 columns" in shown
     assert '"x": ' in shown
-    assert "made by other code" not in shown
-    assert "made by other code than this (grid_tasks:square)" in attn("show", OLD)
+    assert "made by different code" not in shown
+    assert "made by different code (grid_tasks:square)" in attn("show", OLD)
     failed = next(iter(store.failures()))
     assert attn("show", failed[:10]).count("Traceback (most recent call last)") == 2
     assert "No run" in attn("show", "zz", code=2)

@@ -85,7 +85,7 @@ def test_files_that_are_not_there(tmp_path, monkeypatch):
     (tmp_path / "reviews.csv").write_text("text,label\n")
     with pytest.raises(DataError, match=r"There is no file .*Did you mean 'reviews.csv'"):
         load_corpus(tmp_path / "review.csv")
-    with pytest.raises(DataError, match="Nor is there a folder"):
+    with pytest.raises(DataError, match="does not exist either"):
         load_corpus(tmp_path / "nowhere" / "review.csv")
     (tmp_path / "notes.docx").write_text("x")
     with pytest.raises(DataError, match=r"not a table attnlib reads \(.csv.*path="):

@@ -104,7 +104,7 @@ def test_a_limit_that_is_none(tmp_path, monkeypatch, limit):
     ("name", "says"),
     [
         ("nope.csv", "There is no file"),
-        ("no/such/folder/a.csv", "Nor is there a folder"),
+        ("no/such/folder/a.csv", "does not exist either"),
         ("a\0b.csv", "cannot be a path|no file"),
         ("x" * 5000 + ".csv", "cannot be a path"),
         ("text,label\ngood,1\nbad,0\n" * 300, "cannot be a path"),

@@ -149,7 +149,7 @@ def test_a_bad_notebook_breaks_the_rules():
         "kernel must be python3",
         "metadata of a run",
         "title",
-        "no literal",
+        "not a literal",
         "in a row",
         "too few",
         "31 lines",

@@ -296,7 +296,7 @@ def test_no_step_of_the_store_gives_a_bare_error(store: Store, monkeypatch, step
 
 def test_a_store_that_is_a_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("")
-    with pytest.raises(StoreError, match=r"is no folder.*ATTNLIB_STORE"):
+    with pytest.raises(StoreError, match=r"is not a folder.*ATTNLIB_STORE"):
         Store(tmp_path / "store")
 
 

@@ -6,6 +6,7 @@ import json
 import math
 
 import pytest
+from scipy.stats import norm
 
 from attnlib.stats.inference import Effect
 from attnlib.studies.ledger import (
@@ -26,8 +27,15 @@ SAID = {"says": "Lin lowers the fraction.", "where": "Table 4", "test": "Lin min
 
 
 def effect(low: float, high: float, **more) -> Effect:
+    """An effect with that 95% interval, normal at other levels."""
     usual = {"trainings": 6, "texts": 200, "cells": 2, "n": 1200, "from_trainings": 1e-4, "from_texts": 1e-5}
-    return Effect((low + high) / 2, low, high, **{**usual, **more})
+    middle, half = (low + high) / 2, (high - low) / 2
+
+    def again(level: float) -> Effect:
+        reach = half * norm.ppf((1 + level) / 2) / norm.ppf(0.975)
+        return Effect(middle, middle - reach, middle + reach, **{**usual, **more})
+
+    return Effect(middle, low, high, **{**usual, **more}, again=again)
 
 
 def claim_of(found, direction="greater", border=0.0, paper=None, **said):
@@ -58,23 +66,29 @@ def test_direction(low: float, high: float, direction: str, border: float, verdi
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "printed", "direction", "verdict", "size"),
+    ("low", "high", "printed", "direction", "border", "verdict", "size"),
     [
-        (-0.045, 0.007, -0.15, "less", "undetermined", "smaller"),
-        (-0.20, -0.10, -0.15, "less", "reproduced", "as large"),
-        (-0.40, -0.20, -0.15, "less", "reproduced", "larger"),
-        (0.05, 0.10, -0.15, "less", "not reproduced", "smaller"),
-        (0.1, 0.3, 0.2, "greater", "reproduced", "as large"),
-        (0.1, 0.15, 0.2, "greater", "reproduced", "smaller"),
-        (0.3, 0.4, 0.2, "greater", "reproduced", "larger"),
-        (-0.1, 0.3, 0.2, "greater", "undetermined", ""),
-        (0.1, 0.3, math.nan, "greater", "reproduced", "no printed value"),
-        (-0.01, 0.01, 0.0, "within", "reproduced", "no printed value"),
-        (math.nan, math.nan, 0.2, "greater", "undetermined", ""),
+        (-0.045, 0.007, -0.15, "less", 0.0, "undetermined", "smaller"),
+        (-0.20, -0.10, -0.15, "less", 0.0, "reproduced", "as large"),
+        (-0.40, -0.20, -0.15, "less", 0.0, "reproduced", "larger"),
+        (0.05, 0.10, -0.15, "less", 0.0, "not reproduced", "smaller"),
+        (0.1, 0.3, 0.2, "greater", 0.0, "reproduced", "as large"),
+        (0.1, 0.15, 0.2, "greater", 0.0, "reproduced", "smaller"),
+        (0.3, 0.4, 0.2, "greater", 0.0, "reproduced", "larger"),
+        (-0.1, 0.3, 0.2, "greater", 0.0, "undetermined", ""),
+        (0.1, 0.3, math.nan, "greater", 0.0, "reproduced", "no printed value"),
+        (-0.01, 0.01, 0.0, "within", 0.02, "reproduced", "no printed value"),
+        (math.nan, math.nan, 0.2, "greater", 0.0, "undetermined", ""),
+        # no worse than so much: the paper's 0 is not a size to fall short of
+        (-0.035, -0.005, 0.0, "greater", -0.03, "undetermined", ""),
+        (0.06, 0.10, 0.02, "less", 0.05, "not reproduced", ""),
+        # the paper's own number lies on the other side
+        (-0.12, -0.08, -0.17, "greater", 0.0, "not reproduced", ""),
     ],
 )
-def test_size(low: float, high: float, printed: float, direction: str, verdict: str, size: str) -> None:
-    assert size_of(low, high, printed, direction, verdict) == size
+def test_size(low, high, printed, direction, border, verdict, size) -> None:
+    rule = Rule("t-1", **SAID, effect=lambda _: None, direction=direction, border=border)
+    assert size_of(effect(low, high), rule, printed, verdict) == size
 
 
 def test_together_one_failure_refutes_and_one_doubt_suspends() -> None:
@@ -106,6 +120,28 @@ def test_the_least_favourable_case_is_shown_and_all_must_hold() -> None:
     assert claim.size == "smaller"
     refuted = claim_of(cases | {"gru": effect(-0.3, -0.2)})
     assert (refuted.verdict, refuted.case) == ("not reproduced", "gru")
+    barely = claim_of({"a": effect(0.1, 0.2), "b": effect(-0.3, -0.001), "c": effect(0.1, 0.2)})
+    assert barely.verdict == "undetermined", "one of three cases may lie below by chance"
+
+
+def test_a_case_without_a_value_holds_the_claim_back() -> None:
+    claim = claim_of({"lstm": effect(0.1, 0.2), "transformer": Effect(math.nan)})
+    assert claim.verdict == "undetermined"
+    assert "transformer" in claim.note
+
+
+def test_what_must_hold_as_well_can_leave_a_claim_open() -> None:
+    rule = Rule("t-1", **SAID, effect=lambda _: effect(0.1, 0.3), also=lambda _: effect(-0.1, 0.2))
+    claim = judged(rule, None, paper="P", setting="s")
+    assert (claim.verdict, claim.decided) == ("undetermined", False)
+    assert claim.settles
+
+
+def test_within_is_settled_by_the_nearer_border() -> None:
+    far = claim_of(effect(0.015, 0.075), "within", 0.05)
+    near = claim_of(effect(-0.03, 0.06), "within", 0.05)
+    assert "trainings" in far.settles
+    assert far.settles != near.settles
 
 
 @pytest.mark.parametrize("found", [{}, Effect(math.nan)], ids=["no case", "no number"])
@@ -134,7 +170,7 @@ def test_one_training_decides_nothing() -> None:
 
 
 def test_a_second_look_asks_for_more() -> None:
-    rule = Rule("t-1", **SAID, effect=lambda _: effect(0.001, 0.3, df=5.0))
+    rule = Rule("t-1", **SAID, effect=lambda _: effect(0.001, 0.3))
     verdicts = [judged(rule, None, paper="P", setting="s", looks=looks).verdict for looks in (1, 2)]
     assert verdicts == ["reproduced", "undetermined"]
 
@@ -159,6 +195,7 @@ def test_the_tally_counts_answers_and_chance() -> None:
     claims = ledger(rules, None, paper="P", setting="s")
     said = tally(claims)
     assert "Of 4 claims: **1** reproduced, **0** not reproduced, **2** undetermined, **1** not tested" in said
-    assert "2 of 3 tested claims got an answer" in said
+    assert "1 differ clearly in size" in said
+    assert "0.1 of the 3" in said or "0.2 of the 3" in said
     assert [claim.id for claim in claims] == ["t-0", "t-1", "t-2", "t-3"]
     json.dumps(claims[0].to_dict())

@@ -1,7 +1,7 @@
-"""Reading folders, zips, wheels, tars and packed files (gz, bz2, xz) alike, and trusting none of them.
+"""Folders, zips, wheels, tars and packed files (gz, bz2, xz) read in the same way, and none of them trusted.
 
-Members are streamed: nothing is written to disk unless `extract` is asked, and then only below the folder
-named. Absolute names, names that climb out (`..`), links, devices, repeated names, encrypted members and
+Members are streamed: only `extract` writes to disk, and only below the folder it is
+given. Absolute names, names that climb out (`..`), links, devices, repeated names, encrypted members and
 members larger than the limits are refused. A small file can unpack to more than the machine holds, so the limits
 count the bytes that really come out, not those that the archive declares. For files that users give the limit is
 1,024 MiB, or as many MiB as the variable ATTNLIB_UNPACK_LIMIT says.
@@ -31,7 +31,7 @@ from attnlib.utils.errors import ConfigError, DataError, first_line
 MEMBER_LIMIT = 2 * 1024**3
 """Bytes one member may hold; more is taken for a decompression bomb."""
 TOTAL_LIMIT = 8 * 1024**3
-"""Bytes that one reading of an archive may give."""
+"""Bytes that one pass over an archive may give."""
 VARIABLE = "ATTNLIB_UNPACK_LIMIT"
 LIMIT = 1024
 """MiB that a user's file may unpack to, unless the variable says otherwise."""
@@ -44,7 +44,7 @@ BROKEN = (OSError, *DAMAGED)
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _ZIP = b"PK\x03\x04"
 _PLAIN = re.compile(r"(?!\.)[\w.-]+(?:/(?!\.)[\w.-]+)*")
-"""Names that need no second look; an archive may hold fifty thousand."""
+"""Names that need no further check; an archive may hold fifty thousand."""
 
 Wanted = Callable[[str], bool]
 Opened = Callable[[], IO[bytes]]
@@ -128,13 +128,13 @@ def raise_limit() -> str:
 
 
 def unpacked_name(path: Path) -> str:
-    """The name without the ending of a packer, in lower case: `Reviews.csv.gz` is `reviews.csv`."""
+    """The name without the suffix of a packer, in lower case: `Reviews.csv.gz` is `reviews.csv`."""
     name = path.name.lower()
     return next((name.removesuffix(ending) for ending in PACKED if name.endswith(ending)), name)
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """The file as a stream of plain bytes, whatever it is packed with (zip excepted); no limit applies."""
+    """The file as a stream of plain bytes, however it is packed (except zip); no limit applies."""
     with path.open("rb") as file:
         start = file.read(6)
     opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), Path.open)
@@ -226,7 +226,7 @@ def _members(path: Path) -> Iterator[Iterator[tuple[str, Opened]]]:
 
 
 def _checked(entries: Iterator[Entry], path: Path) -> Iterator[tuple[str, Opened]]:
-    """The files among the entries; whatever an honest archive does not hold is refused."""
+    """The files among the entries; whatever no honest archive holds is refused."""
     seen: set[str] = set()
     for written, plain, opened in entries:
         name = safe_name(written, path)
@@ -298,7 +298,7 @@ def _readable(path: Path, name: str) -> Iterator[None]:
 
 
 def _limited(stream: IO[bytes], limit: int, what: object, hint: str = "") -> bytes:
-    """All bytes of a stream; more than `limit` is refused as soon as they come."""
+    """All bytes of a stream; more than `limit` are refused as soon as they arrive."""
     data = io.BytesIO()
     _copy(stream, data, limit, what, hint)
     return data.getvalue()

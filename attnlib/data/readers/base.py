@@ -76,7 +76,7 @@ def register_corpus(
 
 
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
-    """Where the files of a raw corpus lie: `path`, else `folder` in the development data, if there is one."""
+    """Where the files of a raw corpus are: `path`, else `folder` in the development data, if there is one."""
     if path is not None:
         found = user_path(path)
         if not found.exists():
@@ -96,7 +96,7 @@ def files(
 ) -> Iterator[tuple[str, re.Match[str], str]]:
     """Where it was found, the match of its name, and the text of every file whose path matches `pattern`.
 
-    `path` is a folder, an archive, or a folder that holds one archive; `folder` is where the corpus lies in the
+    `path` is a folder, an archive, or a folder that holds one archive; `folder` is its place in the
     development data. The pattern is searched in the POSIX path relative to the folder or archive; gzipped
     files are opened.
     """
@@ -145,7 +145,7 @@ def one_each(
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and content of every line. Only line feeds end a line: texts hold stranger separators."""
+    """Number (from 1) and content of every line. Only line feeds end a line: texts contain other separators."""
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()

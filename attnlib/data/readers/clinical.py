@@ -1,4 +1,4 @@
-"""Corpora that nobody may hand on: MIMIC Anemia and Diabetes, and ADR tweets, from a table that you make.
+"""Corpora that may not be redistributed: MIMIC Anemia and Diabetes, and ADR tweets, from a table that you make.
 
 MIMIC-III needs a credentialed account (physionet.org) and tweets may only be shared as ids, so attnlib ships
 neither. Make a csv (or tsv, jsonl, parquet) with these columns and load it by name; vocabulary threshold, cleaning
@@ -52,7 +52,7 @@ def _register(
             raise DataError(
                 f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you "
                 f"have it, split, and say load_corpus({name!r}, path='{name}.csv'). The docstring of "
-                "attnlib.data.readers.clinical tells how the papers prepared it."
+                "attnlib.data.readers.clinical says how the papers prepared it."
             )
         raw = table(path, text=text, label=label, split=split, query=None, rationale=None)
         # without a source of its own, the corpus has the register's instead of the name of a file

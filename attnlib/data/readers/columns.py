@@ -60,7 +60,7 @@ def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | 
 
 
 def _splits(table: Table, free: Sequence[str]) -> list[str]:
-    """Columns that say train or test, the likeliest first: named so and filled so, filled so, named so."""
+    """Columns that may hold the split, the likeliest first: by name and content, by content, by name."""
     named = [c for n in SPLIT for c in free if _plain(c) == n or (n == "split" and _plain(c).endswith("_split"))]
     named = [c for c in dict.fromkeys(named) if any(cell is not None for cell in table.columns[c])]
     filled = [c for c in free if is_split(table.columns[c])]
@@ -89,7 +89,7 @@ def _named(table: Table, role: str, names: Sequence[str], free: Sequence[str]) -
 
 
 def _fits(table: Table, role: str, column: str) -> bool:
-    """Whether the cells can play the role at all."""
+    """Whether the cells can have the role at all."""
     cells = [c for c in table.columns[column] if c is not None]
     if role == "text":
         return any(isinstance(c, str) and not is_number(c) for c in cells) or _token_lists(cells)
@@ -114,7 +114,7 @@ def _looks_like(table: Table, role: str, free: Sequence[str]) -> str:
 
 
 def _ambiguous(table: Table, role: str, candidates: Sequence[str]) -> DataError:
-    which = f"could be {' or '.join(map(repr, candidates))}" if candidates else "is not to be recognised"
+    which = f"could be {' or '.join(map(repr, candidates))}" if candidates else "cannot be recognised"
     shown = "; ".join(f"{c!r}: {_example(cells)}" for c, cells in table.columns.items())
     example = (candidates or list(table.columns))[0]
     return DataError(f"The {role} column {which}. Name it, such as {role}={example!r}. Columns: {shown}.")

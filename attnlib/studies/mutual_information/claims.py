@@ -62,6 +62,8 @@ HISTORY = (
 )
 ADDED = f"Added after results on real texts had been seen. {HISTORY}"
 AVERAGES = "section 5, means over its corpora and encoders"
+Z = 1.96
+"""`over_texts` of a model is so many standard errors wide (`measures.rank_information`)."""
 
 
 def _learned(results: Results, needed: str, kept: Callable[[pd.DataFrame], pd.DataFrame] = plain) -> pd.DataFrame:
@@ -78,28 +80,44 @@ def _both(part: pd.DataFrame, column: str, *sides: str) -> pd.DataFrame:
     return part[part["dataset"].isin(counts.index[counts == len(sides)])]
 
 
+def over_texts(found: Effect, *sides: pd.DataFrame) -> Effect:
+    """The effect with what another sample of texts would do to it, from the standard errors of single taus.
+
+    All models of a corpus read the same texts, so their errors do not average out within it; those of two sides of
+    a difference are added, which is more than they can be.
+    """
+    variance, texts = 0.0, 0
+    for side in sides:
+        errors = side.groupby("dataset")["over_texts"].mean() / Z
+        variance += float((errors**2).sum()) / len(errors) ** 2
+        texts = max(texts, int(side.groupby("dataset")["n"].max().sum()))
+    return found.widened(variance, texts)
+
+
 def _tracks(results: Results) -> Effect:
     needed = "models with additive attention"
     part = _learned(results, needed, lambda taus: plain(taus[taus["attention"] == "additive"]))
-    return effect(part, CELL, **TAU)
+    return over_texts(effect(part, CELL, **TAU), part)
 
 
 def _above(results: Results, better: str, worse: str) -> Effect:
     """The mean difference of two attentions over the corpora and encoders that have both."""
     needed = f"models with {better} and with {worse} attention"
     part = _learned(results, needed, lambda taus: _both(plain(taus), "attention", better, worse))
-    return contrast(part, "attention", better, worse, CELL[:2], paired=False, **CHANGE)
+    found = contrast(part, "attention", better, worse, CELL[:2], paired=False, **CHANGE)
+    return over_texts(found, *(part[part["attention"] == side] for side in (better, worse)))
 
 
 def _best(results: Results) -> dict[str, Effect]:
     """BiLSTM with additive attention against every other encoder and attention, on the corpora that have both."""
     part = with_setting(_learned(results, f"{BEST} attention, and a rival"))
     pairs = {rival: _both(part, "setting", BEST, rival) for rival in part["setting"].unique() if rival != BEST}
-    return {
-        rival: contrast(own, "setting", BEST, rival, ["dataset"], paired=False, **CHANGE)
-        for rival, own in pairs.items()
-        if len(own)
-    }
+    found = {}
+    for rival, own in pairs.items():
+        if len(own):
+            gap = contrast(own, "setting", BEST, rival, ["dataset"], paired=False, **CHANGE)
+            found[rival] = over_texts(gap, *(own[own["setting"] == side] for side in (BEST, rival)))
+    return found
 
 
 def true_adversaries(results: Results) -> list[str]:
@@ -124,13 +142,16 @@ def _pairs(results: Results, variant: str) -> pd.DataFrame:
 
 def _loss(results: Results, variant: str) -> Effect:
     """tau as trained minus tau in a special setting, paired by training, over the corpora that have both."""
-    return contrast(_pairs(results, variant), "variant", "none", variant, ["dataset"], **CHANGE)
+    pairs = _pairs(results, variant)
+    found = contrast(pairs, "variant", "none", variant, ["dataset"], **CHANGE)
+    return over_texts(found, *(pairs[pairs["variant"] == side] for side in ("none", variant)))
 
 
 def _there(results: Results, variant: str) -> Effect:
     """Mean tau in a special setting: what was never above 0 cannot drop."""
     pairs = _pairs(results, variant)
-    return effect(pairs[pairs["variant"] == variant], ["dataset"], **TAU)
+    own = pairs[pairs["variant"] == variant]
+    return over_texts(effect(own, ["dataset"], **TAU), own)
 
 
 def _printed_loss(results: Results, variant: str) -> Printed:

@@ -111,7 +111,7 @@ def test_ambiguity_lists_the_columns_and_how_to_name_one(tmp_path):
         load_corpus(path, text="c2")
     assert load_corpus(path, text="c2", label="c4").classes == ("0", "1", "2")
     path = table(tmp_path / "b.csv", ["label", "score"], [[i % 2, i] for i in range(30)])
-    with pytest.raises(DataError, match="The text column is not to be recognised"):
+    with pytest.raises(DataError, match="The text column cannot be recognised"):
         load_corpus(path)
 
 

@@ -58,7 +58,7 @@ def test_the_case_is_kept(tmp_path: Path) -> None:
     [
         ("Mary moved.\n", r"line 1: a line of bAbI begins with its number"),
         ("1 Mary moved.\n2 Where?\tx\n", r"line 2: a question is 'question TAB answer TAB numbers'"),
-        ("1 Where?\tx\t1\n", r"line 1: a question is .* after a sentence at least"),
+        ("1 Where?\tx\t1\n", r"line 1: a question is .* after at least one sentence"),
         ("1 Mary moved.\n2 Where?\tx\t7\n", r"line 2: the supporting sentences '7' are not sentences"),
         ("1 Mary moved.\n2 Where?\tx\tone\n", r"line 2: the supporting sentences 'one'"),
     ],

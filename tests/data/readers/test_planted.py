@@ -117,12 +117,12 @@ def test_made_up_words_are_distinct_and_enough():
     [
         ({"vocabulary": 10}, "between 22"),
         ({"vocabulary": 10**6}, "15,000"),
-        ({"classes": 1}, "2 at least"),
+        ({"classes": 1}, "at least 2"),
         ({"negation": 1.5}, "between 0 and 1"),
         ({"n_test": 0}, "n_test"),
         ({"shortest": 30, "longest": 20}, "shortest <= longest"),
         ({"task": "nli"}, "'classification' or 'qa'"),
-        ({"task": "qa", "vocabulary": 100}, "no meaning"),
+        ({"task": "qa", "vocabulary": 100}, "does not apply"),
         ({"task": "qa", "classes": 40}, "2 to 12 places"),
     ],
 )

@@ -33,14 +33,14 @@ def swaps_of(rights: dict[str, dict[str, float]], seeds=(0, 1, 2), n: int = 400,
 
 def texts_of(probabilities: dict[str, float], seeds=(0, 1, 2), n: int = 60, **cell) -> pd.DataFrame:
     """Texts of the stated per-token probability and entropy, up to noise; five of six are classified correctly."""
-    noise = np.random.default_rng(0).normal(0, 0.01, (len(seeds), n)).clip(-0.04, 0.04)
+    noise = np.random.default_rng(0).normal(0, 0.01, (len(seeds), n)).clip(-0.02, 0.02)
     label = np.arange(n) % 2
     frames = [
         pd.DataFrame(
             {
                 "variant": variant, "seed": seed, "instance": np.arange(n), "label": label,
                 "prediction": np.where(np.arange(n) < 5 * n // 6, label, 1 - label),
-                "token_probability": p + noise[k], "entropy": p + noise[k], "confidence": 0.9,
+                "token_probability": p + p * noise[k], "entropy": p + p * noise[k], "confidence": 0.9,
             }
         )
         for variant, p in probabilities.items()
@@ -70,8 +70,8 @@ def distances_of(
         pd.DataFrame(
             {
                 "variant": v, "seed": seed, "lam": float(k), "instance": range(n), "jsd": far + noise[r],
-                "tvd": (cost + noise[r]).clip(0), "truth": np.arange(n) % 2, "prediction_base": np.arange(n) % 2,
-                "prediction_adversary": 0,
+                "tvd": (cost * (1 + noise[r])).clip(0), "truth": np.arange(n) % 2,
+                "prediction_base": np.arange(n) % 2, "prediction_adversary": 0,
             }
         )
         for v, points in curves.items() for k, (far, cost) in enumerate(points) for r, seed in enumerate(seeds)

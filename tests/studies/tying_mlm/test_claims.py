@@ -45,8 +45,8 @@ def test_claims_come_out_as_made(holding) -> None:
     assert Study("tying_mlm").rules == claims.RULES
     assert {name: c.verdict for name, c in found.items() if c.verdict != "reproduced"} == {}
     assert found["information-mlm"].effect == pytest.approx(1.02)
-    assert found["tokens-tying"].effect == pytest.approx(-0.15)
-    assert found["init-entropy"].effect == pytest.approx(0.35)
+    assert found["tokens-tying"].effect == pytest.approx(-0.15, abs=1e-3)
+    assert found["init-entropy"].effect == pytest.approx(0.35, abs=1e-3)
     # FRAGILE loses 20 and 30 points where STEADY loses 2 and 4, up to the rounding of F1
     assert found["fragile-tying"].effect == pytest.approx(-22, abs=1)
     assert (found["fragile-tying"].trainings, found["fragile-tying"].texts) == (3, 400)

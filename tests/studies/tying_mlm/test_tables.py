@@ -119,7 +119,7 @@ def test_per_token_probability_counts_correct_texts_alone() -> None:
     table = tables.probability_table(texts_of({"base": 0.7, "tying": 0.55})).set_index("variant")
     assert table["n"].tolist() == [150, 150]
     assert table["texts"].tolist() == [50, 50]
-    assert table["value"]["base"] - table["value"]["tying"] == pytest.approx(0.15)
+    assert table["value"]["base"] - table["value"]["tying"] == pytest.approx(0.15, abs=1e-3)
     assert table["paper"].to_dict() == {"base": 0.712, "tying": 0.586}
 
 
@@ -171,7 +171,7 @@ def test_the_price_at_equal_divergence_by_hand() -> None:
     gap = tables.frontier_gap(distances_of(line), "mlm", "base")
     assert gap.estimate == pytest.approx(0.075, abs=2e-3)
     assert (gap.trainings, gap.texts) == (3, 50)
-    assert gap.low < gap.estimate < gap.high
+    assert 0 < gap.low < gap.estimate < gap.high
     apart = distances_of({"base": [(0.1, 0.0), (0.2, 0.1)], "mlm": [(0.5, 0.0), (0.6, 0.1)]})
     assert np.isnan(tables.frontier_gap(apart, "mlm", "base").estimate)
 
