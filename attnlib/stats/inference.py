@@ -42,6 +42,10 @@ from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
 NAN = float("nan")
+ENDS = ["value", "low", "high"]
+"""The columns of an estimate and its interval in a table of effects."""
+COUNTS = ["n", "trainings", "texts"]
+"""And those of what it rests on."""
 ROUNDING = 1e-12
 """A standard error below this part of the largest value is the rounding of equal values."""
 
@@ -347,6 +351,11 @@ def interval_text(value: float, low: float = NAN, high: float = NAN, digits: int
     if math.isnan(value):
         return "–"
     return f"{value:z.{digits}f}" + ("" if math.isnan(low) else f" [{low:z.{digits}f}, {high:z.{digits}f}]")
+
+
+def interval_texts(frame: pd.DataFrame, digits: int = 2) -> list[str]:
+    """`interval_text` of every row of a table of effects."""
+    return [interval_text(*row, digits) for row in frame.reindex(columns=ENDS).to_numpy(float)]
 
 
 def _sides(frame: pd.DataFrame, column: str, a: object, b: object) -> list[pd.DataFrame]:

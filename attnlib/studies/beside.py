@@ -6,7 +6,7 @@ not have is shown next to the closest that it has (`datasets.kin`), and then the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 import attnlib.studies
-from attnlib.stats.inference import interval_text
+from attnlib.stats.inference import interval_texts
 from attnlib.studies.datasets import kin, short
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
@@ -57,14 +57,15 @@ def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
     return (rows.assign(value=numbers) if numbers.notna().all() else rows).reset_index(drop=True)
 
 
-def printed(study: str, table: str | int, **where: str) -> float:
+def printed(study: str, table: str | int, **where: str | None) -> float:
     """One printed number, or the mean of several: `printed("tasc", 4, variant="lin", importance="alpha_grad")`.
 
-    A data set goes by our name or the paper's. NaN where the paper prints none.
+    A data set goes by our name or the paper's; None is any. NaN where the paper prints none.
     """
     rows = reference(study, table)
     for key, value in where.items():
-        rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]
+        if value is not None:
+            rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]
     return float(rows["value"].mean()) if len(rows) else float("nan")
 
 
@@ -89,8 +90,23 @@ def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) ->
         joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")
         joined["dataset"] = ours["dataset"].to_numpy()
         joined["difference"] = joined["difference"].where([same(name) for name in joined["dataset"]])
-    ends = joined.reindex(columns=["value", "low", "high"]).to_numpy(float)
-    return joined.assign(ours=[interval_text(*row, digits) for row in ends])
+    return joined.assign(ours=interval_texts(joined, digits))
+
+
+def closest(study: str, table: str | int, datasets: Iterable[str]) -> tuple[list[str | None], str]:
+    """The corpora of a paper's table that are among the data sets or closest to them, and how to cite them.
+
+    Where there is none, the one entry None, which for `printed` means all of its corpora.
+    """
+    ours = {kin(name) for name in datasets}
+    found = [name for name in reference(study, table)["dataset"].unique() if name in ours]
+    return found or [None], f"Table {table}, {', '.join(found) or 'mean over its corpora'}"
+
+
+def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """The frame with its models, attentions, variants and rankings spelled as `names` has them."""
+    columns = [c for c in KEYS if c in frame and c not in ("dataset", "metric")]
+    return frame.assign(**{c: [names.get(name, name) for name in frame[c]] for c in columns})
 
 
 def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:

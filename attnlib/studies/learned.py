@@ -13,6 +13,8 @@ from attnlib.utils.text import plural
 LEARNED = 0.1
 RULE = f"macro-F1 less than {LEARNED:g} above guessing and above always predicting the most frequent class"
 """When a model has learned nothing."""
+NOTHING = f"No model of this run learned anything: each has a {RULE}."
+"""Why a claim is not tested then."""
 OPTIONS = {"lam": "λ", "alpha": "α"}
 """Columns that tell models apart, as readers see them."""
 

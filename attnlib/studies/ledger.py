@@ -29,7 +29,6 @@ from attnlib.utils.errors import ConfigError, unknown
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
 Size = Literal["as large", "smaller", "larger", "no printed value", ""]
-SIZES: tuple[Size, ...] = get_args(Size)
 Direction = Literal["greater", "less", "within"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 FEWEST_TEXTS = 20
@@ -39,6 +38,13 @@ ABSENT = "The models it needs are not part of this run, or learned nothing."
 
 class NotTested(Exception):
     """Raised by the effect of a rule that this run cannot judge; the message is a sentence for the reader."""
+
+
+def required(frame: pd.DataFrame, why: str = "") -> pd.DataFrame:
+    """The rows that a rule looks at; where there are none, the claim is not tested, and `why` says so."""
+    if frame.empty:
+        raise NotTested(why)
+    return frame
 
 
 @dataclass(frozen=True)
@@ -307,11 +313,6 @@ def tally(claims: Sequence[Claim]) -> str:
         f"Of {len(claims)} claims: {counts}.{told} If every effect lay on its border, chance alone would decide "
         f"about {(1 - LEVEL) * tested:.1f} of the {tested} that were tested."
     )
-
-
-def frame(claims: Sequence[Claim]) -> pd.DataFrame:
-    """The ledger as a table."""
-    return pd.DataFrame([claim.to_dict() for claim in claims])
 
 
 def _least_favourable(cases, verdicts, verdict, rule: Rule) -> str:

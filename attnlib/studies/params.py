@@ -63,7 +63,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class StudyParams(Config):

@@ -81,8 +81,8 @@ class Study:
         return getattr(self._file("grid"), "SIZES", None)
 
     def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:
-        """Every run that the notebook needs."""
-        return self._from("grid", "grid")(params)
+        """Every run that the notebook needs, for its parameters or for the values of them."""
+        return self._from("grid", "grid")(self.Params(**params) if isinstance(params, Mapping) else params)
 
     def results(self, params: StudyParams, **options: Any) -> Any:
         """Compute what the store does not hold, and gather tidy frames."""

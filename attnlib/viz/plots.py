@@ -7,7 +7,7 @@ itself in a notebook as SVG, with letters as paths so that it looks the same eve
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from attnlib.utils.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
 COLOURS = {
     "blue": "#0072B2",
@@ -65,6 +66,11 @@ STYLE = {
     "svg.hashsalt": "attnlib",
 }
 """The common look. `svg.hashsalt` makes the file of a figure reproducible."""
+styled = mpl.rc_context(STYLE)
+"""Decorator of functions that draw: artists take the common look when they are made."""
+ENDS = ["value", "low", "high"]
+TOKENS = 30
+"""Tokens of a text that are drawn with their names below: more of them cannot be read."""
 
 
 class Chart(Figure):
@@ -89,25 +95,87 @@ class Chart(Figure):
         return self.svg()
 
 
+@styled
 def chart(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (7.2, 3.6), **options: Any
 ) -> tuple[Chart, Any]:
     """A new figure and its axes (one, or an array of them), in the common style."""
     figure = Chart(figsize=size)
-    with mpl.rc_context(STYLE):
-        return figure, figure.subplots(rows, columns, **options)
+    return figure, figure.subplots(rows, columns, **options)
 
 
-def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None) -> None:
-    """Title with the n, and both axes named."""
-    with mpl.rc_context(STYLE):
-        axes.set_title(
-            title if n is None else f"{title}  (n = {n if isinstance(n, str) else f'{n:,}'})", loc="left"
-        )
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
+def panels(names: Collection[Any], width: float, height: float, *, room: float = 1.2, **options: Any):
+    """A figure with one panel per name, side by side with one vertical scale: the figure, and name -> axes.
+
+    width   inches of each panel; room: those of what is next to them; options: as `Figure.subplots` has them
+    """
+    across = sum(options.get("width_ratios", [1] * len(names)))
+    figure, axes = chart(1, len(names), size=(room + width * across, height), sharey=True, squeeze=False, **options)
+    return figure, dict(zip(names, axes[0], strict=True))
 
 
+@styled
+def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None, *, outer: bool = False) -> None:
+    """Title with the n, and both axes named; `outer`: only those of the panels at the left and at the bottom."""
+    axes.set_title(title if n is None else f"{title}  (n = {n if isinstance(n, str) else f'{n:,}'})", loc="left")
+    at = axes.get_subplotspec()
+    axes.set_xlabel(x if not outer or at.is_last_row() else "")
+    axes.set_ylabel(y if not outer or at.is_first_col() else "")
+
+
+def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: bool = False, **style: Any) -> None:
+    """Markers for `value` with whiskers from `low` to `high`, in the k-th colour and shape; `at`: their places.
+
+    across   the values run along the horizontal axis
+    """
+    value = frame["value"].to_numpy(float)
+    reach = np.abs(frame[ENDS[1:]].to_numpy(float).T - value)
+    style = {"color": CYCLE[k], "marker": MARKERS[k], "capsize": 3, "linestyle": "none"} | style
+    if across:
+        axes.errorbar(value, at, xerr=reach, **style)
+    else:
+        axes.errorbar(at, value, yerr=reach, **style)
+
+
+def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, colours: Sequence[str], **options):
+    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists."""
+    look = {"flierprops": {"marker": ".", "markersize": 3, "alpha": 0.35}, "medianprops": {"color": "black"}}
+    drawn = axes.boxplot(
+        values, positions=at, widths=width, patch_artist=True, manage_ticks=False, **look | options
+    )
+    for box, colour in zip(drawn["boxes"], colours, strict=True):
+        box.set(facecolor=colour, alpha=0.65)
+    return drawn
+
+
+def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
+    """The tokens of a text below the axis, one per place."""
+    names = [str(token).replace("$", r"\$") for token in tokens]
+    axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
+
+
+@styled
+def legend_below(figure: Figure) -> None:
+    """One legend of all panels below them, where it covers nothing."""
+    found = {
+        name: handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, len(found)))
+
+
+@styled
+def heading(figure: Figure, title: str) -> None:
+    """A title above all panels."""
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+
+
+@styled
+def legend_right(axes: Axes, title: str | None = None) -> None:
+    """A legend to the right of the panel."""
+    axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+@styled
 def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str = "accuracy") -> Chart:
     """Loss on train and dev, and one dev score, by epoch; the epoch that was kept is marked.
 
@@ -118,20 +186,20 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
         raise DataError("The history has no epochs: the model was not trained, and there is nothing to draw.")
     losses = [name for name in ("loss", "dev_loss") if name in history]
     figure, axes = chart(1, 2, size=(7.2, 3.0))
-    with mpl.rc_context(STYLE):
-        for axis, names, unit in ((axes[0], losses, "loss"), (axes[1], [f"dev_{score}"], f"dev {score}")):
-            for k, name in enumerate(names):
-                told = "train" if name == "loss" else "dev"
-                at = MARKERS[k + (unit != "loss")], CYCLE[k + (unit != "loss")]
-                axis.plot(history["epoch"], history[name], marker=at[0], color=at[1], label=told)
-            for epoch in history.loc[history["best"].astype(bool), "epoch"]:
-                axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
-            label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
-            axis.xaxis.get_major_locator().set_params(integer=True)
-            axis.legend()
+    for axis, names, unit in ((axes[0], losses, "loss"), (axes[1], [f"dev_{score}"], f"dev {score}")):
+        for k, name in enumerate(names):
+            told = "train" if name == "loss" else "dev"
+            at = MARKERS[k + (unit != "loss")], CYCLE[k + (unit != "loss")]
+            axis.plot(history["epoch"], history[name], marker=at[0], color=at[1], label=told)
+        for epoch in history.loc[history["best"].astype(bool), "epoch"]:
+            axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
+        label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
+        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.legend()
     return figure
 
 
+@styled
 def histogram(
     frame: pd.DataFrame,
     value: str,
@@ -155,26 +223,25 @@ def histogram(
     figure, axis = chart(size=(7.2, 3.6))
     width = (limits[1] - limits[0]) * 0.075
     places = limits[1] + width * (1.9 + 2.6 * np.arange(len(names)))
-    with mpl.rc_context(STYLE):
-        for k, (name, part) in enumerate(groups.items()):
-            told = f"{name} (n = {len(part):,})" if hue else None
-            inside = part if aside is None else part[part[aside].isna()]
-            counts = np.histogram(inside[value].dropna(), bins=edges)[0] / max(len(part), 1)
-            axis.stairs(counts, edges, fill=True, alpha=0.25, color=CYCLE[k])
-            axis.stairs(counts, edges, color=CYCLE[k], linewidth=1.6, label=told)
-            shares = [(part[aside] == other).mean() for other in names]
-            shift = (k - (len(groups) - 1) / 2) * width / len(groups) * 1.9
-            bars = axis.bar(places + shift, shares, width / len(groups) * 1.8, color=CYCLE[k], alpha=0.8)
-            axis.bar_label(bars, [f"{share:.0%}" for share in shares], fontsize=8)
-        label(axis, title, x, y, None if hue else len(frame))
-        ticks = np.linspace(*limits, 5)
-        told = [*(f"{tick:.2f}" for tick in ticks), *(fill(name, 11) for name in names)]
-        axis.set_xticks([*ticks, *places], told)
-        axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-        if names:
-            axis.axvline(limits[1] + width * 0.45, color="#666666", linewidth=0.8)
-        if hue:
-            axis.legend()
+    for k, (name, part) in enumerate(groups.items()):
+        told = f"{name} (n = {len(part):,})" if hue else None
+        inside = part if aside is None else part[part[aside].isna()]
+        counts = np.histogram(inside[value].dropna(), bins=edges)[0] / max(len(part), 1)
+        axis.stairs(counts, edges, fill=True, alpha=0.25, color=CYCLE[k])
+        axis.stairs(counts, edges, color=CYCLE[k], linewidth=1.6, label=told)
+        shares = [(part[aside] == other).mean() for other in names]
+        shift = (k - (len(groups) - 1) / 2) * width / len(groups) * 1.9
+        bars = axis.bar(places + shift, shares, width / len(groups) * 1.8, color=CYCLE[k], alpha=0.8)
+        axis.bar_label(bars, [f"{share:.0%}" for share in shares], fontsize=8)
+    label(axis, title, x, y, None if hue else len(frame))
+    ticks = np.linspace(*limits, 5)
+    told = [*(f"{tick:.2f}" for tick in ticks), *(fill(name, 11) for name in names)]
+    axis.set_xticks([*ticks, *places], told)
+    axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+    if names:
+        axis.axvline(limits[1] + width * 0.45, color="#666666", linewidth=0.8)
+    if hue:
+        axis.legend()
     return figure
 
 
@@ -187,13 +254,11 @@ def _shares_only(axis: Axes, values: np.ndarray) -> None:
         axis.set_xlim(*ends)
 
 
+@styled
 def intervals(
     frame: pd.DataFrame,
     name: str,
     *,
-    value: str = "value",
-    low: str = "low",
-    high: str = "high",
     hue: str | None = None,
     reference: str | None = None,
     n: str | None = "n",
@@ -201,43 +266,34 @@ def intervals(
     x: str,
     percent: bool = False,
 ) -> Chart:
-    """Dot and whisker, one line per row of `name`; `reference` (a paper's printed value) as a hollow marker.
+    """`value` with whiskers from `low` to `high`, one line per row of `name`; `reference` as a hollow marker.
 
     Rows keep the frame's order, from top to bottom. NaN references are left out.
     """
-    _require(frame, [name, value, low, high, *[c for c in (hue, reference) if c]])
+    _require(frame, [name, *ENDS, *[c for c in (hue, reference) if c]])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[name]))
     figure, axis = chart(size=(7.2, 1.3 + 0.36 * len(names) * max(1, 0.7 * len(groups))))
-    with mpl.rc_context(STYLE):
-        for k, (group, part) in enumerate(groups.items()):
-            shift = (k - (len(groups) - 1) / 2) * 0.7 / len(groups)
-            at = np.array([names.index(line) for line in part[name]]) + shift
-            reach = np.abs(part[[low, high]].to_numpy(float).T - part[value].to_numpy(float))
-            axis.errorbar(
-                part[value],
-                at,
-                xerr=reach,
-                fmt=MARKERS[k],
-                color=CYCLE[k],
-                capsize=3,
-                label=str(group) if hue else None,
-            )
-            if reference and part[reference].notna().any():
-                told = f"paper: {group}" if hue else "paper"
-                axis.plot(part[reference], at, MARKERS[k], mfc="none", mec=CYCLE[k], ms=9, ls="none", label=told)
-        counts = frame.groupby(name, sort=False)[n].max() if n in frame else {}
-        told = [f"{line}  (n = {int(counts[line]):,})" if line in counts else str(line) for line in names]
-        axis.set_yticks(range(len(names)), told)
-        axis.set_ylim(len(names) - 0.5, -0.5)
-        label(axis, title, x, "")
-        if percent:
-            axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-            _shares_only(axis, frame[[c for c in (value, low, high, reference) if c]].to_numpy(float))
-        if hue or (reference and frame[reference].notna().any()):
-            axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for k, (group, part) in enumerate(groups.items()):
+        shift = (k - (len(groups) - 1) / 2) * 0.7 / len(groups)
+        at = np.array([names.index(line) for line in part[name]]) + shift
+        whiskers(axis, at, part, k, across=True, label=str(group) if hue else None)
+        if reference and part[reference].notna().any():
+            told = f"paper: {group}" if hue else "paper"
+            axis.plot(part[reference], at, MARKERS[k], mfc="none", mec=CYCLE[k], ms=9, ls="none", label=told)
+    counts = frame.groupby(name, sort=False)[n].max() if n in frame else {}
+    told = [f"{line}  (n = {int(counts[line]):,})" if line in counts else str(line) for line in names]
+    axis.set_yticks(range(len(names)), told)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    label(axis, title, x, "")
+    if percent:
+        axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        _shares_only(axis, frame[[*ENDS, *([reference] if reference else [])]].to_numpy(float))
+    if hue or (reference and frame[reference].notna().any()):
+        legend_right(axis)
     return figure
 
 
+@styled
 def box_by(
     frame: pd.DataFrame,
     x: str,
@@ -248,29 +304,24 @@ def box_by(
     x_label: str | None = None,
     y_label: str | None = None,
 ) -> Chart:
-    """Box plots (median, quartiles, whiskers to 1.5 times their distance) of y by x, side by side by hue."""
+    """Box plots of y by x, side by side by hue."""
     _require(frame, [x, y, *([hue] if hue else [])])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[x]))
     figure, axis = chart(size=(max(4.0, 1.6 + 0.9 * len(names) * max(1, 0.6 * len(groups))), 3.8))
     width = 0.75 / len(groups)
-    with mpl.rc_context(STYLE):
-        for k, (group, part) in enumerate(groups.items()):
-            values = [part.loc[part[x] == name, y].dropna().to_numpy() for name in names]
-            at = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
-            boxes = axis.boxplot(
-                values, positions=at, widths=width * 0.85, patch_artist=True, manage_ticks=False, label=str(group),
-                flierprops={"marker": ".", "markersize": 3, "alpha": 0.4}, medianprops={"color": "black"},
-            )  # fmt: skip
-            for box in boxes["boxes"]:
-                box.set(facecolor=CYCLE[k], alpha=0.65)
-        counts = frame.dropna(subset=[y]).groupby(x, sort=False).size()
-        axis.set_xticks(range(len(names)), [f"{name}\nn = {counts.get(name, 0):,}" for name in names])
-        label(axis, title, x if x_label is None else x_label, y if y_label is None else y_label)
-        if hue:
-            axis.legend(title=hue, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for k, (group, part) in enumerate(groups.items()):
+        values = [part.loc[part[x] == name, y].dropna().to_numpy() for name in names]
+        at = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
+        boxes(axis, values, at, width * 0.85, [CYCLE[k]] * len(names), label=str(group))
+    counts = frame.dropna(subset=[y]).groupby(x, sort=False).size()
+    axis.set_xticks(range(len(names)), [f"{name}\nn = {counts.get(name, 0):,}" for name in names])
+    label(axis, title, x if x_label is None else x_label, y if y_label is None else y_label)
+    if hue:
+        legend_right(axis, hue)
     return figure
 
 
+@styled
 def scatter_density(
     frame: pd.DataFrame,
     x: str,
@@ -291,22 +342,22 @@ def scatter_density(
     _require(frame, [x, y, *([hue] if hue else [])])
     groups = {name: part.dropna(subset=[x, y]) for name, part in _groups(frame, hue).items()}
     most = max(map(len, groups.values()))
-    figure, axes = chart(1, len(groups), size=(1.2 + 4.4 * len(groups), 4.2), sharey=True, squeeze=False)
-    with mpl.rc_context(STYLE):
-        for k, (axis, (name, part)) in enumerate(zip(axes[0], groups.items(), strict=True)):
-            if most > dense:
-                grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
-                cells = axis.hexbin(part[x], part[y], **grid)
-                figure.colorbar(cells, ax=axis, label=f"{unit} per cell (log)")
-            else:
-                look = {"s": 14, "alpha": 0.5, "color": CYCLE[k], "edgecolors": "none"}
-                axis.scatter(part[x], part[y], rasterized=len(part) > MANY, **look)
-            if diagonal:
-                axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
-            side = (y if y_label is None else y_label) if k == 0 else ""
-            label(axis, name if hue else title, x if x_label is None else x_label, side, len(part))
-        if hue:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure, axes = panels(groups, 4.4, 4.2)
+    for k, (name, part) in enumerate(groups.items()):
+        axis = axes[name]
+        if most > dense:
+            grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
+            cells = axis.hexbin(part[x], part[y], **grid)
+            figure.colorbar(cells, ax=axis, label=f"{unit} per cell (log)")
+        else:
+            look = {"s": 14, "alpha": 0.5, "color": CYCLE[k], "edgecolors": "none"}
+            axis.scatter(part[x], part[y], rasterized=len(part) > MANY, **look)
+        if diagonal:
+            axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
+        sides = (x if x_label is None else x_label, y if y_label is None else y_label)
+        label(axis, name if hue else title, *sides, len(part), outer=True)
+    if hue:
+        heading(figure, title)
     return figure
 
 

@@ -14,7 +14,6 @@ from attnlib.studies.ledger import (
     NotTested,
     Printed,
     Rule,
-    frame,
     judge,
     judged,
     ledger,
@@ -198,6 +197,5 @@ def test_the_tally_counts_answers_and_chance() -> None:
     assert "Of 4 claims: **1** reproduced, **0** not reproduced, **2** undetermined, **1** not tested" in said
     assert "1 differ clearly in size" in said
     assert "0.1 of the 3" in said or "0.2 of the 3" in said
-    rows = frame(claims)
-    assert list(rows["id"]) == ["t-0", "t-1", "t-2", "t-3"]
+    assert [claim.id for claim in claims] == ["t-0", "t-1", "t-2", "t-3"]
     json.dumps(claims[0].to_dict())

@@ -16,12 +16,12 @@ from itertools import pairwise
 import pandas as pd
 
 from attnlib.stats.inference import Effect, contrast, effect, exact_share
-from attnlib.studies import learned
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, Results, common_set, compared, several
 from attnlib.studies.erasure.measures import RANKINGS
 from attnlib.studies.erasure.tables import GAIN, NAMES, SHARE, beyond_half, duel, model_name, removals
-from attnlib.studies.ledger import FEWEST_TEXTS, Direction, NotTested
+from attnlib.studies.learned import NOTHING
+from attnlib.studies.ledger import FEWEST_TEXTS, Direction, NotTested, required
 from attnlib.utils.text import percent
 
 WITH_ENCODER = ("han_rnn", "han_conv", "flan_rnn", "flan_conv")
@@ -49,7 +49,7 @@ def nearly_tied(results: Results) -> Effect:
     kept = _single(results)
     middle = kept.groupby([*MODEL, "seed"])["delta_alpha"].transform("median")
     below = kept.assign(value=(kept["delta_alpha"] < middle).astype(float))[kept["delta_js"] < 0]
-    return _mean(_some(below, "No text has ΔJS < 0: the most attended item mattered more in every one."))
+    return _mean(required(below, "No text has ΔJS < 0: the most attended item mattered more in every one."))
 
 
 def flips_more(results: Results) -> Effect:
@@ -94,7 +94,7 @@ def without_encoder(results: Results) -> Cases:
 
 def fewer_items(results: Results, a: str, b: str, encoders: Sequence[str]) -> Effect:
     """Share of items removed at the first flip by ranking a minus that by b, where all rankings flip the text."""
-    return _gap(_some(common_set(_fractions(results, encoders)), UNSHARED), "importance", a, b)
+    return _gap(required(common_set(_fractions(results, encoders)), UNSHARED), "importance", a, b)
 
 
 def wins(results: Results, *, ties: bool) -> Cases:
@@ -104,7 +104,7 @@ def wins(results: Results, *, ties: bool) -> Cases:
     """
     both = duel(_fractions(results, WITH_ENCODER))
     both = both if ties else both[both["faster"] + both["slower"] > 0]
-    both = _some(both, "Neither ranking flips a text." if ties else "Neither ranking is faster on any text.")
+    both = required(both, "Neither ranking flips a text." if ties else "Neither ranking is faster on any text.")
     return _each(both.assign(value=both["faster"]), lambda part: effect(part, bounds=SHARE))
 
 
@@ -118,7 +118,7 @@ def more_context(results: Results, more: str, less: str) -> Effect:
     """Share of words removed by attention with more context minus that with less, where both models flip."""
     kept = pd.concat([_by_attention(results, more), _by_attention(results, less)])
     both = kept.groupby(["dataset", "instance"])["encoder"].transform("nunique") == 2
-    kept = _some(kept[both], "No text is flipped in both models.")
+    kept = required(kept[both], "No text is flipped in both models.")
     return contrast(kept, "encoder", more, less, ["dataset"], paired=False, bounds=GAIN)
 
 
@@ -136,11 +136,11 @@ def forced(results: Results, ranking: str) -> dict[tuple[str, str], float]:
 
 def less_mass(results: Results, ranking: str) -> Effect:
     """Share of models in which the ranking has removed less attention mass at the first flip, by `SHIFT`."""
-    same = _some(common_set(_fractions(results)), UNSHARED)
+    same = required(common_set(_fractions(results)), UNSHARED)
     left_out = forced(results, ranking)
     kept = same[[key not in left_out for key in same[MODEL].itertuples(index=False, name=None)]]
     names = ", ".join(f"{model_name(e)} on {short(d)} ({percent(share)})" for (d, e), share in left_out.items())
-    kept = _some(kept, f"Every model flips more than half of its texts only when nothing is left: {names}.")
+    kept = required(kept, f"Every model flips more than half of its texts only when nothing is left: {names}.")
     return most(_versus_attention(kept.assign(value=kept["mass_removed"].to_numpy(float)), ranking), "less", SHIFT)
 
 
@@ -148,7 +148,7 @@ def rarer_tails(results: Results) -> Cases:
     """Share of first flips beyond one half of the words, from one ranking to the next, in Amazon's FLANnoenc."""
     tail = several(_fractions(results))
     tail = tail[(tail["dataset"] == "amazon") & (tail["encoder"] == "flan_noenc")]
-    tail = _some(tail, "Amazon's FLANnoenc is not part of this run, or learned nothing.")
+    tail = required(tail, "Amazon's FLANnoenc is not part of this run, or learned nothing.")
     tail = tail.assign(value=beyond_half(tail["value"]))
     return {step(a, b): contrast(tail, "importance", a, b, bounds=GAIN) for a, b in pairwise(RANKINGS)}
 
@@ -206,31 +206,23 @@ def _versus_attention(frame: pd.DataFrame, ranking: str) -> Cases:
 def _single(results: Results, *rankings: str) -> pd.DataFrame:
     """Single removals by these rankings (attention), of the trainings that learned something."""
     kept = compared(_learned(results, "single"))
-    return _some(kept[kept["importance"].isin(rankings or ("alpha",))], ALONE)
+    return required(kept[kept["importance"].isin(rankings or ("alpha",))], ALONE)
 
 
 def _fractions(results: Results, encoders: Sequence[str] = WITH_ENCODER + NOENC) -> pd.DataFrame:
     """First flips of these models, of the trainings that learned something."""
     kept = _learned(results, "fractions")
     absent = ", ".join(map(model_name, encoders))
-    return _some(kept[kept["encoder"].isin(encoders)], f"Not in this run, or learned nothing: {absent}.")
+    return required(kept[kept["encoder"].isin(encoders)], f"Not in this run, or learned nothing: {absent}.")
 
 
 def _by_attention(results: Results, encoder: str) -> pd.DataFrame:
     """First flips by attention of a model."""
     kept = several(_fractions(results, [encoder]))
     kept = kept[(kept["importance"] == "alpha") & kept["value"].notna()]
-    return _some(kept, f"No decision of {model_name(encoder)} flips by attention.")
+    return required(kept, f"No decision of {model_name(encoder)} flips by attention.")
 
 
 def _learned(results: Results, name: str) -> pd.DataFrame:
     kept = getattr(results.learned, name)
-    if kept.empty and len(results.idle):
-        raise NotTested(f"No model of this run learned anything: each has a {learned.RULE}.")
-    return kept
-
-
-def _some(frame: pd.DataFrame, why: str) -> pd.DataFrame:
-    if frame.empty:
-        raise NotTested(why)
-    return frame
+    return required(kept, NOTHING) if len(results.idle) else kept

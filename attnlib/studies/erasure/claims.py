@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from attnlib.studies.beside import printed, reference
+from attnlib.studies.beside import closest, printed
 from attnlib.studies.erasure import claim_effects as effects
 from attnlib.studies.erasure.grid import MODEL, Results, compared, several
 from attnlib.studies.erasure.measures import RANKINGS, TOPS
@@ -28,12 +28,10 @@ RATIO = 1.6
 
 def _table2(results: Results, **signs: int) -> Printed:
     """A sum of cells of the paper's Table 2, as a share: for the data sets that the run has, else its mean."""
-    rows = reference("erasure", 2)
-    own = [name for name in rows["dataset"].unique() if name in set(results.single["dataset"])]
-    names = own or list(rows["dataset"].unique())
+    names, where = closest("erasure", 2, results.single["dataset"].unique())
     cells = {f"percent_{metric}": sign for metric, sign in signs.items()}
     sums = [sum(s * printed("erasure", 2, dataset=d, metric=m) for m, s in cells.items()) for d in names]
-    return Printed(float(np.mean(sums)) / 100, f"Table 2, HANrnn, {', '.join(own) or 'mean over its corpora'}")
+    return Printed(float(np.mean(sums)) / 100, f"{where}, HANrnn")
 
 
 def _counted(results: Results, metric: str, total: str) -> Printed:

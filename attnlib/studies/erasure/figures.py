@@ -5,10 +5,9 @@ Points are drawn as pixels inside the vector graphic: thousands of them would ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,7 +17,7 @@ from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import BEYOND, common_set, compared, several
 from attnlib.studies.erasure.measures import RANKINGS
 from attnlib.studies.erasure.tables import NAMES, model_name
-from attnlib.viz.plots import CYCLE, DENSITY, STYLE, Chart, chart, label
+from attnlib.viz.plots import CYCLE, DENSITY, Chart, boxes, chart, label, legend_below, panels, styled
 
 COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
 ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
@@ -27,30 +26,30 @@ DPI = 150
 """Of what is drawn as pixels."""
 
 
+@styled
 def delta_scatter(single: pd.DataFrame) -> Chart:
     """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 500 of them, their density."""
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
-    figure, panels = _panels(kept, height=2.5, sharex=True, sharey=True)
+    figure, drawn = _panels(kept, height=2.5, sharex=True, sharey=True)
     heights = np.linspace(min(0.0, kept["delta_js"].min()), max(0.01, kept["delta_js"].max()), BINS + 1)
     edges = (heights, np.linspace(0.0, 1.0, BINS + 1))
-    with mpl.rc_context(STYLE):
-        for axis, title, part in panels:
-            if len(part) > DENSE:
-                counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
-                axis.imshow(
-                    np.ma.masked_equal(counts, 0), extent=(0, 1, edges[0][0], edges[0][-1]), origin="lower",
-                    aspect="auto", interpolation="none", cmap=DENSITY, norm=LogNorm(1, max(2, counts.max())),
-                )  # fmt: skip
-            else:
-                axis.scatter(
-                    part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
-                    rasterized=True,
-                )  # fmt: skip
-            axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
-            axis.set_xlim(-0.02, 1.02)
-            axis.set_ylim(*_margin(heights))
-            _name(axis, title, "Δα", "ΔJS (nats)", len(part))
+    for axis, title, part in drawn:
+        if len(part) > DENSE:
+            counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
+            axis.imshow(
+                np.ma.masked_equal(counts, 0), extent=(0, 1, edges[0][0], edges[0][-1]), origin="lower",
+                aspect="auto", interpolation="none", cmap=DENSITY, norm=LogNorm(1, max(2, counts.max())),
+            )  # fmt: skip
+        else:
+            axis.scatter(
+                part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
+                rasterized=True,
+            )  # fmt: skip
+        axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
+        axis.set_xlim(-0.02, 1.02)
+        axis.set_ylim(*_margin(heights))
+        _name(axis, title, "Δα", "ΔJS (nats)", len(part))
     return figure
 
 
@@ -59,81 +58,77 @@ def _margin(heights: np.ndarray) -> tuple[float, float]:
     return float(heights[0] - reach), float(heights[-1] + reach)
 
 
+@styled
 def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
     """Figures 4 and 8: counts of texts whose ΔJS is below zero, by Δα; the titles give their share."""
     kept = compared(single)
     kept = kept[kept["importance"] == "alpha"]
     edges = np.linspace(0.0, 1.0, bins + 1)
-    figure, panels = _panels(kept, height=2.1, sharex=True)
-    with mpl.rc_context(STYLE):
-        for axis, title, part in panels:
-            below = part[part["delta_js"] < 0]
-            counts = np.histogram(below["delta_alpha"], bins=edges)[0]
-            axis.bar(edges[:-1], counts, 1 / bins, align="edge", color=CYCLE[1], edgecolor="white", linewidth=0.4)
-            axis.yaxis.get_major_locator().set_params(integer=True)
-            axis.set_ylim(0, 1.05 * max(1, counts.max()))
-            _name(axis, title, "Δα", "texts with ΔJS < 0", f"{len(below):,} of {len(part):,}")
+    figure, drawn = _panels(kept, height=2.1, sharex=True)
+    for axis, title, part in drawn:
+        below = part[part["delta_js"] < 0]
+        counts = np.histogram(below["delta_alpha"], bins=edges)[0]
+        axis.bar(edges[:-1], counts, 1 / bins, align="edge", color=CYCLE[1], edgecolor="white", linewidth=0.4)
+        axis.yaxis.get_major_locator().set_params(integer=True)
+        axis.set_ylim(0, 1.05 * max(1, counts.max()))
+        _name(axis, title, "Δα", "texts with ΔJS < 0", f"{len(below):,} of {len(part):,}")
     return figure
 
 
+@styled
 def flip_bars(single: pd.DataFrame) -> Chart:
     """Figures 9, 12 and 13 as bars: percent of texts that only the top item, or only r, flips, by ranking."""
     kept = compared(single)
-    figure, panels = _panels(kept, height=2.2, sharex=True, sharey=True)
+    figure, drawn = _panels(kept, height=2.2, sharex=True, sharey=True)
     rankings = [name for name in RANKINGS if name in set(kept["importance"])]
-    with mpl.rc_context(STYLE):
-        for axis, title, part in panels:
-            top, other = part["flip_top"].astype(bool), part["flip_other"].astype(bool)
-            kinds = {"only the top item": top & ~other, "both": top & other, "only the random item": ~top & other}
-            for k, (kind, cells) in enumerate(kinds.items()):
-                heights = [100 * cells[part["importance"] == name].mean() for name in rankings]
-                at = np.arange(len(rankings)) + (k - 1) * 0.27
-                axis.bar(at, heights, 0.25, color=CYCLE[(0, 5, 1)[k]], label=kind)
-            axis.set_xticks(range(len(rankings)), [NAMES[name] for name in rankings])
-            axis.grid(axis="x", visible=False)
-            _name(axis, title, "", "% of texts", len(part) // max(1, len(rankings)))
-    _legend(figure)
+    for axis, title, part in drawn:
+        top, other = part["flip_top"].astype(bool), part["flip_other"].astype(bool)
+        kinds = {"only the top item": top & ~other, "both": top & other, "only the random item": ~top & other}
+        for k, (kind, cells) in enumerate(kinds.items()):
+            heights = [100 * cells[part["importance"] == name].mean() for name in rankings]
+            at = np.arange(len(rankings)) + (k - 1) * 0.27
+            axis.bar(at, heights, 0.25, color=CYCLE[(0, 5, 1)[k]], label=kind)
+        axis.set_xticks(range(len(rankings)), [NAMES[name] for name in rankings])
+        axis.grid(axis="x", visible=False)
+        _name(axis, title, "", "% of texts", len(part) // max(1, len(rankings)))
+    legend_below(figure)
     return figure
 
 
+@styled
 def fraction_boxes(fractions: pd.DataFrame, value: str = "fraction", y: str = "share of items removed") -> Chart:
     """Figures 5, 6, 10 and 11: the value at the first flip under each ranking; whiskers: 1.5 quartile ranges."""
     kept = several(fractions)
-    figure, panels = _panels(kept, height=2.3, sharex=True, sharey=True)
-    with mpl.rc_context(STYLE):
-        for axis, title, part in panels:
-            n = _boxes(axis, [part.loc[part["importance"] == name, value] for name in RANKINGS], RANKINGS)
-            _name(axis, title, "", y, n)
+    figure, drawn = _panels(kept, height=2.3, sharex=True, sharey=True)
+    for axis, title, part in drawn:
+        n = _boxes(axis, part, value)
+        _name(axis, title, "", y, n)
     return figure
 
 
+@styled
 def beyond_boxes(fractions: pd.DataFrame, group: str) -> Chart:
     """The same boxes for one family of models of the other papers, side by side, on the texts all rankings flip."""
-    names = list(BEYOND[group])
-    kept = common_set(fractions[fractions["variant"].isin(names)])
-    figure, axes = chart(1, len(names), size=(1.0 + 1.9 * len(names), 2.9), sharey=True, squeeze=False)
+    kept = common_set(fractions[fractions["variant"].isin(BEYOND[group])])
+    figure, row = panels(BEYOND[group], 1.9, 2.9, room=1.0)
     figure.set_dpi(DPI)
-    with mpl.rc_context(STYLE):
-        for axis, name in zip(axes[0], names, strict=True):
-            part = kept[kept["variant"] == name]
-            n = _boxes(axis, [part.loc[part["importance"] == r, "fraction"] for r in RANKINGS], RANKINGS)
-            _name(axis, name, "", "share of words removed", n)
+    for name, axis in row.items():
+        part = kept[kept["variant"] == name]
+        n = _boxes(axis, part, "fraction")
+        _name(axis, name, "", "share of words removed", n)
     return figure
 
 
-def _boxes(axis: Axes, values: Sequence[pd.Series], rankings: Sequence[str]) -> str:
+def _boxes(axis: Axes, part: pd.DataFrame, value: str) -> str:
     """One box per ranking; returns how many values there are, as a range where they differ."""
-    values = [v.dropna().to_numpy(float) for v in values]
-    found = axis.boxplot(
-        values, widths=0.6, patch_artist=True, showmeans=True,
-        flierprops={"marker": ".", "markersize": 2, "alpha": 0.3}, medianprops={"color": "black"},
-        meanprops={"marker": "D", "markersize": 3.5, "markerfacecolor": "white", "markeredgecolor": "black"},
-    )  # fmt: skip
-    for box, name in zip(found["boxes"], rankings, strict=True):
-        box.set(facecolor=COLOURS[name], alpha=0.7)
+    values = [part.loc[part["importance"] == name, value].dropna().to_numpy(float) for name in RANKINGS]
+    mean = {"marker": "D", "markersize": 3.5, "markerfacecolor": "white", "markeredgecolor": "black"}
+    places = range(1, len(RANKINGS) + 1)
+    found = boxes(axis, values, places, 0.6, list(COLOURS.values()), showmeans=True, meanprops=mean)
     for points in found["fliers"]:
         points.set_rasterized(True)
-    axis.set_xticks(range(1, len(rankings) + 1), [NAMES[name] for name in rankings], rotation=30, ha="right")
+    axis.set_xticks(places, [NAMES[name] for name in RANKINGS], rotation=30, ha="right")
+    axis.set_xlim(0.5, len(RANKINGS) + 0.5)
     axis.set_ylim(-0.03, 1.03)
     axis.grid(axis="x", visible=False)
     counts = sorted({len(v) for v in values})
@@ -175,13 +170,6 @@ def _panels(
 
 def _name(axis: Axes, title: str, x: str, y: str, n: int | str) -> None:
     """Names the axes of the outer panels alone; small titles, since panels are side by side."""
-    at = axis.get_subplotspec()
-    label(axis, f"{title}\n", x if at.is_last_row() else "", y if at.is_first_col() else "")
+    label(axis, "", x, y, outer=True)
     told = f"{n:,}" if isinstance(n, int) else n
     axis.set_title(f"{title}\nn = {told}", loc="left", fontsize=9)
-
-
-def _legend(figure: Chart) -> None:
-    handles, names = figure.axes[0].get_legend_handles_labels()
-    with mpl.rc_context(STYLE):
-        figure.legend(handles, names, loc="outside lower center", ncols=len(names))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -74,16 +75,13 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, replicate
     return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed, label={"seed": replicate})
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
+def grid(params: Params) -> list[MeasureSpec]:
     """Every run: each data set described, each model of the paper erased from, and those beyond it."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [MeasureSpec.of(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
     for dataset, architectures in params.trained.items():
-        for architecture in architectures:
-            for context in params.encoders:
-                for replicate in params.seeds:
-                    one = fit(params, dataset, architecture, context, replicate)
-                    runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
+        for cell in product(architectures, params.encoders, params.seeds):
+            one = fit(params, dataset, *cell)
+            runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
     if params.beyond is None:
         return runs
     variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import contrasts, effect, effects, interval_text
+from attnlib.stats.inference import COUNTS, ENDS, contrasts, effect, effects, interval_texts
 from attnlib.studies.beside import beside, reference
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, common_set, compared, several
@@ -38,8 +38,6 @@ CONTEXTS = {"rnn": "an rnn", "conv": "convolutions", "noenc": "no encoder"}
 SHARE, GAIN = (0.0, 1.0), (-1.0, 1.0)
 PERCENT, POINTS = (0.0, 100.0), (-100.0, 100.0)
 """Between what values shares and their differences lie."""
-COUNTS = ["n", "trainings", "texts"]
-ENDS = ["value", "low", "high", *COUNTS]
 
 
 def model_name(encoder: str) -> str:
@@ -71,7 +69,7 @@ def data_table(data: pd.DataFrame, sources: Mapping[str, str] | None = None) -> 
 def accuracy_table(labels: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The paper's Table 3: accuracy in percent, one row per model, next to the paper's on that data set."""
     found = effects(labels.assign(value=100 * labels["value"]), MODEL, bounds=PERCENT)
-    table = _beside(found, 3, sources)[[*MODEL, *ENDS, "paper", "difference"]]
+    table = _beside(found, 3, sources)[[*MODEL, *ENDS, *COUNTS, "paper", "difference"]]
     return _told(table).rename(columns={"value": "accuracy"})
 
 
@@ -141,7 +139,7 @@ def contingency(
     shares = outcomes(part, sampling).pivot_table(index=by, columns="metric", values="value", sort=False)
     both = removals(kept)
     gap = contrasts(both.assign(value=100 * both["value"]), "item", "top", "other", by, bounds=POINTS)
-    gap["top minus random"] = _texts(gap, 1)
+    gap["top minus random"] = interval_texts(gap, 1)
     alone = part[(part["status"] != "compared") & (part["sampling"] == sampling)].groupby(by).size()
     gap = gap[[*by, "top minus random", "p_holm", *COUNTS]]
     table = shares.reset_index().merge(gap, on=by, validate="one_to_one")
@@ -171,7 +169,7 @@ def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = 
     table = printed[[*cells, "paper"]]
     for name, column in (("any other", "ours, r another item"), ("authors", "ours, r as the code draws it")):
         found = effects(outcomes(single[single["importance"] == "alpha"], name), cells, bounds=PERCENT)
-        found[column] = _texts(found, 1)
+        found[column] = interval_texts(found, 1)
         kept = [*cells, column, *(["value", "n"] if name == "authors" else [])]
         table = table.merge(found[kept], on=cells, how="left")
     if table["value"].isna().all():
@@ -198,7 +196,7 @@ def top_flips(single: pd.DataFrame) -> pd.DataFrame:
         table = table.merge(means.rename(NAMES[name]).reset_index(), on=MODEL, how="left")
     for name in TOPS[1:]:
         gap = contrasts(kept, "importance", name, "alpha", MODEL, bounds=POINTS)
-        told = {f"{NAMES[name]} minus attention": _texts(gap, 1), f"p (Holm), {NAMES[name]}": gap["p_holm"]}
+        told = {f"{NAMES[name]} minus attention": interval_texts(gap, 1), f"p (Holm), {NAMES[name]}": gap["p_holm"]}
         table = table.merge(gap[MODEL].assign(**told), on=MODEL, how="left")
     return _told(table)
 
@@ -215,13 +213,13 @@ def fraction_table(fractions: pd.DataFrame, sources: Mapping[str, str] | None = 
     if kept.empty:
         return pd.DataFrame()
     table = effects(kept, cells, bounds=SHARE)
-    table["mean"] = _texts(table)
+    table["mean"] = interval_texts(table)
     table["median"] = kept.groupby(cells, sort=False)["value"].median().to_numpy()
     late = effects(kept.assign(value=100.0 * beyond_half(kept["value"])), cells, bounds=PERCENT)
     late = _beside(late.assign(metric="percent_above_half"), "figure6", sources)
-    late["% above 0.5"] = _texts(late, 1)
+    late["% above 0.5"] = interval_texts(late, 1)
     shared = effects(common_set(fractions), cells, bounds=SHARE)
-    shared = shared.assign(**{"mean, same texts": _texts(shared)}).rename(columns={"n": "n, same texts"})
+    shared = shared.assign(**{"mean, same texts": interval_texts(shared)}).rename(columns={"n": "n, same texts"})
     printed = ["paper", "difference"] if late["paper"].notna().any() else []
     table = table[[*cells, "mean", "median", *COUNTS]]
     table = table.merge(late[[*cells, "% above 0.5", *printed]], on=cells, validate="one_to_one")
@@ -239,7 +237,7 @@ def context_table(fractions: pd.DataFrame) -> pd.DataFrame:
     same = common_set(fractions)
     same = same.assign(context=[encoder.partition("_")[2] for encoder in same["encoder"]])
     found = effects(same, ["context", "importance"], MODEL, bounds=SHARE)
-    found["told"] = _texts(found)
+    found["told"] = interval_texts(found)
     rows = []
     for context, part in found.groupby("context", sort=False):
         means = part.set_index("importance")
@@ -313,7 +311,7 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
     ]
     if not frames:  # no text is flipped by all rankings
         return pd.DataFrame()
-    table = pd.concat(frames, ignore_index=True)[[*MODEL, "importance", "a", "b", *ENDS[:3], "p_holm", *COUNTS]]
+    table = pd.concat(frames, ignore_index=True)[[*MODEL, "importance", "a", "b", *ENDS, "p_holm", *COUNTS]]
     return _told(table).rename(columns={"value": "minus attention"})
 
 
@@ -324,7 +322,7 @@ def beyond_table(fractions: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     ranking flips, as in the boxes.
     """
     means = effects(common_set(fractions), ["variant", "importance"], bounds=SHARE)
-    means["told"] = _texts(means)
+    means["told"] = interval_texts(means)
     wide = means.pivot_table(index="variant", columns="importance", values="told", aggfunc="first")
     wide = wide.reindex(index=fractions["variant"].unique(), columns=list(RANKINGS))
     counts = means.groupby("variant")[["n", "trainings"]].first().reindex(wide.index).fillna(0).astype(int)
@@ -363,11 +361,6 @@ def _beside(found: pd.DataFrame, table: str | int, sources: Mapping[str, str] | 
 def beyond_half(fraction: pd.Series) -> pd.Series:
     """1 where a first flip needs more than half of the items, NaN where there is none."""
     return (fraction > 0.5).astype(float).where(fraction.notna())
-
-
-def _texts(found: pd.DataFrame, digits: int = 2) -> list[str]:
-    """Value and interval of every row, as text."""
-    return [interval_text(*row, digits) for row in found[["value", "low", "high"]].to_numpy(float)]
 
 
 def _shares(both: pd.DataFrame) -> dict[str, str]:

@@ -18,10 +18,10 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.stats.inference import Effect, contrast, effect, exact_share, pseudovalues
-from attnlib.studies import learned
 from attnlib.studies.beside import printed, reference
 from attnlib.studies.datasets import kin
-from attnlib.studies.ledger import NotTested, Printed, Rule, judged
+from attnlib.studies.learned import NOTHING
+from attnlib.studies.ledger import NotTested, Printed, Rule, judged, required
 from attnlib.studies.mutual_information.grid import CELL, MAIN, MODEL, NAME, NAMES, Results, grid
 from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.mutual_information.tables import (
@@ -70,12 +70,8 @@ def _learned(results: Results, needed: str, kept: Callable[[pd.DataFrame], pd.Da
     """What `kept` makes of the models that may decide; where that is nothing, the claim is not tested."""
     if results.taus["thin"].all():
         raise NotTested("Every corpus of this run has too few test texts for the numbers of clusters asked for.")
-    if results.learned.empty:
-        raise NotTested(f"No model with enough texts learned anything: each has a {learned.RULE}.")
-    found = kept(results.learned.dropna(subset=["value"]))
-    if found.empty:
-        raise NotTested(f"Not in this run, or learned nothing: {needed}.")
-    return found
+    found = kept(required(results.learned, NOTHING).dropna(subset=["value"]))
+    return required(found, f"Not in this run, or learned nothing: {needed}.")
 
 
 def _both(part: pd.DataFrame, column: str, *sides: str) -> pd.DataFrame:
@@ -139,9 +135,8 @@ def _pairs(results: Results, variant: str) -> pd.DataFrame:
     needed = f"pairs of {BEST} attention as trained and as {NAMES[variant]}"
     pairs = _learned(results, needed, lambda taus: with_base(taus, variant))
     if variant == "adversary_unfrozen":
-        pairs = pairs[pairs["dataset"].isin(true_adversaries(results))]
-        if pairs.empty:
-            raise NotTested("No corpus has adversaries that moved attention, with outputs close and accuracy kept.")
+        why = "No corpus has adversaries that moved attention, with outputs close and accuracy kept."
+        pairs = required(pairs[pairs["dataset"].isin(true_adversaries(results))], why)
     return pairs
 
 
@@ -190,8 +185,7 @@ def _uniform(results: Results) -> Effect:
     groups = part.groupby(["dataset", "setting"], sort=False)[["value", "entropy"]]
     settings = pd.DataFrame([{"dataset": d, "setting": s, "models": own.to_numpy()} for (d, s), own in groups])
     settings = settings.groupby("dataset", sort=False).filter(lambda own: len(own) >= LEAST_ORDERED)
-    if settings.empty:
-        raise NotTested(f"No corpus has {LEAST_ORDERED} settings (encoder, attention) to correlate over.")
+    required(settings, f"No corpus has {LEAST_ORDERED} settings (encoder, attention) to correlate over.")
     values = pseudovalues(settings, _agreement, ["dataset"], text="setting")
     found = effect(values, ["dataset"], training=None, text="setting", bounds=(-1.0, 1.0))
     return replace(found, trainings=found.texts, texts=0, from_trainings=found.from_texts, from_texts=0.0)

@@ -17,7 +17,6 @@ column `seed` of the frames is the replicate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,36 +62,32 @@ def adversary_lambda(dataset: str) -> tuple[float, str]:
     return (value, f"paper: {kin(dataset)}") if value == value else (LAMBDA, "the paper's most frequent")
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run: the models of the grid, their Gumbel twins, the ablations, the adversaries."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in (*params.corpora, *params.query_corpora):
         for base in params.models(corpus):
             seed = base.label["seed"]
-            runs.append(_measured(params, corpus, base, seed))
+            runs.append(_measured(params, corpus, base))
             if seed in params.gumbel_seeds:
-                runs.append(_measured(params, corpus, _gumbel(base), seed))
+                gumbel = base.replace(model=base.model.replace(projection="gumbel"))
+                runs.append(_measured(params, corpus, gumbel))
             if (base.model.encoder, base.model.attention) != MAIN:
                 continue
             if seed in params.ablation_seeds:
-                runs += [_measured(params, corpus, fit, seed, kind) for kind, fit in _ablations(base).items()]
+                runs += [_measured(params, corpus, fit, kind) for kind, fit in _ablations(base).items()]
             if seed in params.adversary_seeds and corpus in params.corpora:
                 other = _adversary(params, corpus, base)
-                runs.append(_measured(params, corpus, other, seed, "adversary_unfrozen"))
-                label = {"dataset": corpus, "variant": "adversary_unfrozen", "seed": seed}
+                runs.append(_measured(params, corpus, other, "adversary_unfrozen"))
+                label = {"dataset": corpus, "variant": "adversary_unfrozen"}
                 runs.append(MeasureSpec.of(measures.apart, base, other, label=label, texts=params.texts))
     return runs
 
 
-def _measured(params: Params, corpus: str, fit: FitSpec, seed: int, variant: str = "none") -> Run:
-    label = {"dataset": corpus, "variant": variant, "seed": seed}
+def _measured(params: Params, corpus: str, fit: FitSpec, variant: str = "none") -> Run:
+    label = {"dataset": corpus, "variant": variant}
     options = {"counts": list(params.counts), "texts": params.texts, "resamples": params.resamples}
     return MeasureSpec.of(measures.by_rank, fit, label=label, **options)
-
-
-def _gumbel(base: FitSpec) -> FitSpec:
-    return FitSpec(data=base.data, model=base.model.replace(projection="gumbel"), train=base.train, seed=base.seed)
 
 
 def _ablations(base: FitSpec) -> dict[str, FitSpec]:
@@ -102,12 +97,8 @@ def _ablations(base: FitSpec) -> dict[str, FitSpec]:
     """
     kept = ("embedding", "encoder")
     return {
-        "fix_attention": FitSpec(
-            data=base.data, model=base.model, train=base.train.replace(freeze=("attention",)), seed=base.seed
-        ),
-        "fix_representation": FitSpec(
-            data=base.data,
-            model=base.model,
+        "fix_attention": base.replace(train=base.train.replace(freeze=("attention",))),
+        "fix_representation": base.replace(
             train=base.train.replace(freeze=kept),
             seed=base.seed + 1000,
             warm_start=base,
@@ -118,9 +109,7 @@ def _ablations(base: FitSpec) -> dict[str, FitSpec]:
 
 def _adversary(params: Params, corpus: str, base: FitSpec) -> FitSpec:
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    return FitSpec(
-        data=base.data,
-        model=base.model,
+    return base.replace(
         train=base.train.replace(**schedule),
         seed=base.seed + 1000,
         warm_start=base,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -140,18 +141,11 @@ class Params(StudyParams):
         """The softmax models of a corpus; `seed` in their label is that of the notebook, which counts trainings."""
         encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
         data, train = self.data(corpus), self.training(corpus)
-        return [
-            FitSpec(
-                data=data,
-                model=self.model(corpus, encoder, attention),
-                train=train,
-                seed=seed_of(seed, corpus, encoder, attention),
-                label={"seed": seed},
-            )
-            for encoder in encoders
-            for attention in self.attentions
-            for seed in self.seeds
-        ]
+        found = []
+        for encoder, attention, replicate in product(encoders, self.attentions, self.seeds):
+            model, seed = self.model(corpus, encoder, attention), seed_of(replicate, corpus, encoder, attention)
+            found.append(FitSpec(data=data, model=model, train=train, seed=seed, label={"seed": replicate}))
+        return found
 
 
 def _check_names(params: Params) -> None:

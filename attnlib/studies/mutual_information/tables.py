@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist
 
 from attnlib import stats
 from attnlib.data.types import Corpus
-from attnlib.stats.inference import contrast, contrasts, effects, pseudovalues
+from attnlib.stats.inference import COUNTS, ENDS, contrast, contrasts, effects, pseudovalues
 from attnlib.studies import beside
 from attnlib.studies.datasets import short
 from attnlib.studies.mutual_information.grid import CELL, MAIN, NAME, NAMES, adversary_lambda
@@ -72,9 +72,8 @@ def with_setting(frame: pd.DataFrame) -> pd.DataFrame:
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
     """Encoders, attentions, projections and variants as readers know them; files by their stem."""
-    columns = [c for c in ("encoder", "attention", "projection", "variant") if c in frame]
-    told = {c: [NAMES.get(name, name) for name in frame[c]] for c in columns}
-    return frame.assign(**told, **({"dataset": frame["dataset"].map(short)} if "dataset" in frame else {}))
+    frame = frame.assign(dataset=frame["dataset"].map(short)) if "dataset" in frame else frame
+    return beside.named(frame, NAMES)
 
 
 def corpus_table(corpora: Mapping[str, Corpus]) -> pd.DataFrame:
@@ -125,7 +124,7 @@ def tau_table(taus: pd.DataFrame, learned: pd.DataFrame) -> pd.DataFrame:
     table = (
         table.reset_index().merge(found, on=CELL, how="left").fillna({"trainings": 0}).astype({"trainings": int})
     )
-    columns = ["value", "low", "high", "± over texts", "entropy", "accuracy", "trainings", "df", "left out"]
+    columns = [*ENDS, "± over texts", "entropy", "accuracy", "trainings", "df", "left out"]
     return named(table[[*CELL, *columns]])
 
 
@@ -229,7 +228,7 @@ def gumbel_table(learned: pd.DataFrame) -> pd.DataFrame:
             row[f"paper: {name}"] = str(paper.get((task, attention), "–"))
         models = learned[(learned["variant"] == "none") & ((learned["task"] == task) | (task == "all"))]
         change = contrast(models, "projection", "gumbel", "softmax", CELL, **CHANGE).row()
-        rows.append(row | {"change of τ" if k == "value" else k: change[k] for k in ("value", "low", "high")})
+        rows.append(row | {"change of τ" if k == "value" else k: change[k] for k in ENDS})
     table = pd.DataFrame(rows)
     texts = [c for c in table if table[c].dtype == object]
     return table.fillna(dict.fromkeys(texts, "–"))
@@ -258,11 +257,11 @@ def stability_table(learned: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame()
     bounds = effects(gap_values(learned), CELL, text=None, bounds=(0.0, 2.0))[[*CELL, "low", "high"]]
     table = pd.DataFrame(rows).merge(bounds, on=CELL, how="left").astype({"low": float, "high": float})
-    return named(table[[*CELL, "value", "low", "high", "largest", "pairs", "trainings"]])
+    return named(table[[*CELL, *ENDS, "largest", "pairs", "trainings"]])
 
 
 def _beside(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
     """The columns of a table next to the paper's: what tells rows apart, the effect, the paper's, how many."""
-    told = ["value", "low", "high", "paper", "difference", "paper's corpus", "n", "trainings", "df"]
-    told[-1:-1] = ["texts"] if table["texts"].any() else []  # a tau has trainings alone
-    return table[[c for c in (*keys, *told) if c in table]]
+    counts = COUNTS if table["texts"].any() else COUNTS[:2]  # a tau has trainings alone
+    told = (*keys, *ENDS, "paper", "difference", "paper's corpus", *counts, "df")
+    return table[[c for c in told if c in table]]

@@ -6,10 +6,10 @@ seed everywhere, so that every mean has an interval over both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[FitSpec]:
+def grid(params: Params) -> list[FitSpec]:
     """Every training of the notebook."""
-    params = params if isinstance(params, Params) else Params(**params)
     data = params.data(params.corpora[0])
     return [FitSpec(data=data, model=params.model, train=params.training, seed=seed) for seed in params.seeds]
 

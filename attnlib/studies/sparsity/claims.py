@@ -19,7 +19,7 @@ from attnlib.studies.datasets import kin
 from attnlib.studies.ledger import Printed, Rule
 from attnlib.studies.sparsity import tables
 from attnlib.studies.sparsity.grid import KEYS, Results
-from attnlib.studies.sparsity.params import PAIR, Params, models
+from attnlib.studies.sparsity.params import Params, models
 from attnlib.studies.sparsity.tables import CELL, CHANGE, DUEL, FAR, KINDS, MODEL, NAMES, SHARE, TAU_GAP
 
 HIGH = 0.45
@@ -51,7 +51,7 @@ def each(frame: pd.DataFrame, by: Sequence[str], make: Callable[[pd.DataFrame], 
 def theirs(results: Results, by: Sequence[str], value: Callable[..., float], table: int) -> dict[str, Printed]:
     """Case -> the paper's number: that of its closest corpus, or else the mean over its corpora."""
     found = {}
-    rows = results.labels.loc[results.labels["projection"].isin(PAIR), list(by)].drop_duplicates()
+    rows = tables.pair(results.labels)[list(by)].drop_duplicates()
     for row in rows.to_dict("records"):
         own, where = value(**row), f"Table {table}, {kin(row['dataset'])}"
         if np.isnan(own):
@@ -61,26 +61,22 @@ def theirs(results: Results, by: Sequence[str], value: Callable[..., float], tab
     return found
 
 
-def _pair(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[frame["projection"].isin(PAIR)]
-
-
 def dispersion(results: Results, column: str) -> Cases:
     """Mean over hidden states: the entropy of the influence on them, or the share of their own word."""
-    return each(tables.states(_pair(results.learned.hidden), column), MODEL, partial(effect, bounds=SHARE))
+    return each(tables.states(tables.pair(results.learned.hidden), column), MODEL, partial(effect, bounds=SHARE))
 
 
 def above_inputs(results: Results, kind: str) -> Cases:
     """Agreement with hidden states minus that with inputs, paired by text within a model."""
     sides = f"{kind}_hidden", f"{kind}_input"
-    part = _pair(results.learned.agreement)
+    part = tables.pair(results.learned.agreement)
     part = part[part["importance"].isin(sides)]
     return each(part, MODEL, lambda rows: _contrast(rows, "importance", *sides, bounds=TAU_GAP))
 
 
 def sparsemax_effect(results: Results, kind: str) -> Cases:
     """Entropy of importance with sparsemax minus that with softmax, paired by text and seed."""
-    part = _pair(results.learned.entropies)
+    part = tables.pair(results.learned.entropies)
     part = part[part["metric"] == f"entropy_{kind}_input"]
     return each(part, CELL, lambda rows: _contrast(rows, "projection", "sparsemax", "softmax", bounds=CHANGE))
 
@@ -116,7 +112,7 @@ def same_influence(results: Results) -> Cases:
     facets = results.learned.facets
     if facets.empty:
         return {}
-    facets = facets.assign(apart=tables.distances(facets), gap=facets["of_norm"] - facets["of_facets"])
+    facets = tables.both_ways(facets)
     found = each(tables.states(facets, "apart"), CELL, partial(effect, bounds=SHARE))
     scale = MOVED / MARGIN
     for name, gap in each(tables.states(facets, "gap"), CELL, partial(effect, bounds=CHANGE)).items():

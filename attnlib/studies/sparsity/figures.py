@@ -14,8 +14,18 @@ import numpy as np
 import pandas as pd
 
 from attnlib.stats.inference import effects
-from attnlib.studies.sparsity.params import PAIR
-from attnlib.studies.sparsity.tables import FAR, KINDS, NAMES, SHARE, TAU, changes, labelled, on_path, push_label
+from attnlib.studies.sparsity.tables import (
+    FAR,
+    KINDS,
+    NAMES,
+    SHARE,
+    TAU,
+    changes,
+    labelled,
+    on_path,
+    pair,
+    push_label,
+)
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 
@@ -39,7 +49,7 @@ def corpus_of(frame: pd.DataFrame) -> str:
 def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
     """Figures 1 and 4: distribution over texts of the agreement with importance of inputs and hidden states."""
     wanted = [f"{kind}_input", f"{kind}_hidden"]
-    part = agreement[agreement["projection"].isin(PAIR) & agreement["importance"].isin(wanted)]
+    part = pair(agreement[agreement["importance"].isin(wanted)])
     part = part.assign(
         model=part["encoder"].map(ENCODERS).str.partition(",")[0] + "\n" + part["projection"],
         of=part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"}),
@@ -76,6 +86,7 @@ def entropy_boxes(entropies: pd.DataFrame, metric: str) -> plots.Chart:
     )
 
 
+@plots.styled
 def along(
     frame: pd.DataFrame, kind: str, series: Sequence[str], x: str, *, title: str, y: str, names: dict | None = None
 ) -> plots.Chart:
@@ -90,22 +101,21 @@ def along(
     summary = effects(path, ["encoder", x, kind], bounds=_range(kind))
     soft = part[(part["projection"] == "softmax") & part["seed"].isin(path["seed"].unique())]
     soft = soft.groupby(["encoder", kind])["value"].mean()
-    figure, panels = _panels(part, 2.2)
-    with mpl.rc_context(plots.STYLE):
-        for encoder, axis in panels.items():
-            own = summary[summary["encoder"] == encoder]
-            for k, name in enumerate(series):
-                line = own[own[kind] == name].sort_values(x)
-                _line(axis, line[x], line, k, names.get(name, name))
-                if x == "lam" and (encoder, name) in soft:
-                    axis.axhline(soft[encoder, name], color=plots.CYCLE[k], linestyle="--", linewidth=1, alpha=0.8)
-            if x == "lam":
-                _lambda_axis(axis, sorted(own[x].unique()))
-            side = y if axis is next(iter(panels.values())) else ""
-            plots.label(axis, ENCODERS[encoder], PATHS[x], side, int(own["n"].max()))
+    figure, panels = plots.panels(part["encoder"].unique(), 3.8, 3.6, room=2.2)
+    for encoder, axis in panels.items():
+        own = summary[summary["encoder"] == encoder]
+        for k, name in enumerate(series):
+            line = own[own[kind] == name].sort_values(x)
+            plots.whiskers(axis, line[x], line, k, linestyle="-", label=names.get(name, name))
+            if x == "lam" and (encoder, name) in soft:
+                axis.axhline(soft[encoder, name], color=plots.CYCLE[k], linestyle="--", linewidth=1, alpha=0.8)
+        if x == "lam":
+            _lambda_axis(axis, sorted(own[x].unique()))
+        plots.label(axis, ENCODERS[encoder], PATHS[x], y, int(own["n"].max()), outer=True)
     return _finished(figure, axis, f"{corpus}: {title}")
 
 
+@plots.styled
 def against_support(
     frame: pd.DataFrame,
     entropies: pd.DataFrame,
@@ -122,20 +132,19 @@ def against_support(
     """
     names, corpus = names or WORDS, corpus_of(frame)
     share = entropies[entropies["metric"] == "support_share"]
-    figure, panels = _panels(frame, 2.6)
-    with mpl.rc_context(plots.STYLE):
-        for encoder, axis in panels.items():
-            for k, (x, name) in enumerate((x, name) for x in PATHS for name in series):
-                own = frame[(frame["encoder"] == encoder) & (frame[kind] == name)]
-                line = effects(on_path(own, x), [x], bounds=_range(kind))
-                places = on_path(share[share["encoder"] == encoder], x).groupby(x)["value"].mean()
-                line = line.assign(share=line[x].map(places)).sort_values("share")
-                label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
-                _line(axis, line["share"], line, k, label, linestyle="-" if x == "lam" else "--")
-            axis.set_xlim(1.03, -0.03)
-            axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-            side = y if axis is next(iter(panels.values())) else ""
-            plots.label(axis, ENCODERS[encoder], "words with weight (right: sparser)", side, int(line["n"].max()))
+    figure, panels = plots.panels(frame["encoder"].unique(), 3.8, 3.6, room=2.6)
+    for encoder, axis in panels.items():
+        for k, (x, name) in enumerate((x, name) for x in PATHS for name in series):
+            own = frame[(frame["encoder"] == encoder) & (frame[kind] == name)]
+            line = effects(on_path(own, x), [x], bounds=_range(kind))
+            places = on_path(share[share["encoder"] == encoder], x).groupby(x)["value"].mean()
+            line = line.assign(share=line[x].map(places)).sort_values("share")
+            label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
+            plots.whiskers(axis, line["share"], line, k, linestyle="-" if x == "lam" else "--", label=label)
+        axis.set_xlim(1.03, -0.03)
+        axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        told = "words with weight (right: sparser)"
+        plots.label(axis, ENCODERS[encoder], told, y, int(line["n"].max()), outer=True)
     return _finished(figure, axis, f"{corpus}: {title}")
 
 
@@ -144,27 +153,10 @@ def _range(kind: str) -> tuple[float, float]:
     return TAU if kind == "importance" else SHARE
 
 
-def _panels(frame: pd.DataFrame, room: float) -> tuple[plots.Chart, dict[str, Axes]]:
-    """A figure with one panel per encoder, and `room` inches for the legend."""
-    encoders = list(dict.fromkeys(frame["encoder"]))
-    size = (3.8 * len(encoders) + room, 3.6)
-    figure, axes = plots.chart(1, len(encoders), size=size, sharey=True, squeeze=False)
-    return figure, dict(zip(encoders, axes[0], strict=True))
-
-
-def _line(axis: Axes, x: pd.Series, line: pd.DataFrame, k: int, label: str, **style: str) -> None:
-    """The k-th line of a panel: `value` over x, with its interval."""
-    value = line["value"].to_numpy(float)
-    reach = np.abs(line[["low", "high"]].to_numpy(float).T - value)
-    style |= {"color": plots.CYCLE[k], "marker": plots.MARKERS[k], "capsize": 3}
-    axis.errorbar(x, value, yerr=reach, label=label, **style)
-
-
 def _finished(figure: plots.Chart, last: Axes, title: str) -> plots.Chart:
     """The figure with its legend next to the last panel, and its title."""
-    with mpl.rc_context(plots.STYLE):
-        last.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    plots.legend_right(last)
+    plots.heading(figure, title)
     return figure
 
 
@@ -189,29 +181,28 @@ def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[floa
     return shown
 
 
+@plots.styled
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
     """How far attention moved against what that cost, one marker per adversary with its λ, one line per base."""
     title = f"{corpus_of(duels)}: what other attention costs"
     table = changes(duels)
-    figure, panels = _panels(table, 1.9)
-    with mpl.rc_context(plots.STYLE):
-        for encoder, axis in panels.items():
-            own = table[table["encoder"] == encoder]
-            for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
-                line = line.sort_values("push")
-                _line(axis, line["jsd"], line, k, f"{NAMES[variant]}, {projection}")
-                for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True):
-                    if np.isfinite([at, height]).all():
-                        style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
-                        axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
-            axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
-            axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
-            axis.axvline(np.log(2), color="#666666", linewidth=0.8)
-            axis.set_xlim(-0.02, 0.74)
-            axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-            side = "change of accuracy" if axis is next(iter(panels.values())) else ""
-            x = f"JSD of attentions (nats; dashed: {FAR}, line: ln 2)"
-            plots.label(axis, ENCODERS[encoder], x, side, int(own["n"].max()))
+    figure, panels = plots.panels(table["encoder"].unique(), 3.8, 3.6, room=1.9)
+    for encoder, axis in panels.items():
+        own = table[table["encoder"] == encoder]
+        for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
+            line = line.sort_values("push")
+            plots.whiskers(axis, line["jsd"], line, k, linestyle="-", label=f"{NAMES[variant]}, {projection}")
+            for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True):
+                if np.isfinite([at, height]).all():
+                    style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
+                    axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
+        axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
+        axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
+        axis.axvline(np.log(2), color="#666666", linewidth=0.8)
+        axis.set_xlim(-0.02, 0.74)
+        axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        x = f"JSD of attentions (nats; dashed: {FAR}, line: ln 2)"
+        plots.label(axis, ENCODERS[encoder], x, "change of accuracy", int(own["n"].max()), outer=True)
     return _finished(figure, axis, title)
 
 

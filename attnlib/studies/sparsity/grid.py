@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,8 @@ TIMES = ["seconds", "device", "hidden_seconds", "texts", "states"]
 ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run: all models measured; adversaries of some; Appendix A on the softmax models."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs: list[Run] = []
     for corpus in params.corpora:
         for base, place in models(params, corpus):
@@ -51,20 +51,15 @@ def grid(params: Params | Mapping[str, Any]) -> list[Run]:
                 runs.append(MeasureSpec.of(measures.appendix, base, label=label, texts=params.facet_texts))
             if projection in params.adversary_projections and replicate in params.adversary_seeds:
                 seed = seed_of(replicate, *cell_of(corpus, base.model.encoder), "adversary")
-                runs += [
-                    _duel(params, base, seed, kind, push)
-                    for kind in ADVERSARIES
-                    for push in params.adversary_lambdas
-                ]
+                duels = product(ADVERSARIES, params.adversary_lambdas)
+                runs += [_duel(params, base, seed, kind, push) for kind, push in duels]
     return runs
 
 
 def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
     """An adversary and its base."""
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    other = FitSpec(
-        data=base.data,
-        model=base.model,
+    other = base.replace(
         train=base.train.replace(**schedule),
         seed=seed,
         warm_start=base,

@@ -8,22 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from attnlib.measures.agreement import STATUSES
-from attnlib.stats.inference import Effect, contrasts, effect, effects, interval_text, pseudovalues
+from attnlib.stats.inference import (
+    COUNTS,
+    ENDS,
+    Effect,
+    contrasts,
+    effect,
+    effects,
+    interval_texts,
+    pseudovalues,
+)
 from attnlib.studies.beside import KEYS as JOIN
 from attnlib.studies.beside import beside, printed, reference
+from attnlib.studies.beside import named as spelled
 from attnlib.studies.datasets import kin
 from attnlib.studies.sparsity.grid import KEYS, Results
 from attnlib.studies.sparsity.params import PAIR
 
 CELL = ["dataset", "encoder"]
 MODEL = ["dataset", "encoder", "projection"]
-COUNTS = ["n", "trainings", "texts"]
-OURS = ["value", "low", "high"]
 BESIDE = ["paper", "difference", "paper's corpus"]
 SHARE, CHANGE, TAU, TAU_GAP = (0.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (-2.0, 2.0)
 """Ranges of shares and normalised entropies, of their changes, of correlations and of differences between two."""
@@ -38,6 +47,7 @@ NAMES = {
     "transformer": "Transformer",
 }
 """Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
+named = partial(spelled, names=NAMES)
 METRICS = {
     "support": "words with weight",
     "support_share": "share of words",
@@ -76,10 +86,9 @@ def by_corpus(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
         yield str(name), file, part.reset_index(drop=True)
 
 
-def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with readable names of encoders, importances and adversaries."""
-    columns = [c for c in ("encoder", "importance", "variant") if c in frame]
-    return frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
+def pair(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the softmax and sparsemax models, those of the paper's Tables 1 and 6."""
+    return frame[frame["projection"].isin(PAIR)]
 
 
 def labelled(frame: pd.DataFrame) -> pd.DataFrame:
@@ -121,47 +130,47 @@ def accuracy_table(labels: pd.DataFrame) -> pd.DataFrame:
     table = table.sort_values(
         [*CELL, "model"], key=lambda c: c.map(order) if c.name == "model" else c, kind="stable"
     )
-    return named(table)[[*CELL, "model", *OURS, *BESIDE, *COUNTS]].reset_index(drop=True)
+    return named(table)[[*CELL, "model", *ENDS, *BESIDE, *COUNTS]].reset_index(drop=True)
 
 
 def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """Table 1: entropy of inputs' influence on a hidden state, mean and sd over texts and positions."""
-    part = hidden[hidden["projection"].isin(PAIR)]
+    part = pair(hidden)
     by = [*MODEL, "metric"]
     table = _with_paper_sd(beside(effects(states(part), by, bounds=SHARE), "sparsity", 1), 1)
     spread = part.groupby(by, sort=False)["value"].agg(sd="std", states="count", missing=lambda v: v.isna().sum())
     table = table.merge(spread.reset_index(), on=by)
-    return named(table)[[*MODEL, *OURS, "sd", "paper", "paper: sd", *BESIDE[1:], "states", "missing", *COUNTS[1:]]]
+    return named(table)[[*MODEL, *ENDS, "sd", "paper", "paper: sd", *BESIDE[1:], "states", "missing", *COUNTS[1:]]]
 
 
 def own_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """How much of the influence on a hidden state its own word has, next to an even share of it."""
-    part = hidden[hidden["projection"].isin(PAIR)]
+    part = pair(hidden)
     table = effects(states(part, "own"), MODEL, bounds=SHARE)
     more = part.groupby(MODEL, sort=False).agg(**{"even share": ("even", "mean"), "states": ("own", "count")})
-    return named(table.merge(more.reset_index(), on=MODEL))[[*MODEL, *OURS, "even share", "states", *COUNTS[1:]]]
+    return named(table.merge(more.reset_index(), on=MODEL))[[*MODEL, *ENDS, "even share", "states", *COUNTS[1:]]]
 
 
 def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Table 6: mean Kendall tau-b of attention with the four importances; sd over texts and trainings."""
-    part = agreement[agreement["projection"].isin(PAIR)]
+    part = pair(agreement)
     by = [*MODEL, "importance", "metric"]
     table = _with_paper_sd(beside(effects(part, by, bounds=TAU), "sparsity", 6), 6)
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
-    columns = [*MODEL, "importance", *OURS, "sd", "paper", "paper: sd", *BESIDE[1:], *COUNTS]
+    columns = [*MODEL, "importance", *ENDS, "sd", "paper", "paper: sd", *BESIDE[1:], *COUNTS]
     return named(table.merge(deviation, on=by))[columns].rename(columns={"importance": "with"})
 
 
 def gap_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Agreement with the importance of hidden states minus that with inputs, paired by text; Table 6 likewise."""
-    part = agreement[agreement["projection"].isin(PAIR)]
+    part = pair(agreement)
     tables = []
     for kind, words in KINDS.items():
         table = contrasts(part, "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
         paper = [printed_gap(kind, **row) for row in table[MODEL].to_dict("records")]
         tables.append(table.assign(importance=words, paper=paper))
     table = pd.concat(tables, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
-    return named(table)[[*MODEL, "importance", "hidden states", "inputs", *OURS, "paper", "p_holm", *COUNTS]]
+    return named(table)[[*MODEL, "importance", "hidden states", "inputs", *ENDS, "paper", "p_holm", *COUNTS]]
 
 
 def printed_gap(kind: str, **where: str) -> float:
@@ -178,7 +187,7 @@ def entropy_gap_table(entropies: pd.DataFrame) -> pd.DataFrame:
         table = contrasts(part, "projection", "sparsemax", "softmax", CELL, bounds=CHANGE)
         tables.append(table.assign(importance=words))
     table = pd.concat(tables, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
-    return named(table)[[*CELL, "importance", "sparsemax", "softmax", *OURS, *COUNTS]]
+    return named(table)[[*CELL, "importance", "sparsemax", "softmax", *ENDS, *COUNTS]]
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -200,7 +209,7 @@ def path_table(entropies: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         part = labelled(entropies[entropies["metric"] == metric])
         bounds = (0.0, float(part["length"].max())) if metric == "support" else SHARE
         summary = effects(part, by, bounds=bounds).set_index(by)
-        columns[METRICS[metric]] = [interval_text(*row) for row in summary[OURS].to_numpy(float)]
+        columns[METRICS[metric]] = interval_texts(summary)
     return named(summary[COUNTS].reset_index().assign(**columns))[[*by, *columns, *COUNTS]]
 
 
@@ -273,7 +282,7 @@ def trend_table(results: Results, *names: str) -> pd.DataFrame:
             row["paper"] = printed("sparsity", 2, dataset=key[0], encoder=key[1]) if name == "entropy" else np.nan
             row["paper's corpus"] = "–" if np.isnan(row["paper"]) else kin(key[0])
             rows.append(row | {"seeds": part["seed"].nunique(), "note": _broken(part)})
-    columns = [*OURS, "paper", "paper's corpus", "p", "within texts", "trainings", "seeds", "texts", "note"]
+    columns = [*ENDS, "paper", "paper's corpus", "p", "within texts", "trainings", "seeds", "texts", "note"]
     table = pd.DataFrame(rows, columns=["λ and", *CELL, *columns])
     return named(table).rename(columns={"trainings": "models"})
 
@@ -304,7 +313,7 @@ def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
     theirs = (table["projection"] == "softmax") & (table["push"] > 0)
     table = table.assign(paper=table["paper"].where(theirs), difference=table["difference"].where(theirs))
     table["push"] = table["push"].map(push_label)
-    return named(table)[[*DUEL, *OURS, *BESIDE, *COUNTS]].rename(columns={"push": "λ"})
+    return named(table)[[*DUEL, *ENDS, *BESIDE, *COUNTS]].rename(columns={"push": "λ"})
 
 
 def push_label(push: float) -> str:
@@ -346,28 +355,32 @@ def judged_table(adversaries: pd.DataFrame) -> pd.DataFrame:
     if adversaries.empty:
         return adversaries
     table = least_push(adversaries).rename(columns={"push": "λ", "silent": "decides nothing"})
-    columns = ["λ", "jsd", "base", "adversary", *OURS, "control", "control_low", "control_high", "control_jsd"]
+    columns = ["λ", "jsd", "base", "adversary", *ENDS, "control", "control_low", "control_high", "control_jsd"]
     return named(table)[[*DUEL[:-1], *columns, "decides nothing", *COUNTS]]
 
 
-def distances(facets: pd.DataFrame) -> pd.Series:
-    """Total variation of the two ways of Appendix A; none where a text has one word or no input moves the state:
-    there is nothing to spread, and the two agree for nothing."""
-    return facets["distance"].where(facets["of_norm"].notna() & facets["of_facets"].notna())
+def both_ways(facets: pd.DataFrame) -> pd.DataFrame:
+    """The two ways of Appendix A against each other: `apart`, their total variation, and `gap`, of entropies.
+
+    Neither where a text has one word or no input moves the state: there is nothing to spread, and they agree for
+    nothing.
+    """
+    gap = facets["of_norm"] - facets["of_facets"]
+    return facets.assign(apart=facets["distance"].where(gap.notna()), gap=gap)
 
 
 def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
     """Appendix A: how far apart the two distributions over inputs are, both entropies and their difference."""
-    both = facets["of_norm"].notna() & facets["of_facets"].notna()
-    facets = facets.assign(apart=distances(facets), gap=facets["of_norm"] - facets["of_facets"])
+    facets = both_ways(facets)
     table = effects(states(facets, "apart"), CELL, bounds=SHARE)
     gap = effects(states(facets, "gap"), CELL, bounds=CHANGE)
-    table["difference of entropies"] = [interval_text(*row, 3) for row in gap[OURS].to_numpy(float)]
+    table["difference of entropies"] = interval_texts(gap, 3)
     means = {"entropy, norm": ("of_norm", "mean"), "entropy, components": ("of_facets", "mean")}
     sizes = {"mean ‖h‖": ("norm", "mean"), "sd of ‖h‖": ("norm", "std"), "τ over inputs": ("tau", "mean")}
-    table = table.merge(facets[both].groupby(CELL, sort=False).agg(**means, states=("gap", "count")), on=CELL)
+    spread = facets.dropna(subset="gap").groupby(CELL, sort=False).agg(**means, states=("gap", "count"))
+    table = table.merge(spread, on=CELL)
     table = table.merge(facets.groupby(CELL, sort=False).agg(**sizes), on=CELL)
-    return named(table)[[*CELL, *OURS, *means, "difference of entropies", *reversed(sizes), "states", *COUNTS[1:]]]
+    return named(table)[[*CELL, *ENDS, *means, "difference of entropies", *reversed(sizes), "states", *COUNTS[1:]]]
 
 
 def _with_paper_sd(table: pd.DataFrame, number: int) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNITS = {FRACTION: "fraction of tokens removed", TOP1: "decisions flipped (%)"}
-LINE = 30
-"""Tokens of a text that are drawn with their names below."""
 TITLES = {FRACTION: "Fraction of tokens to a flip", TOP1: "Flips by the top token alone"}
 
 
+@plots.styled
 def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
     """The paper's Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), one panel per ranking.
 
@@ -40,31 +38,25 @@ def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
         summary = effects(whole, [by, "variant", "importance"], CELL, bounds=RANGE[metric])
         for axis, ranking in zip(line, RANKINGS, strict=True):
             _markers(axis, summary[summary["importance"] == ranking], by)
-            y = UNITS[metric] if axis is line[0] else ""
-            plots.label(axis, f"{TITLES[metric]}: {NAMES[ranking]}" if axis is line[0] else NAMES[ranking], "", y)
+            title = f"{TITLES[metric]}: {NAMES[ranking]}" if axis is line[0] else NAMES[ranking]
+            plots.label(axis, title, "", UNITS[metric], outer=True)
     from_zero(axes.flat)
-    with mpl.rc_context(plots.STYLE):
-        handles, names = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=len(names))
+    plots.legend_below(figure)
     return figure
 
 
 def _markers(axis, summary: pd.DataFrame, by: str) -> None:
     groups, variants = list(dict.fromkeys(summary[by])), list(dict.fromkeys(summary["variant"]))
-    with mpl.rc_context(plots.STYLE):
-        for k, variant in enumerate(variants):
-            part = summary[summary["variant"] == variant]
-            at = np.array([groups.index(g) for g in part[by]]) + (k - (len(variants) - 1) / 2) * 0.17
-            reach = np.abs(part[["low", "high"]].to_numpy(float).T - part["value"].to_numpy(float))
-            axis.errorbar(
-                at, part["value"], yerr=reach, fmt=plots.MARKERS[k], ms=5, capsize=2, color=plots.CYCLE[k],
-                label=NAMES.get(variant, variant),
-            )  # fmt: skip
-        counts = summary.groupby(by)["n"].max()
-        axis.set_xticks(range(len(groups)), [f"{NAMES.get(g, g)}\nn = {counts[g]:,}" for g in groups], fontsize=8)
-        axis.set_xlim(-0.6, len(groups) - 0.4)
+    for k, variant in enumerate(variants):
+        part = summary[summary["variant"] == variant]
+        at = np.array([groups.index(g) for g in part[by]]) + (k - (len(variants) - 1) / 2) * 0.17
+        plots.whiskers(axis, at, part, k, ms=5, capsize=2, label=NAMES.get(variant, variant))
+    counts = summary.groupby(by)["n"].max()
+    axis.set_xticks(range(len(groups)), [f"{NAMES.get(g, g)}\nn = {counts[g]:,}" for g in groups], fontsize=8)
+    axis.set_xlim(-0.6, len(groups) - 0.4)
 
 
+@plots.styled
 def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.Chart:
     """The paper's Figure 3: the fraction over texts without TaSc and with Lin-TaSc, one panel per cell.
 
@@ -72,27 +64,18 @@ def boxes(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> plots.C
     """
     part = flips[(flips["metric"] == FRACTION) & flips["importance"].isin(RANKINGS)]
     groups = dict(iter(part[part["variant"].isin(["none", "lin"])].groupby(CELL, sort=False)))
-    shown = [cell for cell in cells if cell in groups]
-    figure, axes = plots.chart(1, len(shown), size=(1.2 + 2.3 * len(shown), 3.4), sharey=True, squeeze=False)
-    with mpl.rc_context(plots.STYLE):
-        for axis, key in zip(axes[0], shown, strict=True):
-            cell = groups[key]
-            for k, variant in enumerate(("none", "lin")):
-                values = [
-                    cell.loc[(cell["variant"] == variant) & (cell["importance"] == r), "value"] for r in RANKINGS
-                ]
-                drawn = axis.boxplot(
-                    values, positions=np.arange(3) + (k - 0.5) * 0.36, widths=0.3, patch_artist=True,
-                    manage_ticks=False, label=NAMES[variant], medianprops={"color": "black"},
-                    flierprops={"marker": ".", "markersize": 2, "alpha": 0.3},
-                )  # fmt: skip
-                for box in drawn["boxes"]:
-                    box.set(facecolor=plots.CYCLE[k], alpha=0.65)
-            axis.set_xticks(range(3), [NAMES[r] for r in RANKINGS])
-            title = f"{key[0]}\n{NAMES.get(key[1], key[1])}, {NAMES[key[2]]}"
-            plots.label(axis, title, "", UNITS[FRACTION] if axis is axes[0][0] else "", len(cell) // 6)
-        handles, names = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=2)
+    figure, panels = plots.panels([cell for cell in cells if cell in groups], 2.3, 3.4)
+    for key, axis in panels.items():
+        cell = groups[key]
+        for k, variant in enumerate(("none", "lin")):
+            own = cell[cell["variant"] == variant]
+            values = [own.loc[own["importance"] == ranking, "value"] for ranking in RANKINGS]
+            colours = [plots.CYCLE[k]] * len(RANKINGS)
+            plots.boxes(axis, values, np.arange(3) + (k - 0.5) * 0.36, 0.3, colours, label=NAMES[variant])
+        axis.set_xticks(range(3), [NAMES[r] for r in RANKINGS])
+        title = f"{key[0]}\n{NAMES.get(key[1], key[1])}, {NAMES[key[2]]}"
+        plots.label(axis, title, "", UNITS[FRACTION], len(cell) // 6, outer=True)
+    plots.legend_below(figure)
     return figure
 
 
@@ -113,13 +96,14 @@ def baselines(table: pd.DataFrame, dataset: str) -> plots.Chart:
     )
 
 
+@plots.styled
 def picture(table: pd.DataFrame) -> plots.Chart:
     """Attention, scale, product and effect of `measures.reading`: without TaSc the left bar, with it the right.
 
-    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    Of a long text the first `plots.TOKENS` are drawn.
     """
-    drawn = "" if len(table) <= LINE else f" (first {LINE} of {len(table):,} tokens)"
-    table = table.head(LINE)
+    drawn = "" if len(table) <= plots.TOKENS else f" (first {plots.TOKENS} of {len(table):,} tokens)"
+    table = table.head(plots.TOKENS)
     panels = (
         (f"attention α{drawn}", "attention", ("without", "with")),
         ("scale s", "scale", ("with",)),
@@ -129,17 +113,14 @@ def picture(table: pd.DataFrame) -> plots.Chart:
     figure, axes = plots.chart(4, 1, size=(max(6.5, 1.5 + 0.5 * len(table)), 6.4), sharex=True)
     colours = {"without": plots.CYCLE[0], "with": plots.CYCLE[1]}
     names = {"without": "No-TaSc", "with": "Lin-TaSc"}
-    with mpl.rc_context(plots.STYLE):
-        for axis, (title, column, sides) in zip(axes, panels, strict=True):
-            width = 0.8 / len(sides) if len(sides) > 1 else 0.4
-            for k, side in enumerate(sides):
-                at = np.arange(len(table)) + (k - (len(sides) - 1) / 2) * width
-                axis.bar(at, table[f"{column}, {side}"], width, color=colours[side], label=names[side])
-            axis.axhline(0, color="#666666", linewidth=0.8)
-            axis.grid(axis="x", visible=False)
-            axis.set_title(title, loc="left")
-        axes[-1].set_xticks(
-            range(len(table)), [str(t).replace("$", r"\$") for t in table["token"]], rotation=50, ha="right"
-        )
-        axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for axis, (title, column, sides) in zip(axes, panels, strict=True):
+        width = 0.8 / len(sides) if len(sides) > 1 else 0.4
+        for k, side in enumerate(sides):
+            at = np.arange(len(table)) + (k - (len(sides) - 1) / 2) * width
+            axis.bar(at, table[f"{column}, {side}"], width, color=colours[side], label=names[side])
+        axis.axhline(0, color="#666666", linewidth=0.8)
+        axis.grid(axis="x", visible=False)
+        axis.set_title(title, loc="left")
+    plots.token_ticks(axes[-1], table["token"])
+    plots.legend_right(axes[0])
     return figure

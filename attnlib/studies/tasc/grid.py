@@ -14,9 +14,9 @@ Trainings of different cells share nothing. The column `seed` holds the replicat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -96,21 +96,9 @@ def fit(
 
 def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
     """Corpus, encoder, attention, variant and seed of every model of the grid."""
-    found = [
-        (corpus, encoder, attention, variant, seed)
-        for corpus in params.corpora
-        for encoder in params.encoders
-        for attention in params.attentions
-        for variant in params.variants
-        for seed in params.seeds
-    ]
-    return found + [
-        (corpus, "bert", attention, variant, seed)
-        for corpus in params.corpora
-        for attention in params.bert_attentions
-        for variant in params.bert_variants
-        for seed in params.bert_seeds
-    ]
+    words = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
+    bert = product(params.corpora, ["bert"], params.bert_attentions, params.bert_variants, params.bert_seeds)
+    return [*words, *bert]
 
 
 def first_cell(params: Params) -> tuple[str, str, str]:
@@ -118,9 +106,8 @@ def first_cell(params: Params) -> tuple[str, str, str]:
     return params.corpora[0], params.encoders[0], params.attentions[-1]
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[MeasureSpec]:
+def grid(params: Params) -> list[MeasureSpec]:
     """Every run: the models of the grid measured, the words of some, one text of two, and the pooling ablation."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [_measured(params, *cell) for cell in cells(params)]
     pair = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
     runs.append(MeasureSpec.of(reading, *pair, label={"part": "picture"}))

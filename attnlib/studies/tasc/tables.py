@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import contrasts, effects, f1_values, holm
+from attnlib.stats.inference import COUNTS, ENDS, contrasts, effects, f1_values, holm
 from attnlib.studies.beside import beside, relative
+from attnlib.studies.beside import named as spelled
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, POOLS, RANKINGS, TOP1, balanced
 
 NAMES = {
@@ -21,15 +23,9 @@ NAMES = {
 """Our names as the paper writes them."""
 RANGE = {FRACTION: (0.0, 1.0), TOP1: (0.0, 100.0)}
 """Between what values a metric lies; a difference of two lies within ± the upper one."""
-ENDS = ["value", "low", "high", "n", "trainings", "texts"]
+named = partial(spelled, names=NAMES)
 CHANNELS = 15
 """Of Conv-TaSc (section 4)."""
-
-
-def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the paper's spelling of encoders, attentions, variants and rankings."""
-    columns = [c for c in ("encoder", "attention", "variant", "importance") if c in frame]
-    return frame.assign(**{c: frame[c].map(lambda name: NAMES.get(name, name)) for c in columns})
 
 
 def parameter_table(parameters: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +75,7 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
     order = {name: k for k, name in enumerate((*RANKINGS, "additive", "dot", "none", "lin", "feat", "conv"))}
     found = found.sort_values(keys, key=lambda column: column.map(order), ignore_index=True)
     found = named(found).rename(columns={"paper": "paper's mean"})
-    return found[[*keys, *ENDS, "ratio", "paper's mean", "paper's ratio"]]
+    return found[[*keys, *ENDS, *COUNTS, "ratio", "paper's mean", "paper's ratio"]]
 
 
 def changes(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -198,12 +194,12 @@ def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     found = pd.concat(tables)
     pools = {"direct": "u itself", "sum": "sum (the paper)"}
     found = found.sort_values("pool", key=lambda column: column.map(POOLS.index), kind="stable")
-    return found.assign(pooling=[pools.get(p, p) for p in found["pool"]])[["pooling", "measure", *ENDS]]
+    return found.assign(pooling=[pools.get(p, p) for p in found["pool"]])[["pooling", "measure", *ENDS, *COUNTS]]
 
 
 def _changes(tables: list[pd.DataFrame], keys: list[str], a: str, b: str) -> pd.DataFrame:
     """Contrasts below one another as they are shown, `a` minus `b`, with Holm's p over all rows."""
-    kept = [*keys, "a", "b", *ENDS, "df", "p_holm"]
+    kept = [*keys, "a", "b", *ENDS, *COUNTS, "df", "p_holm"]
     tables = [table for table in tables if len(table)]
     if not tables:
         return pd.DataFrame(columns=kept)
@@ -217,5 +213,7 @@ def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:
     """Effects by cell with the paper's value for its corpus, or for the closest that it has."""
     joined = beside(found, "tasc", table)
     keys = [c for c in (*CELL, "variant", "importance") if c in joined]
-    kept = [*ENDS, "paper", "paper's corpus"] + (["difference"] if joined["difference"].notna().any() else [])
+    kept = [*ENDS, *COUNTS, "paper", "paper's corpus"] + (
+        ["difference"] if joined["difference"].notna().any() else []
+    )
     return named(joined)[[*keys, *kept]]

@@ -17,8 +17,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.stats.inference import Effect, contrast, effect
-from attnlib.studies.beside import printed, reference
-from attnlib.studies.datasets import kin
+from attnlib.studies.beside import closest, printed, reference
 from attnlib.studies.learned import without
 from attnlib.studies.ledger import NotTested, Printed, Rule, judge
 from attnlib.studies.tying_mlm import tables
@@ -114,17 +113,13 @@ def _printed(
 ) -> Printed:
     """The paper's difference of `a` and `b`, mean over metrics and the run's attentions: for the run's corpora, or
     the closest that the paper has; where it has none, over all of its corpora."""
-    rows = reference(STUDY, table)
-    ours = {kin(name) for name in results.swaps["dataset"].unique()}
-    corpora = [name for name in rows["dataset"].unique() if name in ours]
-    cells = [{"dataset": name} for name in corpora] or [{}]
-    attentions = set(results.swaps["attention"].unique()) & set(rows["attention"])
-    gaps = [
-        printed(STUDY, table, metric=m, attention=t, **cell, **a)
-        - printed(STUDY, table, metric=m, attention=t, **cell, **b)
-        for cell, t, m in product(cells, sorted(attentions), metrics)
-    ]
-    return Printed(float(np.mean(gaps)), f"Table {table}, {', '.join(corpora) or 'mean over its corpora'}{note}")
+    corpora, where = closest(STUDY, table, results.swaps["dataset"].unique())
+    attentions = set(results.swaps["attention"].unique()) & set(reference(STUDY, table)["attention"])
+    gaps = []
+    for dataset, attention, metric in product(corpora, sorted(attentions), metrics):
+        cell = {"dataset": dataset, "attention": attention, "metric": metric}
+        gaps.append(printed(STUDY, table, **cell, **a) - printed(STUDY, table, **cell, **b))
+    return Printed(float(np.mean(gaps)), where + note)
 
 
 def _printed_information(variant: str, results: Results) -> Printed | None:

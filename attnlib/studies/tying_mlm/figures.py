@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
@@ -15,7 +14,7 @@ from attnlib.studies.tying_mlm.tables import NAMES, SCORES, SWAPPED
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 from attnlib.viz.heatmap import Reading, read
-from attnlib.viz.plots import CYCLE, MARKERS, STYLE, Chart
+from attnlib.viz.plots import CYCLE, MARKERS, Chart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +25,9 @@ if TYPE_CHECKING:
     from attnlib.data.types import Example
     from attnlib.training.fitted import Fitted
 
-COLOUR = {name: CYCLE[k] for k, name in enumerate(VARIANTS)}
-MARKER = {name: MARKERS[k] for k, name in enumerate(VARIANTS)}
+LOOK = {name: {"color": CYCLE[k], "marker": MARKERS[k]} for k, name in enumerate(VARIANTS)}
 """One colour and one marker per variant, in every figure."""
 DROPS = tuple(f"delta_macro_{swap}" for swap in SWAPPED)
-LINE = 30
-"""Tokens of a sentence that are drawn with their names below."""
 
 
 def drops(table: pd.DataFrame, score: str) -> Chart:
@@ -62,6 +58,7 @@ def probabilities(table: pd.DataFrame) -> Chart:
     )  # fmt: skip
 
 
+@plots.styled
 def frontier(table: pd.DataFrame) -> Chart:
     """Figure 1: mean JSD against mean TVD, one curve per base, one point per adversary, one panel per corpus.
 
@@ -71,63 +68,63 @@ def frontier(table: pd.DataFrame) -> Chart:
     columns = min(2, len(datasets))
     rows = -(-len(datasets) // columns)
     figure, axes = plots.chart(rows, columns, size=(max(5.6, 4.4 * columns), 3.8 * rows), squeeze=False)
-    with mpl.rc_context(STYLE):
-        for axis in axes.flat[len(datasets) :]:
-            axis.remove()
-        for axis, dataset in zip(axes.flat, datasets, strict=False):
-            part = table[table["dataset"] == dataset]
-            for variant, curve in part.groupby("variant", sort=False):
-                curve = curve.sort_values("jsd")
-                reach = [np.abs(curve[[f"{k}_low", f"{k}_high"]].to_numpy().T - curve[k].to_numpy())
-                         for k in ("jsd", "tvd")]  # fmt: skip
-                axis.errorbar(
-                    curve["jsd"], curve["tvd"], xerr=reach[0], yerr=reach[1], fmt=f"-{MARKER[variant]}",
-                    color=COLOUR[variant], capsize=2, label=f"adversaries of {variant}",
-                )  # fmt: skip
-            plots.label(
-                axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['texts'].max()):,} texts"
-            )
-            axis.legend()
-            _label_weights(axis, part)
+    for axis in axes.flat[len(datasets) :]:
+        axis.remove()
+    for axis, dataset in zip(axes.flat, datasets, strict=False):
+        part = table[table["dataset"] == dataset]
+        for variant, curve in part.groupby("variant", sort=False):
+            curve = curve.sort_values("jsd")
+            reach = [np.abs(curve[[f"{k}_low", f"{k}_high"]].to_numpy().T - curve[k].to_numpy())
+                     for k in ("jsd", "tvd")]  # fmt: skip
+            ends = {"xerr": reach[0], "yerr": reach[1], "capsize": 2}
+            axis.errorbar(curve["jsd"], curve["tvd"], **ends, **LOOK[variant], label=f"adversaries of {variant}")
+        plots.label(
+            axis, dataset, "JSD of attentions (nats)", "TVD of outputs", f"{int(part['texts'].max()):,} texts"
+        )
+        axis.legend()
+        _label_weights(axis, part)
     return figure
 
 
+@plots.styled
 def by_strength(table: pd.DataFrame) -> Chart:
     """Ablation of δ and η: macro-F1, and its changes, against the weight of the loss."""
     datasets, variants = (list(dict.fromkeys(table[name])) for name in ("dataset", "variant"))
     rows, columns = len(datasets), len(variants)
     figure, axes = plots.chart(rows, columns, size=(3.7 * columns, 3.4 * rows), squeeze=False, sharey="row")
-    with mpl.rc_context(STYLE):
-        for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
-            part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
-            for k, metric in enumerate(("macro_trained", *DROPS)):
-                _line(axis, part[part["metric"] == metric], "strength", CYCLE[k], MARKERS[k], NAMES[metric])
-            axis.set_xscale("log")
-            ticks = sorted(part["strength"].unique())
-            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            axis.minorticks_off()
-            symbol = "δ" if variant == "tying" else "η"
-            n = f"{int(part['texts'].max()):,} texts"
-            plots.label(axis, f"{variant}, {dataset}", f"{symbol}, weight of its loss", "percent, points", n)
-        axes[0][-1].legend()
+    for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
+        part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
+        for k, metric in enumerate(("macro_trained", *DROPS)):
+            line = part[part["metric"] == metric].sort_values("strength")
+            plots.whiskers(axis, line["strength"], line, k, linestyle="-", label=NAMES[metric])
+        axis.set_xscale("log")
+        ticks = sorted(part["strength"].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        symbol = "δ" if variant == "tying" else "η"
+        n = f"{int(part['texts'].max()):,} texts"
+        plots.label(axis, f"{variant}, {dataset}", f"{symbol}, weight of its loss", "percent, points", n)
+    axes[0][-1].legend()
     return figure
 
 
+@plots.styled
 def by_layers(table: pd.DataFrame) -> Chart:
     """Change of macro-F1 under both replacements against the number of layers, one line per variant."""
     datasets = list(dict.fromkeys(table["dataset"]))
     figure, axes = plots.chart(len(datasets), 2, size=(7.4, 3.2 * len(datasets)), squeeze=False, sharey="row")
     deep = table.groupby("variant")["layers"].transform("nunique") > 1
-    with mpl.rc_context(STYLE):
-        for row, dataset in zip(axes, datasets, strict=True):
-            for axis, metric in zip(row, DROPS, strict=True):
-                part = table[deep & (table["dataset"] == dataset) & (table["metric"] == metric)]
-                for variant, line in part.groupby("variant", sort=False):
-                    _line(axis, line, "layers", COLOUR[variant], MARKER[variant], variant)
-                axis.xaxis.get_major_locator().set_params(integer=True)
-                swap, n = metric.rpartition("_")[2], f"{int(part['texts'].max()):,} texts"
-                plots.label(axis, f"{dataset}, {swap}", "layers", "points of macro-F1", n)
-            row[-1].legend()
+    for row, dataset in zip(axes, datasets, strict=True):
+        for axis, metric in zip(row, DROPS, strict=True):
+            part = table[deep & (table["dataset"] == dataset) & (table["metric"] == metric)]
+            for variant, line in part.groupby("variant", sort=False):
+                line = line.sort_values("layers")
+                k = VARIANTS.index(variant)
+                plots.whiskers(axis, line["layers"], line, k, linestyle="-", label=variant)
+            axis.xaxis.get_major_locator().set_params(integer=True)
+            swap, n = metric.rpartition("_")[2], f"{int(part['texts'].max()):,} texts"
+            plots.label(axis, f"{dataset}, {swap}", "layers", "points of macro-F1", n)
+        row[-1].legend()
     return figure
 
 
@@ -146,33 +143,30 @@ def entropies(frame: pd.DataFrame) -> Chart:
     )  # fmt: skip
 
 
+@plots.styled
 def sentences(models: Mapping[str, Fitted], example: Example) -> tuple[Chart, dict[str, Reading]]:
     """Figures 2 to 7: p_t of the class that base predicts, token by token, and (dotted) each model's answer.
 
-    Of a long text the first `LINE` tokens are drawn: more of them cannot be read.
+    Of a long text the first `plots.TOKENS` are drawn.
     """
     if "base" not in models:
         raise DataError(f"The class to look at is the one that base predicts; got models {sorted(models)}.")
     first = read(models["base"], example, ("probability",))[0]
     target = first.classes[first.predicted]
     readings = {name: read(m, example, ("alpha", "probability"), target=target)[0] for name, m in models.items()}
-    tokens = first.tokens[:LINE]
+    tokens = first.tokens[: plots.TOKENS]
     figure, axis = plots.chart(size=(min(14.0, max(6.5, 1.8 + 0.42 * len(tokens))), 3.6))
-    with mpl.rc_context(STYLE):
-        for name, reading in readings.items():
-            answer = reading.probabilities[reading.target]
-            axis.plot(
-                range(len(tokens)), reading.rows["probability"][:LINE], marker=MARKER[name], color=COLOUR[name],
-                label=f"{name}, answer {answer:.2f}",
-            )  # fmt: skip
-            axis.axhline(answer, color=COLOUR[name], linestyle=":", linewidth=1.2)
-        axis.axhline(0.5, color="#666666", linewidth=0.8)
-        axis.set_xticks(range(len(tokens)), [t.replace("$", r"\$") for t in tokens], rotation=60, ha="right")
-        axis.set_ylim(-0.02, 1.02)
-        true, whole = first.classes[example.label], len(first.tokens)
-        counted = f"{whole} tokens" if whole <= LINE else f"{whole:,} tokens, the first {LINE} of them drawn"
-        plots.label(axis, f"predicted {target}, true class {true}", "", f"p({target})", counted)
-        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for name, reading in readings.items():
+        answer = reading.probabilities[reading.target]
+        axis.plot(reading.rows["probability"][: plots.TOKENS], **LOOK[name], label=f"{name}, answer {answer:.2f}")
+        axis.axhline(answer, color=LOOK[name]["color"], linestyle=":", linewidth=1.2)
+    axis.axhline(0.5, color="#666666", linewidth=0.8)
+    plots.token_ticks(axis, tokens)
+    axis.set_ylim(-0.02, 1.02)
+    true, whole = first.classes[example.label], len(first.tokens)
+    counted = f"{whole:,} tokens" + ("" if whole <= plots.TOKENS else f", the first {plots.TOKENS} of them drawn")
+    plots.label(axis, f"predicted {target}, true class {true}", "", f"p({target})", counted)
+    plots.legend_right(axis)
     return figure, readings
 
 
@@ -204,16 +198,10 @@ def _label_weights(axis: Axes, points: pd.DataFrame) -> None:
     for row in points.loc[order.sort_values(kind="stable").index].to_dict("records"):
         text = axis.annotate(
             f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8,
-            color=COLOUR[row["variant"]],
+            color=LOOK[row["variant"]]["color"],
         )  # fmt: skip
         box = text.get_window_extent().padded(2)
         if any(box.overlaps(other) for other in taken):
             text.remove()
         else:
             taken.append(box)
-
-
-def _line(axis, part: pd.DataFrame, x: str, colour: str, marker: str, name: str) -> None:
-    part = part.sort_values(x)
-    reach = np.abs(part[["low", "high"]].to_numpy(float).T - part["value"].to_numpy(float))
-    axis.errorbar(part[x], part["value"], yerr=reach, fmt=f"-{marker}", color=colour, capsize=3, label=name)

@@ -15,9 +15,9 @@ whatever their base and λ. The column `seed` of the frames is the replicate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -59,28 +59,17 @@ def models(params: Params) -> list[FitSpec]:
     few = params.seeds[: params.few]
     found = []
     for corpus in params.corpora:
-        found += [
-            fit(params, corpus, variant, attention, seed)
-            for variant in params.variants
-            for attention in params.attentions
-            for seed in params.seeds
-        ]
+        cells = product(params.variants, params.attentions, params.seeds)
+        found += [fit(params, corpus, *cell) for cell in cells]
         for variant, weights in (("tying", params.deltas), ("mlm", params.etas)):
             if variant in params.variants:
                 found += [fit(params, corpus, variant, "additive", s, strength=w) for w in weights for s in few]
         for variant in params.layer_variants:
-            seeds = params.seeds if variant == "base" else few
-            found += [
-                fit(params, corpus, variant, "additive", seed, layers=depth)
-                for depth in params.layers
-                for seed in seeds
-            ]
+            deep = product(params.layers, params.seeds if variant == "base" else few)
+            found += [fit(params, corpus, variant, "additive", s, layers=depth) for depth, s in deep]
         if "dot" in params.attentions:
-            found += [
-                fit(params, corpus, "base", "dot", seed, init=init)
-                for init in params.initialisations
-                for seed in params.seeds
-            ]
+            starts = product(params.initialisations, params.seeds)
+            found += [fit(params, corpus, "base", "dot", s, init=init) for init, s in starts]
     return list(dict.fromkeys(found))
 
 
@@ -92,8 +81,7 @@ def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: fl
     """
     base = fit(params, corpus, variant, "additive", replicate)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
-    return FitSpec(
-        data=base.data,
+    return base.replace(
         model=plain,
         train=params.adversary_training,
         seed=seed_of(replicate, corpus, plain.encoder, "additive", "adversary"),
@@ -103,35 +91,20 @@ def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: fl
     )
 
 
-def grid(params: Params | Mapping[str, Any]) -> list[Run]:
+def grid(params: Params) -> list[Run]:
     """Every run of the study."""
-    params = params if isinstance(params, Params) else Params(**params)
     runs = [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in models(params)]
-    for corpus in params.corpora:
-        for variant in [v for v in params.variants if v != "concat"]:  # wider than its input: no Table 2 for it
-            runs += [
-                MeasureSpec.of(
-                    knowledge,
-                    fit(params, corpus, variant, "additive", seed),
-                    words=params.mi_words,
-                    k=params.mi_clusters,
-                    most=params.mi_occurrences,
-                    inputs=params.mi_inputs,
-                    estimator=params.mi_estimator,
-                    batch_size=params.mi_batch,
-                )
-                for seed in params.seeds
-            ]
-    for corpus in params.attacked:
-        for variant in params.adversary_bases:
-            for seed in params.seeds[: params.adversary_seeds]:
-                base = fit(params, corpus, variant, "additive", seed)
-                runs += [
-                    MeasureSpec.of(
-                        distances, base, adversary(params, corpus, variant, seed, lam), label={"lam": lam}
-                    )
-                    for lam in params.lambdas
-                ]
+    clustered = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
+    clustered |= {"inputs": params.mi_inputs, "estimator": params.mi_estimator, "batch_size": params.mi_batch}
+    narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
+    for corpus, variant, seed in product(params.corpora, narrow, params.seeds):
+        runs.append(MeasureSpec.of(knowledge, fit(params, corpus, variant, "additive", seed), **clustered))
+    bases = product(params.attacked, params.adversary_bases, params.seeds[: params.adversary_seeds])
+    for corpus, variant, seed in bases:
+        base = fit(params, corpus, variant, "additive", seed)
+        for lam in params.lambdas:
+            other = adversary(params, corpus, variant, seed, lam)
+            runs.append(MeasureSpec.of(distances, base, other, label={"lam": lam}))
     return runs
 
 

@@ -22,6 +22,7 @@ from attnlib.stats.inference import (
     f1_values,
     holm,
     interval_text,
+    interval_texts,
     pseudovalues,
 )
 from attnlib.studies.beside import beside
@@ -257,8 +258,8 @@ def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
     """`frontier_table` as it is shown: every λ in full, however small, and intervals next to their means."""
     shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
     for name in ("jsd", "tvd"):
-        ends = table[[name, f"{name}_low", f"{name}_high"]].to_numpy(float)
-        shown[name.upper()] = [interval_text(*row, 3) for row in ends]
+        ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
+        shown[name.upper()] = interval_texts(table.rename(columns=ends), 3)
     return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n", "trainings", "texts"]]
 
 

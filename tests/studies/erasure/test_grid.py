@@ -24,11 +24,6 @@ def test_every_profile_is_the_grid_it_says():
     assert sizes["paper"] == (4 + 24 * 3, 36)
 
 
-def test_a_grid_takes_the_notebooks_values_as_they_are():
-    params = profile("smoke")
-    assert grid(params.model_dump()) == grid(params)
-
-
 def test_the_models_of_the_other_papers_are_as_wide_and_trained_as_theirs():
     """Equal specs are one model in the store."""
     params = profile("cpu")

@@ -64,7 +64,7 @@ def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() ->
     seeds: dict[tuple, set[int]] = {}
     for run in runs:
         (fit,) = run.fits
-        cell = (run.label["dataset"], fit.model.encoder, fit.model.attention, run.label["seed"])
+        cell = (run.label["dataset"], fit.model.encoder, fit.model.attention, fit.label["seed"])
         if run.label["variant"] in ("none", "fix_attention"):
             seeds.setdefault(cell, set()).add(fit.seed)
         else:

@@ -16,9 +16,8 @@ from tests.studies.sparsity.test_params import given_by
 
 @pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
 def test_grid_of_a_profile_has_its_size(profile) -> None:
-    given = given_by(profile)
-    params = Params(**given)
-    runs = study.grid(given)
+    params = Params(**given_by(profile))
+    runs = study.grid(params)
     places = 1 + len(params.entmax_alphas) + len(params.lambdas)
     trainings = places * len(params.seeds) + 2 * len(params.pair_seeds)
     pairs = len(params.corpora) * len(params.encoders)
@@ -44,7 +43,7 @@ def test_adversaries_are_paired_with_their_base_and_start_elsewhere() -> None:
 
 
 def test_times_are_those_of_the_readings() -> None:
-    runs = study.grid({"seeds": (0,), "encoders": ("lstm",), "adversary_seeds": ()})
+    runs = study.grid(Params(seeds=(0,), encoders=("lstm",), adversary_seeds=()))
     readings = [run for run in runs if run.task.endswith(":readings")]
     assert len(readings) < len(runs)
 

@@ -8,6 +8,7 @@ import pytest
 
 from attnlib.studies.tasc import figures, tables
 from attnlib.studies.tasc.grid import FRACTION, TOP1
+from attnlib.viz import plots
 from tests.studies.tasc.made import TEXTS, frame, paper_like
 
 
@@ -55,5 +56,5 @@ def test_of_a_long_text_the_beginning_is_drawn():
     table = pd.DataFrame({f"{part}, {side}": np.full(300, 0.1) for part in parts for side in ("without", "with")})
     figure = figures.picture(table.assign(token="word", predicted="1"))
     assert figure.get_size_inches()[0] < 20
-    assert len(figure.axes[-1].get_xticks()) == figures.LINE
+    assert len(figure.axes[-1].get_xticks()) == plots.TOKENS
     assert "first 30 of 300 tokens" in figure.axes[0].get_title(loc="left")

@@ -25,7 +25,7 @@ def of_part(runs, part):
     ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72 + 6, 3), ("paper", 600, 3)]
 )
 def test_a_profile_has_its_size(profile, models, replicates):
-    runs = tasc.grid(values(profile))
+    runs = tasc.grid(Params(**values(profile)))
     cells = of_part(runs, "grid")
     assert len(cells) == len({run.fits[0] for run in cells}) == models
     every = {fit for run in runs for fit in run.fits}

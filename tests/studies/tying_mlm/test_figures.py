@@ -13,6 +13,7 @@ from attnlib.studies.tying_mlm.grid import Results
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
 from attnlib.utils.errors import DataError
+from attnlib.viz import plots
 from tests.studies.tying_mlm.frames import STEADY, results, swaps_of
 
 FRAMES = ("swaps", "texts", "information", "distances")
@@ -105,7 +106,7 @@ def test_a_sentence_as_the_models_read_it() -> None:
     assert len(figure.axes) == 1
     long = dataclasses.replace(example, tokens=example.tokens * 5, rationale=None)
     (axis,) = figures.sentences(models, long)[0].axes
-    assert len(axis.get_xticks()) == figures.LINE, "names of 200 tokens lie on each other"
+    assert len(axis.get_xticks()) == plots.TOKENS, "names of 200 tokens lie on each other"
     with pytest.raises(DataError, match="base predicts"):
         figures.sentences({"tying": models["tying"]}, example)
     assert figures.readable(corpus.dev, 0) == []

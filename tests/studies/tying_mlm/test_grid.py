@@ -6,6 +6,7 @@ import pytest
 
 from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.studies.study import Study
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.utils.errors import DataError
@@ -39,7 +40,7 @@ def test_the_grid_of_each_profile(profile, classifiers, adversaries, information
 
 def test_the_grid_takes_plain_values_too() -> None:
     (plan,) = plans(["02_tying_mlm"], "smoke", [])
-    assert study.grid(plan.values) == study.grid(Params(**plan.values))
+    assert Study("tying_mlm").grid(plan.values) == study.grid(Params(**plan.values))
 
 
 def test_adversaries_are_fresh_and_minimise_equation_6_alone() -> None:
