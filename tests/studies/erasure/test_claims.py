@@ -134,9 +134,12 @@ def test_one_model_refutes_a_claim_on_every_model():
     found = frames(good=True)
     rows = (found.single["encoder"] == "han_conv") & (found.single["importance"] == "alpha_grad")
     found.single.loc[rows, "flip_top"] = False
-    made = by_id(found, 5)
-    assert made[5].verdict == "not reproduced"
-    assert made[5].effect == pytest.approx(-0.0625)
+    barely = by_id(found, 5)[5]
+    assert barely.effect == pytest.approx(-0.0625)
+    assert barely.verdict == "undetermined", "one of six models may lie that far below by chance"
+    rows = (found.single["encoder"] == "han_conv") & (found.single["importance"] == "alpha")
+    found.single.loc[rows, "flip_top"] = True
+    assert by_id(found, 5)[5].verdict == "not reproduced"
 
 
 def test_a_claim_on_most_models_counts_models():

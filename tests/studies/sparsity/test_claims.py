@@ -76,11 +76,13 @@ def test_models_that_learned_nothing_decide_nothing() -> None:
     assert "Transformer" in told[2].case
 
 
-def test_a_cell_without_a_measurement_does_not_count() -> None:
+def test_a_cell_without_a_measurement_holds_a_claim_on_every_cell_back() -> None:
     results = found()
     own = results.agreement["encoder"] == "lstm"
     results.agreement.loc[own, ["value", "status"]] = [np.nan, "one token"]
-    assert judged(results, 4)[4].verdict == "reproduced"
+    told = judged(results, 4)[4]
+    assert told.verdict == "undetermined"
+    assert "LSTM" in told.note
     results = found()
     results.agreement[["value", "status"]] = [np.nan, "one token"]
     assert {claim.verdict for claim in judged(results, 4, 5, 9, 10).values()} == {"not tested"}

@@ -43,7 +43,8 @@ def test_trainings_of_different_cells_share_nothing_and_variants_of_a_cell_share
     assert {columns(fit)["seed"] for fit in fits} == {0, 1}, "frames show the replicate"
 
 
-def words_of(params):
+def words_of(told):
+    params = Params.of(told) if isinstance(told, dict) else told
     fits = [run.fits[0] for run in of_part(tasc.grid(params), "words")]
     return [(f.data.corpus, f.model.encoder, f.model.attention, f.model.scaling, f.label["seed"]) for f in fits]
 
