@@ -289,7 +289,7 @@ def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, loo
 def settling(effect: Effect, direction: Direction, border: float, level: float) -> str:
     """What would settle a claim at the next look, were its estimate to stay: telling it from its border."""
     if not effect.from_trainings >= 0:
-        return f"It rests on {effect.cells} cells: more of them would settle it, not more trainings or texts."
+        return "It counts cells or models: more of them would settle it, not more trainings or texts of these."
     targets = (border, -border) if direction == "within" else (border,)
     needs = [effect.needed(target, level) for target in targets]
     if min(abs(effect.estimate - target) for target in targets) < 1e-12:
@@ -308,7 +308,9 @@ def tally(claims: Sequence[Claim]) -> str:
     counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
     tested = sum(c.verdict != "not tested" for c in claims)
     sized = sum(c.verdict == "undetermined" and c.decided for c in claims)
-    told = f" Of the undetermined ones, {sized} differ clearly in size from the paper's." if sized else ""
+    told = (
+        f" Clearly different in size from the paper's, though undetermined in direction: {sized}." if sized else ""
+    )
     return (
         f"Of {len(claims)} claims: {counts}.{told} If every effect lay on its border, chance alone would decide "
         f"about {(1 - LEVEL) * tested:.1f} of the {tested} that were tested."
