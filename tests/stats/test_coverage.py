@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from attnlib.stats import inference
+from attnlib.stats import inference, jackknife
 
 pytestmark = pytest.mark.slow
 RUNS = 400
@@ -83,7 +83,7 @@ def test_f1_covers(design: tuple) -> None:
         truth = np.broadcast_to(rng.integers(0, 2, design[2]), design[:3])
         hit = values(design, rng) > -0.5
         labels = frame.assign(truth=truth.ravel(), prediction=np.where(hit, truth, 1 - truth).ravel())
-        found = inference.effect(inference.f1_values(labels, ["encoder", "seed"]), ["encoder"])
+        found = inference.effect(jackknife.f1_values(labels, ["encoder", "seed"]), ["encoder"])
         covered += found.low <= right <= found.high
     assert 0.93 - 1.5 * ERROR < covered / (RUNS // 2) <= 1.0
 

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats as scipy_stats
 from sklearn.metrics import f1_score
 
-from attnlib.stats import inference
-from attnlib.stats.inference import contrast, contrasts, effect, effects, exact_share, f1_values, holm, pseudovalues
+from attnlib.stats import jackknife
+from attnlib.stats.inference import contrast, contrasts, effect, effects, exact_share, holm
+from attnlib.stats.jackknife import f1_values, pseudovalues
 from attnlib.utils.errors import DataError
 
 
@@ -186,7 +187,7 @@ def test_f1_without_each_text_equals_the_slow_definition(positive: str | None) -
 def test_the_spread_without_each_text_equals_the_slow_definition() -> None:
     frame = design(cells=1, texts=12)
     slow = pseudovalues(frame, lambda part: float(part["value"].std()), ["encoder", "seed"])
-    pd.testing.assert_frame_equal(inference.spread_values(frame, ["encoder", "seed"]), slow)
+    pd.testing.assert_frame_equal(jackknife.spread_values(frame, ["encoder", "seed"]), slow)
 
 
 def test_the_jackknife_of_a_mean_is_the_mean() -> None:

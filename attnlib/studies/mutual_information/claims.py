@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.stats.inference import Effect, contrast, effect, exact_share, pseudovalues
+from attnlib.stats.inference import Effect, contrast, effect, exact_share
+from attnlib.stats.jackknife import pseudovalues
 from attnlib.studies.beside import printed, reference
 from attnlib.studies.datasets import kin
 from attnlib.studies.learned import NOTHING

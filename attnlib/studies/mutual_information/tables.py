@@ -15,7 +15,8 @@ from scipy.spatial.distance import pdist
 
 from attnlib import stats
 from attnlib.data.types import Corpus
-from attnlib.stats.inference import COUNTS, ENDS, contrast, contrasts, effects, pseudovalues
+from attnlib.stats.inference import COUNTS, ENDS, contrast, contrasts, effects
+from attnlib.stats.jackknife import pseudovalues
 from attnlib.studies import beside
 from attnlib.studies.datasets import short
 from attnlib.studies.mutual_information.grid import CELL, MAIN, NAME, NAMES, adversary_lambda

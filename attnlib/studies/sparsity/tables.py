@@ -22,8 +22,8 @@ from attnlib.stats.inference import (
     effect,
     effects,
     interval_texts,
-    pseudovalues,
 )
+from attnlib.stats.jackknife import pseudovalues
 from attnlib.studies.beside import KEYS as JOIN
 from attnlib.studies.beside import beside, printed, reference
 from attnlib.studies.beside import named as spelled

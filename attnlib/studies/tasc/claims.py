@@ -14,7 +14,8 @@ from functools import partial
 
 import pandas as pd
 
-from attnlib.stats.inference import NAN, Effect, contrast, effect, exact_share, f1_values, spread_values
+from attnlib.stats.inference import NAN, Effect, contrast, effect, exact_share
+from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.studies.beside import printed, reference
 from attnlib.studies.datasets import kin
 from attnlib.studies.learned import RULE as NOTHING

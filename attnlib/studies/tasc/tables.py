@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import COUNTS, ENDS, contrasts, effects, f1_values, holm
+from attnlib.stats.inference import COUNTS, ENDS, contrasts, effects, holm
+from attnlib.stats.jackknife import f1_values
 from attnlib.studies.beside import beside, relative
 from attnlib.studies.beside import named as spelled
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, POOLS, RANKINGS, TOP1, balanced

@@ -19,12 +19,11 @@ from attnlib.stats.inference import (
     contrasts,
     effect,
     effects,
-    f1_values,
     holm,
     interval_text,
     interval_texts,
-    pseudovalues,
 )
+from attnlib.stats.jackknife import f1_values, pseudovalues
 from attnlib.studies.beside import beside
 from attnlib.studies.learned import without
 from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS
