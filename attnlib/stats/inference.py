@@ -99,15 +99,18 @@ class Effect:
             **parts,
         )  # fmt: skip
 
-    def widened(self, variance: float, texts: int) -> Effect:
-        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself."""
+    def widened(self, variance: float, texts: int, bounds: tuple[float, float]) -> Effect:
+        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself.
+
+        bounds  the range of the effect, which its interval keeps to
+        """
         z = float(scipy_stats.norm.ppf((1 + LEVEL) / 2))
         low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
         se = math.hypot(self.se, math.sqrt(variance))
         p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df))
-        again = None if self.again is None else lambda level: self.again(level).widened(variance, texts)
-        ends = {"low": self.estimate - low, "high": self.estimate + high, "se": se, "p": max(p, self.p)}
-        return replace(self, **ends, texts=texts, from_texts=variance, again=again)
+        again = None if self.again is None else lambda level: self.again(level).widened(variance, texts, bounds)
+        ends = {"low": max(self.estimate - low, bounds[0]), "high": min(self.estimate + high, bounds[1])}
+        return replace(self, **ends, se=se, p=max(p, self.p), texts=texts, from_texts=variance, again=again)
 
     def at(self, level: float) -> Effect:
         """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""

@@ -229,6 +229,15 @@ def test_another_level_is_the_interval_computed_at_that_level() -> None:
     assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 
+def test_a_variance_over_texts_widens_both_ends_within_the_range() -> None:
+    plain = effect(pd.DataFrame({"seed": range(6), "value": [0.8, 0.9, 0.85, 0.95, 0.9, 0.88]}), text=None)
+    wide = plain.widened(0.1**2, 300, (-1.0, 1.0))
+    assert wide.estimate - wide.low == pytest.approx(np.hypot(plain.estimate - plain.low, 1.96 * 0.1), rel=1e-3)
+    assert wide.high == 1.0
+    assert (wide.texts, wide.trainings) == (300, 6)
+    assert wide.at(0.99).low < wide.low
+
+
 def test_what_does_not_fit_is_named() -> None:
     frame = design(cells=2)
     with pytest.raises(DataError, match="Several values share a training and a text"):

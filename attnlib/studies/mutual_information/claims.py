@@ -92,7 +92,7 @@ def over_texts(found: Effect, *sides: pd.DataFrame) -> Effect:
         errors = side.groupby("dataset")["over_texts"].mean() / Z
         variance += float((errors**2).sum()) / len(errors) ** 2
         texts = max(texts, int(side.groupby("dataset")["n"].max().sum()))
-    return found.widened(variance, texts)
+    return found.widened(variance, texts, (TAU if len(sides) == 1 else CHANGE)["bounds"])
 
 
 def _tracks(results: Results) -> Effect:
