@@ -308,12 +308,10 @@ def tally(claims: Sequence[Claim]) -> str:
     counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
     tested = sum(c.verdict != "not tested" for c in claims)
     sized = sum(c.verdict == "undetermined" and c.decided for c in claims)
-    told = (
-        f" Clearly different in size from the paper's, though undetermined in direction: {sized}." if sized else ""
-    )
+    told = f" For {sized} of the undetermined, the size clearly differs from the paper's." if sized else ""
     return (
-        f"Of {len(claims)} claims: {counts}.{told} If every effect lay on its border, chance alone would decide "
-        f"about {(1 - LEVEL) * tested:.1f} of the {tested} that were tested."
+        f"Of {len(claims)} claims: {counts}.{told} Even if every true effect sat exactly on the border between the "
+        f"two verdicts, about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims would get one by chance."
     )
 
 

@@ -195,7 +195,7 @@ def test_the_tally_counts_answers_and_chance() -> None:
     claims = ledger(rules, None, paper="P", setting="s")
     said = tally(claims)
     assert "Of 4 claims: **1** reproduced, **0** not reproduced, **2** undetermined, **1** not tested" in said
-    assert "undetermined in direction: 1." in said
+    assert "For 1 of the undetermined" in said
     assert "0.1 of the 3" in said or "0.2 of the 3" in said
     assert [claim.id for claim in claims] == ["t-0", "t-1", "t-2", "t-3"]
     json.dumps(claims[0].to_dict())
