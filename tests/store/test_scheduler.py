@@ -91,7 +91,7 @@ def test_a_worker_that_dies_costs_its_run_one_attempt(store: Store, tmp_path: Pa
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(store: Store, tmp_path: Path) -> None:
     runs = [*squares(1), *squares(2, task="interrupted"), *squares(3)]
     with pytest.raises(
-        GridInterrupted, match=r"1 runs are finished and kept in .*, 2 are left\. Start the same call"
+        GridInterrupted, match=r"1 runs are finished and kept in .*, 2 are left\. Repeat the same call"
     ):
         run_grid(runs, store=store)
     assert list((store.root / "locks").iterdir()) == []

@@ -57,7 +57,7 @@ class Elsewhere(SerialExecutor):
 VECTORS = "the 1 0 0 0 0 0 0 0\nof 0 1 0 0 0 0 0 0\n"
 
 
-@pytest.mark.parametrize(("content", "said"), [(VECTORS.replace("1", "3"), "something else"), (None, "not there")])
+@pytest.mark.parametrize(("content", "said"), [(VECTORS.replace("1", "3"), "something other"), (None, "not there")])
 @pytest.mark.parametrize("option", ["vectors", "pretrained"])
 def test_files_of_the_worker_must_be_the_drivers(
     store: Store, tmp_path: Path, option: str, content: str | None, said: str

@@ -22,7 +22,7 @@ def of_part(runs, part):
 
 
 @pytest.mark.parametrize(
-    ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72 + 6, 3), ("paper", 600, 3)]
+    ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72 + 2, 3), ("paper", 600, 3)]
 )
 def test_a_profile_has_its_size(profile, models, replicates):
     runs = tasc.grid(Params(**values(profile)))
