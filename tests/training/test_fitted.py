@@ -9,37 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data import Corpus, Example, load_corpus
+from attnlib.data import Example, load_corpus
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
-
-MODELS = {
-    "lstm": ModelConfig(embedding_size=12, hidden_size=12),
-    "tasc": ModelConfig(encoder="cnn", embedding_size=12, hidden_size=12, scaling="conv", projection="sparsemax"),
-    "mlm": ModelConfig(encoder="gru", embedding_size=12, hidden_size=12, regulariser="mlm", attention="dot"),
-    "han": ModelConfig(encoder="mlp", embedding_size=12, hidden_size=12, hierarchical=True),
-}
-
-
-QUICK = TrainConfig(epochs=1, learning_rate=1e-2, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return load_corpus("planted", n_train=120, n_dev=40, n_test=50, shortest=8, longest=40)
-
-
-@pytest.fixture(scope="module", params=MODELS)
-def fitted(request, corpus) -> Fitted:
-    return fit(corpus, MODELS[request.param], QUICK)
-
-
-@pytest.fixture(scope="module")
-def lstm(corpus) -> Fitted:
-    return fit(corpus, MODELS["lstm"], QUICK)
+from tests.training.small import MODELS, QUICK
 
 
 @pytest.fixture(scope="module")
