@@ -206,8 +206,8 @@ RULES: Sequence[Rule] = (
         performance, "greater", -MARGIN_F1, printed_performance, unit="F1", figure="f1_changes",
         history="It asks every encoder, where it used to average over them and so hid a loss with BERT; a training "
         "counts only where the model without TaSc learned something, since it has nothing to lose otherwise. "
-        "The cpu profile tried three trainings of MiniLM, of which Lin-TaSc learned in one: with them the claim was "
-        "undetermined.",
+        "The cpu profile tried three trainings of MiniLM, of which Lin-TaSc learned in one: with them the claim "
+        "was undetermined.",
     ),
     Rule(
         "tasc-2", "With Lin-TaSc, fewer tokens ranked by ∇α must go until the decision flips.",
