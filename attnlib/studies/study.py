@@ -8,6 +8,7 @@
         tables.py     frames in, frames out
         figures.py    frames in, charts out
         claims.py     RULES: the paper's claims; checks(results, params): what must hold whatever the data
+        settings.py   SETTINGS: the paper's settings, each with its source
 
 Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, a
 notebook `NN_<name>.ipynb` and a parameter file. A folder outside the package is searched too where the variable
@@ -31,6 +32,8 @@ from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attnlib.store.grid import GridResult
     from attnlib.store.specs import Run
     from attnlib.studies.ledger import Claim, Rule
@@ -87,6 +90,12 @@ class Study:
     def results(self, params: StudyParams, **options: Any) -> Any:
         """Compute what the store does not hold, and gather tidy frames."""
         return self._from("grid", "results")(params, **options)
+
+    def settings(self, params: StudyParams) -> pd.DataFrame:
+        """The paper's settings next to those of the models of a run (`attnlib.studies.settings`)."""
+        from attnlib.studies.settings import settings_table
+
+        return settings_table(self._from("settings", "SETTINGS"), self.grid(params))
 
     def ledger(self, results: Any, setting: str, looks: int = 1) -> list[Claim]:
         """The paper's claims judged on the results of a run; `looks`: see `ledger.judged`."""

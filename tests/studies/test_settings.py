@@ -1,0 +1,53 @@
+"""The table of settings: what a paper has, and what the models of a run have."""
+
+import pytest
+
+from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.studies.settings import Setting, deviations, settings_table
+
+
+def fit(seed=0, **model):
+    return FitSpec(data=DataConfig(corpus="planted"), model=ModelConfig(**model), train=TrainConfig(), seed=seed)
+
+
+def test_ours_is_read_from_the_models():
+    runs = [fit(hidden_size=64), fit(seed=1, hidden_size=64), fit(hidden_size=32)]
+    (row,) = settings_table([Setting("width", 128, "section 3", "model.hidden_size")], runs).itertuples()
+    assert (row.paper, row.ours, row.differs) == ("128", "64; 32", "differs")
+
+
+def test_equal_values_are_no_deviation():
+    setting = Setting("amsgrad", False, "code", "train.amsgrad")
+    assert settings_table([setting], [fit()])["differs"].tolist() == [""]
+    assert deviations([setting], [fit()]).empty
+
+
+def test_the_reason_stands_where_a_model_differs():
+    setting = Setting("start", "kaiming", "code", "model.dot_init", note="ours stays away from uniform")
+    assert deviations([setting], [fit(attention="dot")])["differs"].tolist() == ["ours stays away from uniform"]
+
+
+def test_a_setting_of_models_that_are_not_there_is_left_out():
+    setting = Setting("start", "kaiming", "code", "model.dot_init", where=lambda f: f.model.attention == "dot")
+    assert settings_table([setting], [fit(attention="additive")]).empty
+
+
+@pytest.mark.parametrize(("sizes", "differs"), [((64, 32), ""), ((64, 64), "differs")])
+def test_the_paper_may_set_each_encoder_apart(sizes, differs):
+    setting = Setting("width", lambda f: {"lstm": 64, "mlp": 32}[f.model.encoder], "code", "model.hidden_size")
+    runs = [fit(encoder=e, hidden_size=s) for e, s in zip(("lstm", "mlp"), sizes, strict=True)]
+    assert settings_table([setting], runs)["differs"].tolist() == [differs]
+
+
+def test_models_behind_measures_and_warm_starts_count():
+    base = fit(hidden_size=16)
+    adversary = FitSpec(data=base.data, model=base.model, warm_start=base, trainer="m:f")
+    run = MeasureSpec(task="m:f", fits=(adversary,))
+    (row,) = settings_table([Setting("trainer", "m:f", "code", "trainer")], [run]).itertuples()
+    assert row.ours == "m:f; attnlib.training.fit:fit" or row.ours == "attnlib.training.fit:fit; m:f"
+
+
+def test_a_misspelt_place_is_an_error():
+    with pytest.raises(AttributeError):
+        settings_table([Setting("x", 1, "code", "model.nosuch")], [fit()])
