@@ -51,3 +51,9 @@ def test_models_behind_measures_and_warm_starts_count():
 def test_a_misspelt_place_is_an_error():
     with pytest.raises(AttributeError):
         settings_table([Setting("x", 1, "code", "model.nosuch")], [fit()])
+
+
+def test_settings_of_measures_stand_in_their_parameters():
+    run = MeasureSpec(task="m:f", fits=(fit(),), params={"ig_steps": 20})
+    (row,) = settings_table([Setting("steps", 50, "code", "params.ig_steps", of="measure")], [run]).itertuples()
+    assert (row.paper, row.ours) == ("50", "20")
