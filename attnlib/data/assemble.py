@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,9 +18,6 @@ from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
 from attnlib.utils.progress import progress
-
-SILENT = 2_000
-"""Fewer texts than this are tokenised without a bar: it would only flicker."""
 
 
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
@@ -41,39 +39,25 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
 
 
 def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
-    notes = list(raw.notes)
-    rows, found = checks.without_missing_labels(raw)
-    notes += found
-    if not rows:
-        raise DataError(f"{raw.name}: there is no text.")
+    rows, notes = checks.with_labels(raw)
     classes = checks.class_names(rows, raw.classes)
     rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
-    notes += found + checks.note_html(rows, raw.preprocessing)
-    indices = {c: i for i, c in enumerate(classes)}
-    labels = [
-        checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
-    ]
-
+    notes = [*raw.notes, *notes, *found, *checks.note_html(rows, raw.preprocessing)]
+    members: dict[str, list[tuple[RawExample, int]]] = {split: [] for split in SPLITS}
+    for row, label in zip(rows, checks.label_indices(raw, rows, classes), strict=True):
+        members[row.split].append((row, label))
     min_df = config.min_df or raw.min_df
-    known = None
-    splits: dict[str, list[Example]] = {}
+    splits, known = {}, None
     for split in SPLITS:
-        members = [(row, label) for row, label in zip(rows, labels, strict=True) if row.split == split]
-        kept, found = _tokenised(split, members, raw, config)
+        kept, found = _tokenised(split, members[split], raw, config)
         notes += found
         if split == "train" and config.strict_length_filter and config.limit is None:
             known = Vocabulary.build(kept.values(), min_df=min_df)  # Jain & Wallace count before they filter
-        if not kept:
-            why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
-            raise DataError(
-                f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and "
-                "that every class has three texts at least."
-            )
-        splits[split], found = _narrowed(split, kept, len(members), raw, config)
+        splits[split], found = _narrowed(split, kept, len(members[split]), raw, config)
         notes += found
+    vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
     notes += checks.check_classes(raw.name, splits["train"], classes)
     notes += [note for note, _ in checks.leaks(splits).values()]
-    vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
     notes += checks.note_unknown(splits, vocabulary)
     corpus = Corpus(
         name=raw.name,
@@ -92,8 +76,12 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
 
 
 def _with_ids(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
-    given = {row.id for row in rows if row.id is not None}
-    checks.check_ids(name, (row.id for row in rows if row.id is not None))
+    given = Counter(row.id for row in rows if row.id is not None)
+    if twice := [i for i, n in given.items() if n > 1]:
+        raise DataError(
+            f"{name}: {len(twice):,} ids occur more than once: {checks.some(map(repr, twice))}. Make them unique, "
+            "or leave them out (id=None for a table), and ids are generated."
+        )
     made = []
     for i, row in enumerate(rows):
         if row.id is None:
@@ -119,8 +107,7 @@ def _tokenised(
         enough = len(members) if config.strict_length_filter else config.limit
     kept: dict[int, Example] = {}
     empty = 0
-    bar = progress(order, f"{raw.name} {split}", unit="text") if enough >= SILENT else order
-    for i in bar:
+    for i in progress(order, f"{raw.name} {split}", unit="text"):
         example = to_example(*members[i], raw.preprocessing)
         if example is None:
             empty += 1
@@ -128,40 +115,53 @@ def _tokenised(
             kept[int(i)] = example
         if len(kept) >= enough:
             break
+    if not kept:
+        why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
+        raise DataError(
+            f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
+            "every class has at least three texts."
+        )
     return kept, [f"{empty:,} empty {split} texts dropped"] if empty else []
 
 
 def _narrowed(
     split: str, kept: dict[int, Example], total: int, raw: RawCorpus, config: DataConfig
 ) -> tuple[list[Example], list[str]]:
-    """Length filter, limit and cut, in that order; the texts in the order of the source."""
+    """Length filter, limit and cut, in that order; the texts in the order of the source.
+
+    The filter is Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
+    So the longest text of every split is dropped, and without a given minimum also the shortest.
+    """
     notes = []
-    if config.strict_length_filter and kept:
-        kept, found = _length_filter(split, kept, raw.length_filter)
-        notes += found
+    if config.strict_length_filter:
+        lengths = [len(e) for e in kept.values()]
+        low, high = raw.length_filter
+        low, high = min(lengths) if low is None else low, max(lengths) if high is None else high
+        before, kept = len(kept), {i: e for i, e in kept.items() if low < len(e) < high}
+        notes.append(f"strict length filter: {len(kept):,} of {before:,} {split} texts have {low} < words < {high}")
     if config.limit is not None and config.limit < total:
         kept = dict(list(kept.items())[: config.limit])
         notes.append(f"{split}: {len(kept):,} of {total:,} texts sampled (seed {config.seed})")
+    if not kept:
+        raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}")
     examples = [kept[i] for i in sorted(kept)]
     if config.max_length is not None:
-        long = sum(len(e) > config.max_length for e in examples)
-        if long:
+        if long := sum(len(e) > config.max_length for e in examples):
             notes.append(f"{long:,} {split} texts cut to {config.max_length} words")
         examples = [checks.cut(e, config.max_length) for e in examples]
-    if not examples:
-        raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}".strip())
     return examples, notes
 
 
 def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:
     """The row as an Example, or None where it holds no word."""
+    marks = sentences = None
     if row.tokens is not None:
         words, marks, sentences = _from_tokens(row, preprocessing)
     elif row.rationale is not None:
         spans = [checks.check_span(s, row.text, f"Text {row.id!r}") for s in row.rationale]
-        (words, marks), sentences = preprocessing.marked(row.text, spans), None
+        words, marks = preprocessing.marked(row.text, spans)
     else:
-        words, marks, sentences = preprocessing.tokens(row.text), None, None
+        words = preprocessing.tokens(row.text)
     if not words:
         return None
     query = row.query
@@ -176,36 +176,17 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
 def _from_tokens(
     row: RawExample, preprocessing: Preprocessing
 ) -> tuple[tuple[str, ...], tuple[bool, ...] | None, tuple[int, ...] | None]:
-    words = preprocessing.words(row.tokens)
-    marks = row.rationale
+    """Words, marks and starts of sentences, without the tokens that preprocessing leaves empty."""
+    words, marks, starts = preprocessing.words(row.tokens), row.rationale, None
     if marks is not None and len(marks) != len(words):
         raise DataError(
             f"Text {row.id!r}: the rationale marks {len(marks)} tokens, the text has {len(words)}. Give one mark "
             "per token."
         )
     keep = [i for i, word in enumerate(words) if word]
-    starts = None
     if row.sentences is not None:
         # A sentence may begin with a token that vanished, or vanish as a whole.
         before = np.searchsorted(keep, row.sentences)
         starts = tuple(int(s) for s in sorted({0, *before}) if s < len(keep))
-    return (
-        tuple(words[i] for i in keep),
-        None if marks is None else tuple(bool(marks[i]) for i in keep),
-        starts,
-    )
-
-
-def _length_filter(
-    split: str, kept: dict[int, Example], limits: tuple[int | None, int | None]
-) -> tuple[dict[int, Example], list[str]]:
-    """Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
-
-    So the longest text of every split is dropped, and without a given minimum also the shortest.
-    """
-    lengths = [len(e) for e in kept.values()]
-    low = min(lengths) if limits[0] is None else limits[0]
-    high = max(lengths) if limits[1] is None else limits[1]
-    inside = {i: e for i, e in kept.items() if low < len(e) < high}
-    note = f"strict length filter: {len(inside):,} of {len(kept):,} {split} texts have {low} < words < {high}"
-    return inside, [note]
+    kept_marks = None if marks is None else tuple(bool(marks[i]) for i in keep)
+    return tuple(words[i] for i in keep), kept_marks, starts

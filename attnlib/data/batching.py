@@ -116,13 +116,6 @@ class Vectoriser(ABC):
     def from_values(cls, values: dict[str, Any]) -> Vectoriser:
         """The inverse of `to_json`, on the parsed values; `wordpieces.vectoriser_from_json` knows every kind."""
 
-    def from_text(self, text: str, query: str | None = None) -> Example:
-        """A text somebody typed, as an Example without a label (-1)."""
-        words = self.preprocessing.tokens(text)
-        if not words:
-            raise DataError(f"The text {text[:40]!r} holds no word. Give at least one.")
-        return Example(words, -1, None if query is None else self.preprocessing.tokens(query))
-
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         """Every text as arrays."""
         return [self.encode_one(example) for example in examples]
@@ -132,7 +125,7 @@ class Vectoriser(ABC):
     ) -> Batch:
         """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
         if not len(encoded):
-            raise DataError("A batch needs one text at least.")
+            raise DataError("A batch needs at least one text.")
         encoded = self._encoded(encoded)
         width = max(1, max(map(len, encoded)))
         known = labels and all(e.label >= 0 for e in encoded)
@@ -171,7 +164,7 @@ class Vectoriser(ABC):
                       it (the batch size is part of how one trains). A single longer text is a batch of its own
         """
         if batch_size < 1:
-            raise DataError(f"batch_size must be 1 at least; got {batch_size}.")
+            raise DataError(f"batch_size must be at least 1; got {batch_size}.")
         encoded = self._encoded(items)
         lengths = np.array([len(e) for e in encoded], dtype=float)
         if shuffle_seed is None:
@@ -232,33 +225,23 @@ class WordVectoriser(Vectoriser):
 
     def encode_one(self, example: Example) -> Encoded:
         words = example.tokens[: self.max_length]
-        ids = self.vocabulary.ids(words)
-        content = self._attended(words)
-        index = list(range(len(words)))
+        ids, content, index = self.vocabulary.ids(words), self._attended(words), [*range(len(words))]
         numbers = None
         if self.sentences:
             starts = sentence_starts(words) if example.sentences is None else example.sentences
             numbers = np.searchsorted(starts[1:], index, side="right").tolist()
         if self.special:
             ids, content, index = [SOS_ID, *ids, EOS_ID], [False, *content, False], [-1, *index, -1]
-            if numbers is not None:
-                numbers = [0, *numbers, numbers[-1] if numbers else 0]
-        return Encoded(
-            np.array(ids, dtype=np.int64),
-            np.array(content, dtype=bool),
-            np.array(index, dtype=np.int64),
-            example.label,
-            None if example.query is None else np.array(self.vocabulary.ids(example.query), dtype=np.int64),
-            None if numbers is None else np.array(numbers, dtype=np.int64),
-        )
+            numbers = None if numbers is None else [0, *numbers, *(numbers[-1:] or [0])]
+        query = None if example.query is None else self.vocabulary.ids(example.query)
+        arrays = [None if v is None else np.array(v, dtype=np.int64) for v in (ids, index, query, numbers)]
+        return Encoded(arrays[0], np.array(content, dtype=bool), arrays[1], example.label, *arrays[2:])
 
     def tokens(self, example: Example) -> list[str]:
         words = example.tokens[: self.max_length]
         return [word for word, seen in zip(words, self._attended(words), strict=True) if seen]
 
     def _attended(self, words: Sequence[str]) -> list[bool]:
-        if not self.unattended:
-            return [True] * len(words)
         seen = [word not in self.unattended for word in words]
         return seen if any(seen) else [True] * len(words)
 

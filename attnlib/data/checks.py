@@ -42,19 +42,16 @@ def is_number(text: str) -> bool:
     return True
 
 
-def without_missing_labels(raw: RawCorpus) -> tuple[list[RawExample], list[str]]:
+def with_labels(raw: RawCorpus) -> tuple[list[RawExample], list[str]]:
     """The rows that carry a label. Rows without one are refused, or dropped and counted (`drop_missing`)."""
     bad = [i for i, row in enumerate(raw.rows) if missing(row.label)]
-    if not bad:
-        return raw.rows, []
-    if not raw.drop_missing:
+    if bad and not raw.drop_missing:
         raise DataError(
             f"{raw.name}: {len(bad):,} of {len(raw.rows):,} rows have no label (rows {some(bad)}, counted from 0). "
             "Fill them in, or say drop_missing=True to leave them out."
         )
-    dropped = set(bad)
-    rows = [row for i, row in enumerate(raw.rows) if i not in dropped]
-    return rows, [f"{len(bad):,} rows without a label dropped"]
+    rows = [row for row in raw.rows if not missing(row.label)]
+    return rows, [f"{len(bad):,} rows without a label dropped"] if bad else []
 
 
 def class_name(label: object) -> str:
@@ -75,16 +72,22 @@ def class_names(rows: Sequence[RawExample], classes: tuple[str, ...] | None) -> 
         return tuple(sorted(found))
 
 
-def label_index(row: RawExample, where: str, classes: Mapping[str, int], indices: bool) -> int:
-    """The class index of a row. `indices`: whether a number stands for a position in the list of classes."""
-    if indices and isinstance(row.label, int) and not isinstance(row.label, bool):
-        if 0 <= row.label < len(classes):
-            return row.label
-        raise DataError(f"{where}: label {row.label} is out of range; there are {len(classes)} classes, from 0.")
-    name = class_name(row.label)
-    if name not in classes:
-        raise DataError(f"{where}: {unknown('label', name, classes)}")
-    return classes[name]
+def label_indices(raw: RawCorpus, rows: Sequence[RawExample], classes: Sequence[str]) -> list[int]:
+    """The class index of every row. A number is a position in the list of classes where the reader gives one."""
+    places, found = {c: i for i, c in enumerate(classes)}, []
+    for row in rows:
+        where = f"{raw.name}, text {row.id!r}"
+        if raw.classes is not None and isinstance(row.label, int) and not isinstance(row.label, bool):
+            if not 0 <= row.label < len(classes):
+                raise DataError(
+                    f"{where}: label {row.label} is out of range; there are {len(classes)} classes, from 0."
+                )
+            found.append(row.label)
+        elif (name := class_name(row.label)) in places:
+            found.append(places[name])
+        else:
+            raise DataError(f"{where}: {unknown('label', name, places)}")
+    return found
 
 
 def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> list[str]:
@@ -99,16 +102,6 @@ def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -
         )
     absent = [c for c in classes if c not in present]
     return [f"no training text for {len(absent)} of {len(classes)} classes: {some(absent)}"] if absent else []
-
-
-def check_ids(name: str, ids: Iterable[str]) -> None:
-    """Every id once."""
-    twice = [i for i, n in Counter(ids).items() if n > 1]
-    if twice:
-        raise DataError(
-            f"{name}: {len(twice):,} ids occur more than once: {some(map(repr, twice))}. Make them unique, or "
-            "leave them out (id=None for a table), and ids are generated."
-        )
 
 
 def check_span(span: Any, text: str, where: str) -> tuple[int, int]:

@@ -112,13 +112,12 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
     """The corpus, by whichever of its keys it is named; `options` loses that key."""
     corpus = fields.get("corpus")
     if "train" in options:
+        train = options.pop("train")
         if corpus is not None:
-            raise ConfigError(
-                f"Give either corpus ({str(corpus)!r}) or train ({str(options['train'])!r}), not both."
-            )
-        corpus = options.pop("train")
-        if not isinstance(corpus, str | Path) or not is_table(Path(corpus)):
-            raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {corpus!r}.")
+            raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
+        if not isinstance(train, str | Path) or not is_table(Path(train)):
+            raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
+        corpus = train
     elif corpus is None and "path" in options:
         corpus = options.pop("path")
     if not isinstance(corpus, str | Path) or not str(corpus).strip():

@@ -131,31 +131,24 @@ def with_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[RawExample]
 
 
 def _draw(rows: list[RawExample], members: Sequence[int], shares: dict[str, float]) -> list[RawExample]:
-    groups: dict[Hashable, list[int]] = defaultdict(list)
+    """The rows with the splits of the members drawn, class by class; equal texts (with their queries) together."""
+    strata: dict[str, dict[Hashable, list[int]]] = defaultdict(dict)
+    label_of: dict[Hashable, str] = {}
     for i in members:
-        groups[_key(rows[i])].append(i)
-    strata: dict[str, list[list[int]]] = defaultdict(list)
-    for group in groups.values():
-        strata[str(rows[group[0]].label)].append(group)
+        row = rows[i]
+        text = " ".join(row.tokens) if row.tokens is not None else row.text
+        query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
+        key = " ".join(text.lower().split()), query
+        strata[label_of.setdefault(key, str(row.label))].setdefault(key, []).append(i)
     rng = np.random.default_rng(SEED)
     result = list(rows)
-    for label in sorted(strata):
-        chosen = [strata[label][i] for i in rng.permutation(len(strata[label]))]
-        start = 0
-        for split, n in _sizes(len(chosen), shares).items():
-            for i in (i for group in chosen[start : start + n] for i in group):
+    for _, groups in sorted(strata.items()):
+        n = len(groups)
+        # the shares, but one text each where that can be
+        sizes = {s: max(1, round(n * p)) if n >= len(shares) else 0 for s, p in shares.items() if s != "train"}
+        where = ["train"] * (n - sum(sizes.values())) + [s for s, size in sizes.items() for _ in range(size)]
+        found = list(groups.values())
+        for split, group in zip(where, rng.permutation(n), strict=True):
+            for i in found[group]:
                 result[i] = replace(rows[i], split=split)
-            start += n
     return result
-
-
-def _sizes(n: int, shares: dict[str, float]) -> dict[str, int]:
-    """How many of `n` texts of a class go where: the shares, but one each where that can be."""
-    held_out = {s: max(1, round(n * p)) if n >= len(shares) else 0 for s, p in shares.items() if s != "train"}
-    return {"train": n - sum(held_out.values()), **held_out}
-
-
-def _key(row: RawExample) -> Hashable:
-    text = " ".join(row.tokens) if row.tokens is not None else row.text
-    query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
-    return " ".join(text.lower().split()), query

@@ -128,21 +128,18 @@ class Corpus:
         rows = []
         for split in SPLITS:
             examples = getattr(self, split)
-            lengths = np.array([len(e) for e in examples]) if examples else np.array([0])
+            lengths = np.array([len(e) for e in examples] or [0])
             counts = np.bincount([e.label for e in examples], minlength=len(self.classes))
             row = {
+                "dataset": self.name,
                 "split": split,
                 "texts": len(examples),
                 "mean_words": float(lengths.mean()),
-                "min_words": int(lengths.min()),
-                "max_words": int(lengths.max()),
             }
+            row |= {"min_words": int(lengths.min()), "max_words": int(lengths.max())}
             row |= {f"share_{c}": k / max(len(examples), 1) for c, k in zip(self.classes, counts, strict=True)}
-            rows.append(row)
-        frame = pd.DataFrame(rows)
-        frame.insert(0, "dataset", self.name)
-        frame["vocabulary"] = len(self.vocabulary)
-        return frame
+            rows.append(row | {"vocabulary": len(self.vocabulary)})
+        return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
         sizes = "/".join(f"{len(getattr(self, s)):,}" for s in SPLITS)

@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any
 
 from attnlib.utils.errors import DataError
 
 PAD, UNK, SOS, EOS = "<pad>", "<unk>", "<sos>", "<eos>"
 SPECIAL = (PAD, UNK, SOS, EOS)
 PAD_ID, UNK_ID, SOS_ID, EOS_ID = range(4)
-
-
-class Words(Protocol):
-    """What a vocabulary counts: an Example, or anything with its words."""
-
-    @property
-    def tokens(self) -> tuple[str, ...]: ...
-    @property
-    def query(self) -> tuple[str, ...] | None: ...
 
 
 class Vocabulary:
@@ -42,8 +33,8 @@ class Vocabulary:
             raise DataError("A vocabulary must not hold a word twice.")
 
     @classmethod
-    def build(cls, examples: Iterable[Words], min_df: int = 1) -> Vocabulary:
-        """Words that occur in `min_df` texts at least, the most frequent first, ties by alphabet.
+    def build(cls, examples: Iterable[Any], min_df: int = 1) -> Vocabulary:
+        """Words that occur in at least `min_df` of the examples, the most frequent first, ties by alphabet.
 
         A text counts once however often it repeats a word (the document frequency of scikit-learn's
         CountVectorizer, which Jain & Wallace use); a text's query counts as part of it.

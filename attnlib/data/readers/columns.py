@@ -44,25 +44,24 @@ def find_columns(table: Table, asked: dict[str, str | None]) -> dict[str, str | 
             raise DataError(f"{role}: {unknown('column', name, table.columns)}")
     free = [c for c in table.columns if c not in found.values()]
     splits = _splits(table, free)
-    if asked["split"] == AUTO:
-        found["split"] = next(iter(splits), None)
+    found.setdefault("split", next(iter(splits), None))
     free = [c for c in free if c not in splits]
-    for role, names in (("text", TEXT), ("label", LABEL)):
-        if asked[role] == AUTO:
-            found[role] = _named(table, role, names, free) or _looks_like(table, role, free)
-            free.remove(found[role])
-    for role, names in (("query", QUERY), ("rationale", RATIONALE), ("id", ID)):
-        if asked[role] == AUTO:
-            found[role] = next((c for n in names for c in free if _plain(c) == n and _fits(table, role, c)), None)
-            if found[role] is not None:
-                free.remove(found[role])
+    for role, names in (("text", TEXT), ("label", LABEL), ("query", QUERY), ("rationale", RATIONALE), ("id", ID)):
+        if role in found:
+            continue
+        fitting = [c for c in free if _fits(table.columns[c], role, _plain(c))]
+        if role in ("text", "label"):
+            found[role] = _detected(table, role, names, fitting)
+        else:
+            found[role] = next((c for n in names for c in fitting if _plain(c) == n), None)
+        free = [c for c in free if c != found[role]]
     return {role: found[role] for role in asked}
 
 
 def _splits(table: Table, free: Sequence[str]) -> list[str]:
     """Columns that may hold the split, the likeliest first: by name and content, by content, by name."""
     named = [c for n in SPLIT for c in free if _plain(c) == n or (n == "split" and _plain(c).endswith("_split"))]
-    named = [c for c in dict.fromkeys(named) if any(cell is not None for cell in table.columns[c])]
+    named = [c for c in named if any(cell is not None for cell in table.columns[c])]
     filled = [c for c in free if is_split(table.columns[c])]
     return list(dict.fromkeys([*(c for c in named if c in filled), *filled, *named]))
 
@@ -73,71 +72,47 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).strip("_").lower()
 
 
-def _named(table: Table, role: str, names: Sequence[str], free: Sequence[str]) -> str | None:
-    fitting = [c for c in free if _fits(table, role, c)]
+def _detected(table: Table, role: str, names: Sequence[str], fitting: Sequence[str]) -> str:
+    """The text or the label: by name, more and more loosely, then by content."""
+    likely = [c for c in fitting if _like(table.columns[c], role)]
     exact = [c for c in fitting if _plain(c) == names[0]]
     usual = [c for c in fitting if _plain(c) in names]
     ending = [c for c in fitting if _plain(c).rsplit("_", 1)[-1] in names]
     partly = [c for c in fitting if set(_plain(c).split("_")) & set(names)]
-    for candidates in (exact, usual, ending, partly):
-        likely = [c for c in candidates if _like(table, role, c)]
-        if len(candidates) == 1 or len(likely) == 1:
-            return (likely or candidates)[0]
-        if candidates:
-            raise _ambiguous(table, role, likely or candidates)
-    return None
+    candidates = exact or usual or ending or partly or likely
+    best = [c for c in candidates if c in likely] or candidates
+    if len(best) == 1:
+        return best[0]
+    which = f"could be {' or '.join(map(repr, best))}" if best else "cannot be recognised"
+    firsts = {c: next((str(cell) for cell in cells if cell is not None), "") for c, cells in table.columns.items()}
+    shown = "; ".join(f"{c!r}: {(v if len(v) <= 30 else v[:29] + '…')!r}" for c, v in firsts.items())
+    example = (best or list(table.columns))[0]
+    raise DataError(f"The {role} column {which}. Name it, such as {role}={example!r}. Columns: {shown}.")
 
 
-def _fits(table: Table, role: str, column: str) -> bool:
+def _fits(cells: Sequence[Any], role: str, name: str) -> bool:
     """Whether the cells can have the role at all."""
-    cells = [c for c in table.columns[column] if c is not None]
+    filled = [c for c in cells if c is not None]
     if role == "text":
-        return any(isinstance(c, str) and not is_number(c) for c in cells) or _token_lists(cells)
+        return any(isinstance(c, str) and not is_number(c) for c in filled) or _token_lists(filled)
     if role == "label":
-        return not any(isinstance(c, list | dict) for c in cells) and _words(cells) < 4
+        return not any(isinstance(c, list | dict) for c in filled) and _words(filled) < 4
     if role == "id":
-        return len(set(map(str, cells))) == len(cells) or _plain(column) == "id"
-    return bool(cells)
+        return len(set(map(str, filled))) == len(filled) or name == "id"
+    return bool(filled)
 
 
-def _like(table: Table, role: str, column: str) -> bool:
+def _like(cells: Sequence[Any], role: str) -> bool:
     """Whether the cells look like the role: many words and varied, or few values."""
-    cells = table.columns[column]
-    return _many_words(cells) if role == "text" else _few_values(cells)
-
-
-def _looks_like(table: Table, role: str, free: Sequence[str]) -> str:
-    candidates = [c for c in free if _fits(table, role, c) and _like(table, role, c)]
-    if len(candidates) == 1:
-        return candidates[0]
-    raise _ambiguous(table, role, candidates)
-
-
-def _ambiguous(table: Table, role: str, candidates: Sequence[str]) -> DataError:
-    which = f"could be {' or '.join(map(repr, candidates))}" if candidates else "cannot be recognised"
-    shown = "; ".join(f"{c!r}: {_example(cells)}" for c, cells in table.columns.items())
-    example = (candidates or list(table.columns))[0]
-    return DataError(f"The {role} column {which}. Name it, such as {role}={example!r}. Columns: {shown}.")
-
-
-def _example(cells: Sequence[Any]) -> str:
-    value = next((str(c) for c in cells if c is not None), "")
-    return repr(value if len(value) <= 30 else value[:29] + "…")
+    filled = [c for c in cells if c is not None]
+    values = len(set(map(str, filled)))
+    if role == "text":
+        return _token_lists(filled) or (_words(filled) >= 2 and values > len(filled) / 3)
+    return 2 <= values <= MANY and values <= max(2, len(filled) // 2)
 
 
 def _words(cells: Sequence[Any]) -> float:
     return sum(len(str(c).split()) for c in cells) / max(1, len(cells))
-
-
-def _many_words(cells: Sequence[Any]) -> bool:
-    filled = [c for c in cells if c is not None]
-    return _token_lists(filled) or (_words(filled) >= 2 and len(set(map(str, filled))) > len(filled) / 3)
-
-
-def _few_values(cells: Sequence[Any]) -> bool:
-    filled = [str(c) for c in cells if c is not None]
-    values = len(set(filled))
-    return 2 <= values <= MANY and values <= max(2, len(filled) // 2)
 
 
 def _token_lists(cells: Sequence[Any]) -> bool:

@@ -67,9 +67,8 @@ def fetch(package: Package) -> Path:
     """The verified wheel in the cache: downloaded at the first call, offline afterwards."""
     folder = paths.cache() / "packages"
     target = folder / package.file
-    with suppress(FileNotFoundError, NotADirectoryError):  # another process may remove a broken one just now
-        if _fault(package, target) is None:
-            return target
+    if _fault(package, target) is None:
+        return target
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,16 +77,14 @@ def fetch(package: Package) -> Path:
         ) from None
     with FileLock(folder / f"{package.file}.lock"):
         # another process may have finished it while this one waited
+        if (fault := _fault(package, target)) is None:
+            return target
         if target.exists():
-            fault = _fault(package, target)
-            if fault is None:
-                return target
             log.warning("%s: %s; removed, downloading it again.", target, fault)
             target.unlink()
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as work:
             came = _download(package, Path(work))
-            fault = _fault(package, came)
-            if fault is not None:
+            if (fault := _fault(package, came)) is not None:
                 raise BrokenDownload(
                     f"The download of {package.pin} is broken and has been removed: {fault}. Try again; if "
                     f"it stays so, the index holds another file under that name. {_by_hand(package)}"
@@ -156,12 +153,14 @@ def _grown(folder: Path) -> int:
 
 
 def _fault(package: Package, file: Path) -> str | None:
-    """What is wrong with a file, or None."""
-    size = file.stat().st_size
-    if size != package.size:
-        return f"{file.name} has {size:,} bytes instead of {package.size:,}"
-    if (digest := sha256(file)) != package.sha256:
-        return f"{file.name} has the SHA-256 {digest[:16]}… instead of {package.sha256[:16]}…"
+    """What is wrong with a file, or None; another process may remove a broken one just now."""
+    try:
+        if (size := file.stat().st_size) != package.size:
+            return f"{file.name} has {size:,} bytes instead of {package.size:,}"
+        if (digest := sha256(file)) != package.sha256:
+            return f"{file.name} has the SHA-256 {digest[:16]}… instead of {package.sha256[:16]}…"
+    except (FileNotFoundError, NotADirectoryError):
+        return f"{file.name} does not exist"
     return None
 
 

@@ -13,7 +13,6 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ _BOMS = {
 }
 ENCODINGS = "Say which encoding it has, such as encoding='latin-1' or encoding='cp1252'."
 DELIMITERS = (",", ";", "\t", "|")
+NAMED = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";"}
 _SAMPLE = 500
 _NAME = re.compile(r"[^\W\d][\w .\-/()#%:]{0,39}")
 
@@ -63,19 +63,16 @@ def read_table(path: Path, *, delimiter: str | None = None, encoding: str | None
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.{neighbour(path)}")
     name = unpacked_name(path)
-    notes: Sequence[str] = ()
     if name.endswith(".parquet"):
-        columns = _parquet(path)
+        table = Table(_parquet(path))
     else:
         text = _decoded(read_packed(path, TEXT_SUFFIXES), path, encoding)
         if not text.strip():
             raise DataError(f"{path.name} is empty: it has neither a header nor a row.")
         if name.endswith((".jsonl", ".ndjson", ".json")):
-            columns = _records(text, path)
+            table = Table(_records(text, path))
         else:
-            favourite = "\t" if name.endswith((".tsv", ".tab")) else ","
-            columns, notes = _delimited(text, path, delimiter, favourite)
-    table = Table(columns, list(notes))
+            table = _delimited(text, path, delimiter, "\t" if name.endswith((".tsv", ".tab")) else ",")
     if not len(table):
         raise DataError(f"{path.name} holds no row of data: a table needs a text and a label in every row.")
     return table
@@ -94,32 +91,24 @@ def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
         raise DataError(f"Unknown encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
 
 
-def _delimited(
-    text: str, path: Path, delimiter: str | None, favourite: str
-) -> tuple[dict[str, list[Any]], list[str]]:
-    """Columns and notes of a text; `favourite` is the delimiter that its name suggests."""
+def _delimited(text: str, path: Path, delimiter: str | None, favourite: str) -> Table:
+    """A text as a table; `favourite` is the delimiter that its name suggests."""
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes: it is not a text file, or needs encoding='utf-16'.")
     csv.field_size_limit(LONGEST_CELL)
-    delimiter = _sniffed(text, path, favourite) if delimiter is None else _one_sign(delimiter)
-    rows, notes = _unquoted(text, delimiter, path)
-    width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    if _is_header(rows[0], rows[1:]):
-        header, rows = rows[0], rows[1:]
-    else:
-        header = [str(i) for i in range(width)]
-        notes.append(f"no header line: columns are called {', '.join(header)}")
-    return _columns(header, rows, path, delimiter), notes
-
-
-def _one_sign(delimiter: object) -> str:
-    named = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";"}.get(str(delimiter), delimiter)
-    if not isinstance(named, str) or len(named) != 1 or named in '"\r\n\0' or named.isalnum():
+    sign = _sniffed(text, path, favourite) if delimiter is None else NAMED.get(str(delimiter), delimiter)
+    if not isinstance(sign, str) or len(sign) != 1 or sign in '"\r\n\0' or sign.isalnum():
         raise ConfigError(
             f"delimiter must be one sign, such as ',' ';' '|' or '\\t' for a tab; got {delimiter!r}. Left out, it "
             "is found."
         )
-    return named
+    rows, notes = _unquoted(text, sign, path)
+    if _is_header(rows[0], rows[1:]):
+        header, rows = rows[0], rows[1:]
+    else:
+        header = [str(i) for i in range(Counter(map(len, rows)).most_common(1)[0][0])]
+        notes.append(f"no header line: columns are called {', '.join(header)}")
+    return Table(_columns(header, rows, path, sign), notes)
 
 
 def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], list[str]]:
@@ -153,11 +142,15 @@ def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], l
 def _swallowed(rows: list[list[str]], delimiter: str) -> int | None:
     """The first row with a cell that holds whole rows: lines with as many delimiters as the header."""
     signs = len(rows[0]) - 1
-    for i, row in enumerate(rows):
-        for cell in row:
-            if any(line.count(delimiter) == signs for line in cell.split("\n")[1:-1]):
-                return i
-    return None
+    return next(
+        (
+            i
+            for i, row in enumerate(rows)
+            for cell in row
+            if any(line.count(delimiter) == signs for line in cell.split("\n")[1:-1])
+        ),
+        None,
+    )
 
 
 def _rows(text: str, delimiter: str, **options: Any) -> list[list[str]]:
@@ -178,24 +171,20 @@ def _ragged(rows: list[list[str]]) -> int:
 def _sniffed(text: str, path: Path, favourite: str) -> str:
     """The delimiter that cuts most lines into as many cells as the first."""
     sample = text[: 2**20]
-    best: tuple[float, bool, int] = (0.0, False, 0)
-    found = favourite
+    scores = {}
     for delimiter in DELIMITERS:
         rows = _rows(sample, delimiter)[: _SAMPLE + 1]
         if len(sample) < len(text) and len(rows) > 1:
-            rows = rows[:-1]
-        if not rows or len(rows[0]) < 2:
-            continue
-        same = 1 - _ragged(rows) / len(rows)
-        score = (round(same, 2), delimiter == favourite, len(rows[0]))
-        if score > best:
-            best, found = score, delimiter
-    if best[2] == 0:
+            rows = rows[:-1]  # the last one may be cut off
+        if rows and len(rows[0]) > 1:
+            same = 1 - _ragged(rows) / len(rows)
+            scores[delimiter] = (round(same, 2), delimiter == favourite, len(rows[0]))
+    if not scores:
         raise DataError(
             f"{path.name} has one column only: none of {', '.join(map(repr, DELIMITERS))} separates anything in "
             "its first line. A text and a label are needed; if another sign separates them, say delimiter=…."
         )
-    return found
+    return max(scores, key=scores.__getitem__)
 
 
 def _is_header(row: list[str], rest: list[list[str]]) -> bool:
@@ -212,9 +201,8 @@ def _is_header(row: list[str], rest: list[list[str]]) -> bool:
 
 
 def _columns(header: list[str], rows: list[list[str]], path: Path, delimiter: str) -> dict[str, list[Any]]:
-    width = len(header)
-    twice = [name for name, n in Counter(name.strip() for name in header).items() if n > 1 and name]
-    if twice:
+    width, stripped = len(header), [name.strip() for name in header]
+    if twice := [name for name, n in Counter(stripped).items() if n > 1 and name]:
         raise DataError(
             f"{path.name}: the header names {twice[0]!r} twice ({', '.join(header)}). Rename one of them."
         )
@@ -225,22 +213,29 @@ def _columns(header: list[str], rows: list[list[str]], path: Path, delimiter: st
                 f"{path.name}: row {i + 1:,} has {len(row)} cells, the header {width} ({', '.join(header)}); so "
                 f"have {bad:,} rows. Put texts that hold {delimiter!r} in double quotes, or say delimiter=…."
             )
-    names = [name.strip() or f"column {k}" for k, name in enumerate(header)]
-    columns = {name: [_cell(row[k]) if k < len(row) else None for row in rows] for k, name in enumerate(names)}
-    # Spreadsheets leave empty columns without a name behind.
-    named = {name.strip() for name in header}
-    return {name: cells for name, cells in columns.items() if name in named or any(c is not None for c in cells)}
-
-
-def _cell(value: str) -> str | None:
-    return value if value.strip() else None
+    columns = {}
+    for k, name in enumerate(stripped):
+        cells = [_value(row[k]) if k < len(row) else None for row in rows]
+        if name or any(cell is not None for cell in cells):  # spreadsheets leave empty columns without a name
+            columns[name or f"column {k}"] = cells
+    return columns
 
 
 def _records(text: str, path: Path) -> dict[str, list[Any]]:
     """Columns of a JSON list of objects, or of one object per line."""
-    rows = list(_objects(text, path))
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return {_whole(name): [_value(row.get(name)) for row in rows] for name in names}
+    if text.lstrip()[:1] == "[":
+        rows = dict(enumerate(read_json(text, path.name), start=1))
+    else:
+        lines = enumerate(text.split("\n"), start=1)
+        rows = {n: read_json(line, f"{path.name}, line {n:,}") for n, line in lines if line.strip()}
+    for number, row in rows.items():
+        if not isinstance(row, dict):
+            raise DataError(
+                f"{path.name}, entry {number:,}: needs an object with named fields; got {str(row)[:40]!r}. Write a "
+                "list of objects, or one object per line."
+            )
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    return {_whole(name): [_value(row.get(name)) for row in rows.values()] for name in names}
 
 
 def _parquet(path: Path) -> dict[str, list[Any]]:
@@ -272,38 +267,20 @@ def _parquet(path: Path) -> dict[str, list[Any]]:
 
 def read_json(text: str, where: str) -> Any:
     """JSON from an unknown source: errors say where; a repeated key is an error, and so is endless nesting."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if twice := [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]:
+            raise DataError(f"{where}: the field {twice[0]!r} occurs twice in one object. Keep one of them.")
+        return dict(pairs)
+
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, where))
+        return json.loads(text, object_pairs_hook=once)
     except DataError:
         raise
     except RecursionError:
         raise DataError(f"{where} is nested too deeply to be data. Use plain objects with named fields.") from None
     except ValueError as error:
         raise DataError(f"{where} is not valid JSON: {error}.") from None
-
-
-def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{where}: the field {twice!r} occurs twice in one object. Keep one of them.")
-    return made
-
-
-def _objects(text: str, path: Path) -> Iterable[dict[str, Any]]:
-    if text.lstrip()[:1] == "[":
-        rows = enumerate(read_json(text, path.name), start=1)
-    else:
-        lines = enumerate(text.split("\n"), start=1)
-        rows = ((n, read_json(line, f"{path.name}, line {n:,}")) for n, line in lines if line.strip())
-    for number, row in rows:
-        if not isinstance(row, dict):
-            raise DataError(
-                f"{path.name}, entry {number:,}: needs an object with named fields; got {str(row)[:40]!r}. Write a "
-                "list of objects, or one object per line."
-            )
-        yield row
 
 
 def _value(value: Any) -> Any:

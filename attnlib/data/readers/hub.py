@@ -17,8 +17,8 @@ from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import Table
 from attnlib.data.readers.pairs import question_row
 from attnlib.data.splits import meant
-from attnlib.data.types import RawCorpus, RawExample
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.data.types import SPLITS, RawCorpus, RawExample
+from attnlib.utils.errors import ConfigError, DataError, first_line, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import progress
 
@@ -101,8 +101,9 @@ def hub(
     splits = _named_splits(name, splits, notes)
     some = next(iter(splits.values()))
     columns = _columns(some, known, text, label, query)
-    classes = _class_names(some, columns["label"])
-    found = {split: list(_rows(part, columns, classes, split, rows)) for split, part in splits.items()}
+    names = None if columns["label"] is None else getattr(some.features[columns["label"]], "names", None)
+    classes = None if names is None else tuple(names)
+    found = {split: list(_rows(part, columns, split, rows)) for split, part in splits.items()}
     if rows is not None:
         notes += [
             f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})"
@@ -127,26 +128,21 @@ def resolve(name: str, config: str | None = None, revision: str | None = None) -
     >>> resolve("sst2").path, resolve("stanfordnlp/sst2").text, resolve("someone/set/part").config
     ('stanfordnlp/sst2', 'sentence', 'part')
     """
-    by_path = {k.path: k for key, k in KNOWN.items() if "/" not in key}
     parts = [part for part in name.split("/") if part]
     if not 1 <= len(parts) <= 3:
         raise DataError(
             f"hub:{name} is not a name of the hub. Write hub:NAME, hub:OWNER/NAME or hub:OWNER/NAME/CONFIG."
         )
-    entry, rest = None, None
-    for n in range(len(parts), 0, -1):
-        head, tail = "/".join(parts[:n]), "/".join(parts[n:])
-        entry = KNOWN.get(head) or by_path.get(head)
-        if entry is not None and "/" not in tail:
-            rest = tail or None
+    # an unknown name: one slash separates owner and name, a second one the config
+    entry, rest = Known("/".join(parts[:2]), AUTO, AUTO, AUTO), parts[2:]
+    entries = {k.path: k for key, k in KNOWN.items() if "/" not in key} | KNOWN
+    for n in (len(parts), len(parts) - 1):
+        if known := entries.get("/".join(parts[:n])):
+            entry, rest = known, parts[n:]
             break
-        entry = None
-    if entry is None:
-        # an unknown name: one slash separates owner and name, a second one the config
-        entry, rest = Known("/".join(parts[:2]), AUTO, AUTO, AUTO), parts[2] if len(parts) == 3 else None
-    if config is not None and rest is not None and config != rest:
-        raise ConfigError(f"hub:{name} names the config {rest!r}, and config={config!r} another. Give one.")
-    return replace(entry, config=config or rest or entry.config, revision=revision or entry.revision)
+    if config is not None and rest and config != rest[0]:
+        raise ConfigError(f"hub:{name} names the config {rest[0]!r}, and config={config!r} another. Give one.")
+    return replace(entry, config=config or "".join(rest) or entry.config, revision=revision or entry.revision)
 
 
 def _open(name: str, config: str | None, revision: str | None) -> tuple[Known | None, dict[str | None, Dataset]]:
@@ -162,47 +158,37 @@ def _open(name: str, config: str | None, revision: str | None) -> tuple[Known | 
         else:
             found = datasets.load_dataset(known.path, known.config, revision=known.revision)
     except (OSError, ValueError, RuntimeError) as error:
-        raise DataError(_why(name, folder if local else None, error)) from None
-    return known, dict(found) if isinstance(found, Mapping) else {None: found}
-
-
-def _why(name: str, folder: Path | None, error: Exception) -> str:
-    said = (str(error).strip() or type(error).__name__).splitlines()[0]
-    if folder is not None:
-        return f"hub:{name}: {folder} is not a folder that the library datasets wrote with save_to_disk ({said})."
-    if "script" in said:
-        hint = (
-            "That dataset comes with code, which is never run here; many have a converted copy: "
-            "revision='refs/convert/parquet'."
-        )
-    else:
+        said = first_line(error)
+        if local:
+            raise DataError(
+                f"hub:{name}: {folder} is not a folder that the library datasets wrote with save_to_disk ({said})."
+            ) from None
         hint = (
             f"Check the name, the network and, for a private dataset, your login. Short names: {', '.join(KNOWN)}. "
             "Offline: save it elsewhere with save_to_disk and load hub:/the/folder."
         )
-    return f"hub:{name} could not be loaded ({said}). {hint}"
+        if "script" in said:
+            hint = (
+                "That dataset comes with code, which is never run here; many have a converted copy: "
+                "revision='refs/convert/parquet'."
+            )
+        raise DataError(f"hub:{name} could not be loaded ({said}). {hint}") from None
+    return known, dict(found) if isinstance(found, Mapping) else {None: found}
 
 
 def _named_splits(name: str, splits: dict[str | None, Dataset], notes: list[str]) -> dict[str | None, Dataset]:
+    """Splits by our names, train first: its columns stand for the others."""
     if set(splits) == {None}:
         return splits
-    found: dict[str | None, Dataset] = {}
-    left_out = []
     named = meant(key for key, part in splits.items() if len(part))
-    for key, part in splits.items():
-        split = named.get(key)
-        if split is None or split in found:
-            left_out.append(str(key))
-        else:
-            found[split] = part
-    if "train" not in found:
+    keys = {split: key for key, split in reversed(named.items())}  # of two words for one split, the first
+    if "train" not in keys:
         raise DataError(
             f"hub:{name} has no train split; it has {', '.join(map(str, splits)) or 'no split at all'}."
         )
-    if left_out:
+    if left_out := [str(key) for key in splits if key not in keys.values()]:
         notes.append(f"splits left out: {', '.join(left_out)}")
-    # train first: its columns stand for the others
-    return {split: found[split] for split in ("train", "dev", "test") if split in found}
+    return {split: splits[keys[split]] for split in SPLITS if split in keys}
 
 
 def _columns(
@@ -216,11 +202,10 @@ def _columns(
         asked = {role: defaults[role] if value == AUTO else value for role, value in asked.items()}
     if "story" in have and asked["text"] in (AUTO, "story"):
         return {"text": "story", "label": None, "query": None}
-    joined = None if isinstance(asked["text"], str) else tuple(asked["text"])
-    for name in joined or ():
+    joined = () if isinstance(asked["text"], str) else tuple(asked["text"])
+    for name in joined:
         if name not in have:
             raise DataError(f"text: {unknown('column', name, have)}")
-    if joined:
         asked["text"] = joined[0]
     rows = part.select(range(min(LOOKED_AT, len(part))))
     table = Table({name: list(rows[name]) for name in have})
@@ -228,33 +213,24 @@ def _columns(
     return {"text": joined or found["text"], "label": found["label"], "query": found["query"]}
 
 
-def _class_names(part: Dataset, label: str | None) -> tuple[str, ...] | None:
-    names = None if label is None else getattr(part.features[label], "names", None)
-    return None if names is None else tuple(names)
-
-
-def _rows(
-    part: Dataset, columns: Mapping[str, Any], classes: tuple[str, ...] | None, split: str | None, limit: int | None
-) -> Iterator[RawExample]:
+def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None, limit: int | None) -> Iterator[RawExample]:
     if limit is not None and limit < len(part):
         part = part.shuffle(seed=SAMPLE_SEED).select(range(limit))
     if columns["text"] == "story":
         yield from _stories(part, split)
         return
     texts = (columns["text"],) if isinstance(columns["text"], str) else columns["text"]
-    needed = [*texts, columns["label"], *([columns["query"]] if columns["query"] else [])]
-    reading = part.select_columns(list(dict.fromkeys(needed)))
-    prefix = split or "row"
+    query, prefix = columns["query"], split or "row"
+    reading = part.select_columns(list(dict.fromkeys([*texts, columns["label"], *([query] if query else [])])))
     for number, row in enumerate(progress(reading, f"reading {prefix}", total=len(reading), unit="text")):
-        cells = [row[name] for name in texts]
-        tokens = tuple(map(str, cells[0])) if isinstance(cells[0], list) else None
-        label = row[columns["label"]]
+        cells, label = [row[name] for name in texts], row[columns["label"]]
+        ready = isinstance(cells[0], list)
         yield RawExample(
-            text="" if tokens is not None else " ".join(str(c) for c in cells if c is not None),
-            label=None if label is None or (label == NO_LABEL and not isinstance(label, str)) else label,
-            tokens=tokens,
+            text="" if ready else " ".join(str(c) for c in cells if c is not None),
+            label=None if label == NO_LABEL and not isinstance(label, str) else label,
+            tokens=tuple(map(str, cells[0])) if ready else None,
             split=split,
-            query=str(row[columns["query"]]) if columns["query"] else None,
+            query=str(row[query]) if query else None,
             id=f"{prefix}-{number}",
         )
 
@@ -280,17 +256,14 @@ def _labelled(name: str, found: dict[str | None, list[RawExample]], notes: list[
     """All rows with a label; where test has none, validation stands in for it."""
     labelled = {split: [r for r in rows if r.label is not None] for split, rows in found.items()}
     if "test" in found and not labelled["test"]:
-        if labelled.get("dev"):
-            labelled["test"] = [replace(row, split="test") for row in labelled.pop("dev")]
-            notes.append("the labels of test are withheld: validation is used as test, and dev is cut from train")
-        else:
-            del labelled["test"]
-            notes.append("the labels of test are withheld: test is cut from train")
         del found["test"]
-    dropped = sum(map(len, found.values())) - sum(map(len, labelled.values()))
-    if dropped:
-        notes.append(f"{dropped:,} rows without a label dropped")
+        dev = labelled.pop("dev", [])
+        labelled["test"] = [replace(row, split="test") for row in dev]
+        instead = "validation is used as test, and dev is cut from train" if dev else "test is cut from train"
+        notes.append(f"the labels of test are withheld: {instead}")
     rows = [row for part in labelled.values() for row in part]
+    if dropped := sum(map(len, found.values())) - len(rows):
+        notes.append(f"{dropped:,} rows without a label dropped")
     if not rows:
         raise DataError(f"hub:{name}: no row has a label.")
     return rows

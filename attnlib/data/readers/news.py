@@ -36,7 +36,14 @@ def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) ->
             # some copies carry a header: Class Index, Title, Description
             if number == 1 and not cells[0].strip().isdigit():
                 continue
-            label = _label(cells, f"{where}, line {number}")
+            place = f"{where}, line {number}"
+            if len(cells) not in (2, 3):
+                raise DataError(
+                    f"{place}: {len(cells)} columns instead of class, title, description or class, text."
+                )
+            if (digit := cells[0].strip()) not in ("1", "2", "3", "4"):
+                raise DataError(f"{place}: the class is a number from 1 (world) to 4 (sci/tech); got {digit!r}.")
+            label = CLASSES[int(digit) - 1]
             joined += len(cells) == 2
             words = cells[1:] if title or len(cells) == 2 else cells[2:]
             if label in kept:
@@ -48,12 +55,3 @@ def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) ->
     return RawCorpus(
         name="agnews", rows=rows, classes=kept, preprocessing=JAIN_WALLACE, min_df=5, notes=tuple(notes)
     )
-
-
-def _label(cells: list[str], where: str) -> str:
-    if len(cells) not in (2, 3):
-        raise DataError(f"{where}: {len(cells)} columns instead of class, title, description or class, text.")
-    number = cells[0].strip()
-    if number not in ("1", "2", "3", "4"):
-        raise DataError(f"{where}: the class is a number from 1 (world) to 4 (sci/tech); got {number!r}.")
-    return CLASSES[int(number) - 1]

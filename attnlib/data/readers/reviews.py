@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate, chain
 
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each, register_corpus
-from attnlib.data.types import RawCorpus, RawExample
+from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
 POLARITY = ("negative", "positive")
 FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+YELP = {"Business Category": "category", "Review Stars": "stars"}
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
 _ROOT = re.compile(r"\(([0-4]) ")
 
@@ -34,19 +36,20 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
     Words as in Jain & Wallace: "-LRB-" deleted, "-RRB-" and every non-word sign a space, lower case.
     """
     choice("sst", "classes", classes, (2, 5))
-    found = one_each(
-        files(path, "sst", "sst", r"(?:^|/)(?P<key>train|dev|test)\.txt$"), "sst", ("train", "dev", "test")
-    )
+    found = one_each(files(path, "sst", "sst", r"(?:^|/)(?P<key>train|dev|test)\.txt$"), "sst", SPLITS)
     rows = []
     for split, (where, text) in found.items():
-        for number, line in lines(text):
-            if not line.strip():
-                continue
-            label, words = _tree(line.strip(), f"{where}, line {number}")
-            if classes == 2 and label == 2:
-                continue
-            name = FIVE[label] if classes == 5 else POLARITY[label > 2]
-            rows.append(RawExample(text=" ".join(words), label=name, split=split, id=f"{split}-{number}"))
+        for number, line in ((number, line.strip()) for number, line in lines(text) if line.strip()):
+            root, words = _ROOT.match(line), _LEAF.findall(line)
+            if root is None or not words or line.count("(") != line.count(")"):
+                raise DataError(
+                    f"{where}, line {number}: not a tree such as '(3 (2 good) (2 film))' with labels 0 to 4; got "
+                    f"{line[:60]!r}."
+                )
+            label = int(root[1])
+            if classes == 5 or label != 2:
+                name = FIVE[label] if classes == 5 else POLARITY[label > 2]
+                rows.append(RawExample(" ".join(words), name, split=split, id=f"{split}-{number}"))
     return RawCorpus(
         name="sst",
         rows=rows,
@@ -54,15 +57,6 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
         preprocessing=Preprocessing(clean="sst"),
         length_filter=(5, None),
     )
-
-
-def _tree(line: str, where: str) -> tuple[int, list[str]]:
-    root, words = _ROOT.match(line), _LEAF.findall(line)
-    if root is None or not words or line.count("(") != line.count(")"):
-        raise DataError(
-            f"{where}: not a tree such as '(3 (2 good) (2 film))' with labels 0 to 4; got {line[:60]!r}."
-        )
-    return int(root[1]), words
 
 
 @register_corpus(
@@ -79,23 +73,18 @@ def aclimdb(path: str | None = None, *, labels: str = "polarity") -> RawCorpus:
     """
     choice("aclimdb", "labels", labels, ("polarity", "stars"))
     rows = []
-    stars_seen = set()
     pattern = r"(?:^|/)(?P<split>train|test)/(?P<side>pos|neg)/(?P<id>[^/]+)\.txt$"
     for where, match, text in files(path, "imdb", "aclimdb", pattern):
-        name = re.fullmatch(r"(\d+)_(\d+)", match["id"])
-        if name is None or not 1 <= int(name[2]) <= 10 or (int(name[2]) > 5) != (match["side"] == "pos"):
-            raise DataError(f"{where}: a {match['side']} review is called NUMBER_STARS.txt, with stars to match.")
-        stars = int(name[2])
-        stars_seen.add(stars)
-        label = str(stars) if labels == "stars" else POLARITY[match["side"] == "pos"]
-        text = text.replace("<br />", " ")
-        rows.append(
-            RawExample(text, label, split=match["split"], id=f"{match['split']}/{match['side']}/{match['id']}")
-        )
+        split, side, name = match["split"], match["side"], re.fullmatch(r"\d+_(\d+)", match["id"])
+        stars = int(name[1]) if name else 0
+        if not 1 <= stars <= 10 or (stars > 5) != (side == "pos"):
+            raise DataError(f"{where}: a {side} review is called NUMBER_STARS.txt, with stars to match.")
+        label = str(stars) if labels == "stars" else POLARITY[stars > 5]
+        rows.append(RawExample(text.replace("<br />", " "), label, split=split, id=f"{split}/{side}/{match['id']}"))
     return RawCorpus(
         name="aclimdb",
         rows=rows,
-        classes=tuple(map(str, sorted(stars_seen))) if labels == "stars" else POLARITY,
+        classes=tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY,
         preprocessing=Preprocessing(punctuation="drop"),
         min_df=10,
         notes=("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",),
@@ -128,10 +117,7 @@ def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
                 raise DataError(f"{where}: has no column for the {labels}; load it with labels='stars'.")
             rows.append(RawExample(cells["text"], cells[labels], split=split, id=f"{split}-{number}"))
     return RawCorpus(
-        name="yelp",
-        rows=rows,
-        classes=("1", "2", "3", "4", "5") if labels == "stars" else None,
-        min_df=5,
+        name="yelp", rows=rows, classes=("1", "2", "3", "4", "5") if labels == "stars" else None, min_df=5
     )
 
 
@@ -141,25 +127,20 @@ def _yelp_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, str]]]:
         if number == 1 and "text" in row:
             header = row
             continue
-        if len(row) != (len(header) if header else 2):
-            expected = ", ".join(header) if header else "stars, text"
-            raise DataError(f"{where}, line {number}: {len(row)} columns instead of {expected}.")
-        cells = {} if header else {"stars": row[0], "text": row[1].replace("\\n", " ")}
-        for name, cell in zip(header or (), row, strict=False):
-            kind, colon, value = cell.partition(": ")
-            if name == "text":
-                cells["text"] = cell
-            elif colon and kind in ("Business Category", "Review Stars"):
-                cells["category" if kind == "Business Category" else "stars"] = value.strip()
+        place = f"{where}, line {number}"
+        if len(row) != (2 if header is None else len(header)):
+            raise DataError(f"{place}: {len(row)} columns instead of {', '.join(header or ('stars', 'text'))}.")
+        if header is None:
+            cells = {"stars": row[0], "text": row[1].replace("\\n", " ")}
+        else:
+            parts = (cell.partition(": ") for name, cell in zip(header, row, strict=True) if name != "text")
+            cells = {YELP[kind]: value.strip() for kind, colon, value in parts if colon and kind in YELP}
+            cells["text"] = row[header.index("text")]
         if "stars" in cells:
-            cells["stars"] = _stars(cells["stars"], f"{where}, line {number}")
+            if not re.fullmatch(r"[1-5](\.0+)?", cells["stars"]):
+                raise DataError(f"{place}: stars are 1 to 5; got {cells['stars']!r}.")
+            cells["stars"] = cells["stars"][0]
         yield number, cells
-
-
-def _stars(value: str, where: str) -> str:
-    if not re.fullmatch(r"[1-5](\.0+)?", value):
-        raise DataError(f"{where}: stars are 1 to 5; got {value!r}.")
-    return value[0]
 
 
 @register_corpus(
@@ -219,7 +200,9 @@ def _annotated(where: str, text: str, docs: dict[str, str]) -> Iterator[RawExamp
             raise DataError(f"{place}: classification must be NEG or POS; got {side!r}.")
         if name not in docs:
             raise DataError(f"{place}: there is no document docs/{name}.")
-        tokens, sentences = _sentences(docs[name])
+        sentences = [words for line in docs[name].split("\n") if (words := line.split())]
+        tokens = tuple(chain.from_iterable(sentences))
+        starts = tuple(accumulate(map(len, sentences[:-1]), initial=0)) if sentences else ()
         marks = [False] * len(tokens)
         for doc, start, end in spans:
             if doc != name or not 0 <= start <= end <= len(tokens):
@@ -227,15 +210,4 @@ def _annotated(where: str, text: str, docs: dict[str, str]) -> Iterator[RawExamp
                     f"{place}: evidence {start}:{end} of {doc!r} lies outside {name!r} ({len(tokens)} tokens)."
                 )
             marks[start:end] = [True] * (end - start)
-        yield RawExample(tokens=tokens, label=sides[side], rationale=tuple(marks), id=name, sentences=sentences)
-
-
-def _sentences(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    tokens: list[str] = []
-    starts = []
-    for line in text.split("\n"):
-        words = line.split()
-        if words:
-            starts.append(len(tokens))
-            tokens += words
-    return tuple(tokens), tuple(starts)
+        yield RawExample(tokens=tokens, label=sides[side], rationale=tuple(marks), id=name, sentences=starts)

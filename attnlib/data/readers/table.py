@@ -25,7 +25,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from attnlib.data.checks import check_span, class_name, missing, some
+from attnlib.data.checks import check_span, class_name, is_number, missing, some
 from attnlib.data.preprocess import BROUGHT
 from attnlib.data.readers.base import CorpusSpec
 from attnlib.data.readers.columns import AUTO, find_columns
@@ -67,7 +67,14 @@ def table(
     asked = {role: None if name is None else str(name) for role, name in asked.items()}
     given = {"train": path, "dev": dev, "test": test}
     files = {part: user_path(name) for part, name in given.items() if name is not None}
-    _check_files(files)
+    seen: dict[Path, str] = {}
+    for part, file in files.items():
+        if not is_table(file):
+            raise DataError(
+                f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
+            )
+        if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:  # tested on training texts
+            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part its own texts.")
     contents = {part: read_table(file, delimiter=delimiter, encoding=encoding) for part, file in files.items()}
     columns = find_columns(contents["train"], asked)
     own_columns = {part: _same_columns(content, columns, files, part) for part, content in contents.items()}
@@ -95,25 +102,8 @@ def table(
 
 
 SPEC = CorpusSpec(
-    name="your own file",
-    loader=table,
-    summary="csv, tsv, jsonl or parquet with a text and a label column",
-    source="you",
-    citation="yours",
-    kind="raw",
+    "your own file", table, "csv, tsv, jsonl or parquet with a text and a label column", "you", "yours"
 )
-
-
-def _check_files(files: dict[str, Path]) -> None:
-    """Every part from its own file: the same file twice would test on training texts."""
-    seen: dict[Path, str] = {}
-    for part, file in files.items():
-        if not is_table(file):
-            raise DataError(
-                f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
-            )
-        if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:
-            raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part its own texts.")
 
 
 def _same_columns(
@@ -139,23 +129,22 @@ def _labels(cells: Sequence[Any], where: str) -> tuple[list[Any], list[str]]:
     where  the column and its file, for messages
     """
     labels = [_label(cell, where) for cell in cells]
-    present = [label for label in labels if label is not None]
-    if not present:
-        raise DataError(
-            f"The {where} holds no label in any of its {len(cells):,} rows. Name the column that holds the classes "
-            "with label=…."
-        )
-    values = len({label.lower() for label in present})
-    if values > 1000 or (len(present) >= 20 and values > len(present) / 2):
-        raise DataError(
-            f"The {where} holds {values:,} different values in {len(present):,} rows: that is a measurement or a "
-            "text, not a class. Name another column with label=…, or put the values in groups."
-        )
     written: dict[str, set[str]] = defaultdict(set)
     for cell, label in zip(cells, labels, strict=True):
         if label is not None:
             written[label.lower()].add(str(cell).strip())
-    counts = Counter(present)
+    counts = Counter(label for label in labels if label is not None)
+    values, filled = len(written), counts.total()
+    if not filled:
+        raise DataError(
+            f"The {where} holds no label in any of its {len(cells):,} rows. Name the column that holds the classes "
+            "with label=…."
+        )
+    if values > 1000 or (filled >= 20 and values > filled / 2):
+        raise DataError(
+            f"The {where} holds {values:,} different values in {filled:,} rows: that is a measurement or a text, "
+            "not a class. Name another column with label=…, or put the values in groups."
+        )
     names = {label.lower(): label for label in sorted(counts, key=lambda n: (-counts[n], n), reverse=True)}
     joined = [" = ".join(sorted(found)) for _, found in sorted(written.items()) if len(found) > 1]
     notes = [f"spellings taken for one class: {some(joined)}"] if joined else []
@@ -170,11 +159,8 @@ def _label(value: Any, where: str) -> str | None:
     if missing(value) or str(value).strip().lower() in NO_VALUE:
         return None
     name = class_name(value)
-    try:
-        number = float(name)
-    except ValueError:
-        return name
-    return str(int(number)) if number.is_integer() and "e" not in name.lower() else name
+    whole = is_number(name) and float(name).is_integer() and "e" not in name.lower()
+    return str(int(float(name))) if whole else name
 
 
 def _splits(content: Table, column: str | None, file: Path, part: str | None) -> tuple[list[Any], str | None]:
@@ -201,28 +187,17 @@ def corpus_name(files: Mapping[str, Path]) -> str:
 
 
 def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str) -> RawExample:
-    def cell(role: str) -> Any:
-        name = columns.get(role)
-        return None if name is None else content.columns[name][i]
-
+    cell = {role: None if name is None else content.columns[name][i] for role, name in columns.items()}
     where = f"{file}, row {i} (from 0)"
-    text, marks, query = _text(cell("text"), "text", where), cell("rationale"), _text(cell("query"), "query", where)
-    tokens = text if isinstance(text, tuple) else None
-    text = "" if text is None or tokens is not None else text
+    text, query = _text(cell["text"], "text", where), _text(cell["query"], "query", where)
+    if columns["query"] is not None and query is None:
+        raise DataError(f"{where} has no query while the column {columns['query']!r} holds them. Fill it in.")
+    tokens, text = (text, "") if isinstance(text, tuple) else (None, text or "")
+    marks = cell["rationale"]
     if marks is not None:
         tokens, marks = _rationale(marks, text, tokens, where)
-    if columns.get("query") is not None and query is None:
-        raise DataError(f"{where} has no query while the column {columns['query']!r} holds them. Fill it in.")
-    given = cell("id")
-    return RawExample(
-        text=text,
-        label=label,
-        tokens=tokens,
-        split=split,
-        query=query,
-        rationale=marks,
-        id=None if given is None else str(given),
-    )
+    given = None if cell["id"] is None else str(cell["id"])
+    return RawExample(text, label, tokens, split, query, rationale=marks, id=given)
 
 
 def _text(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
@@ -239,38 +214,30 @@ def _rationale(
 ) -> tuple[tuple[str, ...] | None, Any]:
     """Tokens (where the marks are by token) and marks, in the form that RawExample takes."""
     if isinstance(marks, str):
-        marks = _parsed_marks(marks.strip(), where)
-    if not isinstance(marks, list | tuple):
-        raise DataError(f"{where}: {FORMS}; got {str(marks)[:60]!r}.")
-    if all(isinstance(m, list | tuple) and len(m) == 2 for m in marks):
-        if tokens is not None and marks:
-            raise DataError(
-                f"{where}: character spans need a text, not a list of tokens. Give 0 or 1 for each token."
-            )
-        return tokens, [False] * len(tokens) if tokens is not None else [check_span(m, text, where) for m in marks]
-    if all(isinstance(m, Real) and m in (0, 1) for m in marks):
-        tokens = tuple(text.split()) if tokens is None else tokens
-        if len(marks) != len(tokens):
-            raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
-        return tokens, tuple(bool(m) for m in marks)
-    if all(isinstance(m, str) for m in marks) and tokens is None:
-        return None, [span for passage in marks for span in _occurrences(passage, text, where)]
+        written = marks.strip()
+        if written.startswith("["):
+            marks = read_json(written, f"{where}: the rationale {written[:40]!r}")
+        elif not written.replace(" ", "").strip("01"):
+            marks = [int(m) if m in ("0", "1") else m for m in written.split()]
+        else:
+            marks = [written]
+    if isinstance(marks, list | tuple):
+        if all(isinstance(m, list | tuple) and len(m) == 2 for m in marks):
+            if tokens is None:
+                return None, [check_span(m, text, where) for m in marks]
+            if marks:
+                raise DataError(
+                    f"{where}: character spans need a text, not a list of tokens. Give 0 or 1 for each token."
+                )
+            return tokens, [False] * len(tokens)
+        if all(isinstance(m, Real) and m in (0, 1) for m in marks):
+            tokens = tuple(text.split()) if tokens is None else tokens
+            if len(marks) != len(tokens):
+                raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
+            return tokens, tuple(map(bool, marks))
+        if all(isinstance(m, str) for m in marks) and tokens is None:
+            for passage in marks:
+                if not passage or passage not in text:
+                    raise DataError(f"{where}: the rationale {passage[:40]!r} does not occur in the text.")
+            return None, [m.span() for passage in marks for m in re.finditer(re.escape(passage), text)]
     raise DataError(f"{where}: {FORMS}; got {str(marks)[:60]!r}.")
-
-
-def _parsed_marks(marks: str, where: str) -> Any:
-    if marks.startswith("["):
-        return read_json(marks, f"{where}: the rationale {marks[:40]!r}")
-    if marks.replace(" ", "").strip("01") == "":
-        return [int(m) if m in ("0", "1") else m for m in marks.split()]
-    return [marks]
-
-
-def _occurrences(passage: str, text: str, where: str) -> list[tuple[int, int]]:
-    spans, start = [], text.find(passage) if passage else -1
-    if start < 0:
-        raise DataError(f"{where}: the rationale {passage[:40]!r} does not occur in the text.")
-    while start >= 0:
-        spans.append((start, start + len(passage)))
-        start = text.find(passage, start + len(passage))
-    return spans
