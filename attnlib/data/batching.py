@@ -127,25 +127,18 @@ class Vectoriser(ABC):
         if not len(encoded):
             raise DataError("A batch needs at least one text.")
         encoded = self._encoded(encoded)
-        width = max(1, max(map(len, encoded)))
         known = labels and all(e.label >= 0 for e in encoded)
-        query = query_mask = sentences = None
-        if encoded[0].query is not None:
-            query_width = max(1, max(len(e.query) for e in encoded))
-            query = _padded([e.query for e in encoded], query_width, self.pad_id)
-            query_mask = _padded([np.ones(len(e.query), bool) for e in encoded], query_width, False)
-        if encoded[0].sentences is not None:
-            sentences = _padded([e.sentences for e in encoded], width, 0)
+        query = None if encoded[0].query is None else [e.query for e in encoded]
         return Batch(
-            ids=_padded([e.ids for e in encoded], width, self.pad_id),
-            mask=_padded([np.ones(len(e), bool) for e in encoded], width, False),
-            content=_padded([e.content for e in encoded], width, False),
-            words=_padded([e.words for e in encoded], width, -1),
+            ids=_padded([e.ids for e in encoded], self.pad_id),
+            mask=_padded([np.ones(len(e), bool) for e in encoded], False),
+            content=_padded([e.content for e in encoded], False),
+            words=_padded([e.words for e in encoded], -1),
             rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
             labels=torch.tensor([e.label for e in encoded]) if known else None,
-            query=query,
-            query_mask=query_mask,
-            sentences=sentences,
+            query=None if query is None else _padded(query, self.pad_id),
+            query_mask=None if query is None else _padded([np.ones(len(q), bool) for q in query], False),
+            sentences=None if encoded[0].sentences is None else _padded([e.sentences for e in encoded], 0),
         )
 
     def batches(
@@ -250,10 +243,7 @@ class WordVectoriser(Vectoriser):
             "kind": self.kind,
             "vocabulary": json.loads(self.vocabulary.to_json()),
             "preprocessing": self.preprocessing.model_dump(mode="json"),
-            "max_length": self.max_length,
-            "sentences": self.sentences,
-            "special": self.special,
-            "unattended": self.unattended,
+            **{name: getattr(self, name) for name in ("max_length", "sentences", "special", "unattended")},
         }
         return json.dumps(values, ensure_ascii=False)
 
@@ -264,8 +254,9 @@ class WordVectoriser(Vectoriser):
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
 
 
-def _padded(rows: Sequence[np.ndarray], width: int, fill: int | bool) -> Tensor:
-    """(len(rows), width): each row, then `fill`."""
+def _padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
+    """(len(rows), longest row, at least 1): each row, then `fill`."""
+    width = max(1, max(map(len, rows)))
     table = np.full((len(rows), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
     for i, row in enumerate(rows):
         table[i, : len(row)] = row

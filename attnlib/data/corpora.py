@@ -84,7 +84,10 @@ def data_config(
             raise ConfigError(f"options must be a mapping of the reader's options; got {given!r}.")
         options |= {**given, **own}
     fields["corpus"] = _named(fields, options)
-    config = DataConfig(**fields, options={str(name): _plain_value(value) for name, value in options.items()})
+    for name, value in options.items():  # configs hold plain values
+        if isinstance(value, Preprocessing | Path):
+            options[name] = value.model_dump() if isinstance(value, Preprocessing) else str(value)
+    config = DataConfig(**fields, options={str(name): value for name, value in options.items()})
     _check_options(*_resolve(config.corpus), config.options)
     return config
 
@@ -128,13 +131,6 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
     return str(corpus)
 
 
-def _plain_value(value: Any) -> Any:
-    """Configs hold plain values."""
-    if isinstance(value, Preprocessing):
-        return value.model_dump()
-    return str(value) if isinstance(value, Path) else value
-
-
 def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     """The spec that reads `name`, and what its reader takes first."""
     if name.startswith("hub:"):
@@ -160,10 +156,9 @@ def _check_options(spec: CorpusSpec, first: tuple[str, ...], given: Mapping[str,
     Preprocessing(**{str(name): value for name, value in steps.items()})
     if not isinstance(given.get("drop_missing", True), bool):
         raise ConfigError(f"drop_missing must be true or false; got {given['drop_missing']!r}.")
-    parameters = inspect.signature(spec.loader).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(spec.loader).parameters.values()):
         return
-    allowed = [p.name for p in parameters][len(first) :]
+    allowed = spec.options[len(first) :]
     general = [n for n in DataConfig.model_fields if n not in ("corpus", "options")]
     for name in given:
         if name not in (*allowed, *SHARED):

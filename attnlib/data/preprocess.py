@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import accumulate, groupby
 from typing import Literal
 
 from pydantic import Field
@@ -57,7 +58,12 @@ class Preprocessing(Config):
     def tokens(self, text: str) -> tuple[str, ...]:
         """The words of a text, none of them empty; no word at all for a blank text."""
         split = _spacy() if self.tokenizer == "spacy" else str.split
-        return self._finish(split(self._cleaned(text)))
+        words = [self._word(token) for token in split(self._cleaned(text)) if token and not token.isspace()]
+        if self.punctuation == "drop":
+            words = [word for word in words if any(map(str.isalnum, word))]
+        elif self.punctuation == "last_of_run":
+            words = _RUN.sub(r" \1 ", " ".join(words)).split()
+        return tuple(words)
 
     def words(self, tokens: Iterable[str]) -> tuple[str, ...]:
         """Ready-made tokens, each through the steps that keep one token one word.
@@ -99,14 +105,6 @@ class Preprocessing(Config):
         elif self.clean == "mimic":
             text = _REPEATED.sub(r"\1 ", _DEIDENTIFIED.sub(" <DE> ", text))
         return _SPACE.sub(" ", text).strip()
-
-    def _finish(self, tokens: Iterable[str]) -> tuple[str, ...]:
-        words = [self._word(token) for token in tokens if token and not token.isspace()]
-        if self.punctuation == "drop":
-            words = [word for word in words if any(map(str.isalnum, word))]
-        elif self.punctuation == "last_of_run":
-            words = _RUN.sub(r" \1 ", " ".join(words)).split()
-        return tuple(words)
 
     def _word(self, token: str) -> str:
         if self.lower:
@@ -179,12 +177,9 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, bool
         if start < end:
             start, end = _outward(text, start, -1), _outward(text, end, 1)
             inside[start:end] = [True] * (end - start)
-    pieces, start = [], 0
-    for i in range(1, len(text) + 1):
-        if i == len(text) or inside[i] != inside[start]:
-            pieces.append((text[start:i], inside[start]))
-            start = i
-    return pieces
+    runs = [(mark, len(list(run))) for mark, run in groupby(inside)]
+    starts = accumulate((length for _, length in runs), initial=0)
+    return [(text[start : start + length], mark) for start, (mark, length) in zip(starts, runs, strict=False)]
 
 
 def _outward(text: str, i: int, step: int) -> int:

@@ -118,9 +118,8 @@ def with_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[RawExample]
     if not sizes[None] and not sizes["train"]:
         raise DataError(f"{name}: no row has the split 'train'; found {', '.join(map(str, sizes))}.")
     if sizes[None] or set(sizes) == {"train"}:
-        return _draw(rows, range(len(rows)), SHARES), [
-            f"own split 80/10/10 (stratified, seed {SEED}, identical texts kept together): the source has none"
-        ]
+        note = f"own split 80/10/10 (stratified, seed {SEED}, identical texts kept together): the source has none"
+        return _draw(rows, range(len(rows)), SHARES), [note]
     notes = []
     for split in ("dev", "test"):
         if not sizes[split]:

@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,16 +24,10 @@ if TYPE_CHECKING:
 
 LONGEST = 512
 """Pieces a text may have where neither the tokeniser nor the model says."""
+Loaded = tuple["Tokenizer", dict[str, str | None], int]
+"""A tokeniser, its special tokens by role, and how many pieces its model reads."""
 CHUNK = 1024
 """Texts tokenised at once: the pieces of a whole corpus would not fit in memory with it."""
-
-
-class LoadedTokenizer(NamedTuple):
-    """A tokeniser, its special tokens by role, and how many pieces its model reads."""
-
-    tokenizer: Tokenizer
-    special: dict[str, str | None]
-    longest: int
 
 
 class WordPieceVectoriser(Vectoriser):
@@ -57,7 +51,7 @@ class WordPieceVectoriser(Vectoriser):
         preprocessing: Preprocessing | None = None,
         max_length: int | None = None,
         *,
-        loaded: LoadedTokenizer | None = None,
+        loaded: Loaded | None = None,
     ) -> None:
         """loaded: the tokeniser, if it is loaded already, as in `from_values`; otherwise it is read."""
         self.pretrained = str(pretrained)
@@ -125,7 +119,7 @@ class WordPieceVectoriser(Vectoriser):
         from tokenizers import Tokenizer
 
         longest = values["max_length"]
-        loaded = LoadedTokenizer(Tokenizer.from_str(json.dumps(values["tokenizer"])), values["special"], longest)
+        loaded = (Tokenizer.from_str(json.dumps(values["tokenizer"])), values["special"], longest)
         return cls(values["pretrained"], Preprocessing(**values["preprocessing"]), longest, loaded=loaded)
 
     def _pieces(self, texts: Sequence[Sequence[str]]) -> list[Encoding]:
@@ -159,7 +153,7 @@ def vectoriser_from_json(text: str) -> Vectoriser:
     return kinds[kind].from_values(values)
 
 
-def _load(pretrained: str) -> LoadedTokenizer:
+def _load(pretrained: str) -> Loaded:
     needs("transformers", "hub")
     from transformers import AutoConfig, AutoTokenizer
 
@@ -183,4 +177,4 @@ def _load(pretrained: str) -> LoadedTokenizer:
         positions = None  # a tokeniser saved on its own
     known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]
     special = {role: getattr(tokenizer, f"{role}_token") for role in ("pad", "unk", "mask")}
-    return LoadedTokenizer(tokenizer.backend_tokenizer, special, min(known, default=LONGEST))
+    return tokenizer.backend_tokenizer, special, min(known, default=LONGEST)

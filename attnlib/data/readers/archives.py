@@ -154,6 +154,10 @@ def decode(data: bytes, where: str, encoding: str = "utf-8", advice: str = TO_UT
         raise DataError(
             f"{where}, line {line:,}: byte 0x{data[error.start]:02x} is not {encoding}. {advice}"
         ) from None
+    except UnicodeError as error:
+        raise DataError(f"{where} is not {encoding}: {error}. {advice}") from None
+    except (LookupError, TypeError, AttributeError, ValueError):
+        raise DataError(f"Unknown encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
 
 
 def safe_name(name: str, archive: Path) -> str:

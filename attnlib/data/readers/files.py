@@ -66,7 +66,9 @@ def read_table(path: Path, *, delimiter: str | None = None, encoding: str | None
     if name.endswith(".parquet"):
         table = Table(_parquet(path))
     else:
-        text = _decoded(read_packed(path, TEXT_SUFFIXES), path, encoding)
+        data = read_packed(path, TEXT_SUFFIXES)
+        marked = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
+        text = decode(data, path.name, marked if encoding is None else encoding, ENCODINGS)
         if not text.strip():
             raise DataError(f"{path.name} is empty: it has neither a header nor a row.")
         if name.endswith((".jsonl", ".ndjson", ".json")):
@@ -76,19 +78,6 @@ def read_table(path: Path, *, delimiter: str | None = None, encoding: str | None
     if not len(table):
         raise DataError(f"{path.name} holds no row of data: a table needs a text and a label in every row.")
     return table
-
-
-def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
-    if encoding is None:
-        encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
-    try:
-        return decode(data, path.name, encoding, ENCODINGS)
-    except DataError:
-        raise
-    except UnicodeError as error:
-        raise DataError(f"{path.name} is not {encoding}: {error}. {ENCODINGS}") from None
-    except (LookupError, TypeError, AttributeError, ValueError):
-        raise DataError(f"Unknown encoding {encoding!r}. Common ones: utf-8, latin-1, cp1252, utf-16.") from None
 
 
 def _delimited(text: str, path: Path, delimiter: str | None, favourite: str) -> Table:
@@ -131,26 +120,21 @@ def _unquoted(text: str, delimiter: str, path: Path) -> tuple[list[list[str]], l
         if _ragged(plain) <= (_ragged(rows) if delimiter == "\t" else 0):
             return plain, ["double quotes are taken for text: as quotes they do not match"]
     if swallowed is not None or "unexpected end" in fault:
-        cell = rows[-1 if swallowed is None else swallowed]
+        row = rows[-1] if swallowed is None else swallowed
         raise DataError(
             f"{path.name}: {fault} A quote that never closes swallows the rows after it, here in the row "
-            f"{delimiter.join(cell)[:60]!r}. Close it, or double quotes that belong to a text."
+            f"{delimiter.join(row)[:60]!r}. Close it, or double quotes that belong to a text."
         )
     return rows, [f"{fault} Read as well as possible: compare the number of texts"]
 
 
-def _swallowed(rows: list[list[str]], delimiter: str) -> int | None:
+def _swallowed(rows: list[list[str]], delimiter: str) -> list[str] | None:
     """The first row with a cell that holds whole rows: lines with as many delimiters as the header."""
     signs = len(rows[0]) - 1
-    return next(
-        (
-            i
-            for i, row in enumerate(rows)
-            for cell in row
-            if any(line.count(delimiter) == signs for line in cell.split("\n")[1:-1])
-        ),
-        None,
-    )
+    for row in rows:
+        if any(line.count(delimiter) == signs for cell in row for line in cell.split("\n")[1:-1]):
+            return row
+    return None
 
 
 def _rows(text: str, delimiter: str, **options: Any) -> list[list[str]]:

