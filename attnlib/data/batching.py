@@ -235,7 +235,7 @@ class WordVectoriser(Vectoriser):
         return [word for word, seen in zip(words, self._attended(words), strict=True) if seen]
 
     def _attended(self, words: Sequence[str]) -> list[bool]:
-        seen = [word not in self.unattended for word in words]
+        seen = [word not in self.unattended for word in words] if self.unattended else ()
         return seen if any(seen) else [True] * len(words)
 
     def to_json(self) -> str:
