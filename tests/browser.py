@@ -73,12 +73,13 @@ class Browser:
             time.sleep(0.1)
         raise AssertionError(f"never true: {script}")
 
-    def press(self, key, times=1):
+    def press(self, key, times=1, shift=False):
         """A key of the keyboard, such as ArrowRight."""
         for _ in range(times):
             for kind in ("rawKeyDown", "keyUp"):
                 code = {"ArrowRight": 39, "ArrowLeft": 37, "Enter": 13, "Home": 36}[key]
-                self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+                held = {"windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+                self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, **held)
 
     def type(self, text):
         self.send("Input.insertText", text=text)

@@ -110,15 +110,6 @@ def test_small_screens_need_no_sideways_scrolling(browser, page):  # noqa: F811
     assert browser.run("document.documentElement.scrollWidth") <= 360
 
 
-RUN_CELL = """(() => {
-  const bar = document.querySelector(".jp-NotebookPanel-toolbar");
-  const buttons = bar ? bar.querySelectorAll("button, jp-button") : [];
-  const run = [...buttons].find((one) => /run this cell/i.test(one.title || one.getAttribute("aria-label") || ""));
-  if (!run) return false;
-  document.querySelector(".jp-CodeCell .cm-content")?.focus();
-  run.click();
-  return true;
-})()"""
 NOTEBOOK = """
 import attnlib as al
 corpus = al.load_corpus("planted", n_train=120, n_dev=20, n_test=6)
@@ -139,7 +130,8 @@ def lab(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     home = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "lab")}
-    home |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "run"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    home |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "run"), "OMP_NUM_THREADS": "1"}
+    home["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ATTNLIB_")} | home
     command = [
         sys.executable,
@@ -170,8 +162,9 @@ def lab(tmp_path):
 def test_live_in_jupyterlab(browser, lab, corpus):  # noqa: F811
     browser.open(f"{lab}/lab/tree/try.ipynb?reset")
     browser.wait("document.querySelector('.jp-Notebook .jp-CodeCell') && true", 120)
-    browser.wait("document.querySelector('.jp-NotebookPanel-toolbar') && true", 60)
-    browser.wait(RUN_CELL)
+    browser.wait("document.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]') && true", 120)
+    browser.run("document.querySelector('.jp-CodeCell .cm-content').focus()")
+    browser.press("Enter", shift=True)
     browser.wait("document.querySelector('.ax-said') && true", 180)
     fitted = al.fit(corpus, al.ModelConfig(embedding_size=16, hidden_size=16), al.TrainConfig(epochs=3))
     expected = curve(fitted, corpus.test[0], "alpha", "attention")
