@@ -20,6 +20,7 @@ class Browser:
     def __init__(self, folder, width=1200, height=900):
         import websocket
 
+        self.folder = folder
         command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0"]
         command += [f"--user-data-dir={folder}", f"--window-size={width},{height}", "--remote-allow-origins=*"]
         self.process = subprocess.Popen([*command, "about:blank"], stderr=subprocess.PIPE, text=True)
@@ -71,14 +72,16 @@ class Browser:
             if value := self.run(script):
                 return value
             time.sleep(0.1)
-        raise AssertionError(f"never true: {script}")
+        self.picture(self.folder.with_suffix(".png"))
+        raise AssertionError(f"never true: {script}; see {self.folder.with_suffix('.png')}; errors: {self.errors}")
 
     def press(self, key, times=1, shift=False):
         """A key of the keyboard, such as ArrowRight."""
         for _ in range(times):
-            for kind in ("rawKeyDown", "keyUp"):
+            for kind in ("keyDown" if key == "Enter" else "rawKeyDown", "keyUp"):
                 code = {"ArrowRight": 39, "ArrowLeft": 37, "Enter": 13, "Home": 36}[key]
                 held = {"windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+                held |= {"text": "\r"} if kind == "keyDown" else {}
                 self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, **held)
 
     def type(self, text):

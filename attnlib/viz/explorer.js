@@ -88,7 +88,9 @@ const percent = (value) => `${(100 * value).toFixed(1)}%`;
 
 function render({ model, el }) {
   const state = { text: 0, by: null, level: null, erased: 0, editing: false, weights: {}, picked: {} };
-  const root = make("div", { class: "ax", role: "group", "aria-label": "Explorer" });
+  // Keys belong to the controls: JupyterLab would take Enter, letters and arrows for commands on cells.
+  const root = make("div", { class: "ax", role: "group", "aria-label": "Explorer", "data-lm-suppress-shortcuts": "true",
+    on: { keydown: (event) => event.stopPropagation() } });
   const data = () => model.get("data");
   const live = () => Boolean(model.get("live"));
   const models = () => data().models;
@@ -123,8 +125,8 @@ function render({ model, el }) {
       draw();
     }, true));
     if (live()) {
-      const typed = make("input", { type: "text", placeholder: "type a text and press Enter", on: { change: () => {
-        if (!typed.value.trim()) return;
+      const typed = make("input", { type: "text", placeholder: "type a text and press Enter", on: { keydown: (event) => {
+        if (event.key !== "Enter" || !typed.value.trim()) return;
         say("computing…");
         model.set("typed", typed.value);
         model.save_changes();

@@ -163,8 +163,12 @@ def test_live_in_jupyterlab(browser, lab, corpus):  # noqa: F811
     browser.open(f"{lab}/lab/tree/try.ipynb?reset")
     browser.wait("document.querySelector('.jp-Notebook .jp-CodeCell') && true", 120)
     browser.wait("document.querySelector('.jp-Notebook-ExecutionIndicator[data-status=idle]') && true", 120)
-    browser.run("document.querySelector('.jp-CodeCell .cm-content').focus()")
-    browser.press("Enter", shift=True)
+    for _ in range(20):  # keys are lost while the notebook is still being put together
+        browser.run("document.querySelector('.jp-CodeCell .cm-content').focus()")
+        browser.press("Enter", shift=True)
+        browser.run("new Promise((done) => setTimeout(done, 2000))")
+        if browser.run("document.querySelector('.jp-InputPrompt').textContent") != "[ ]:":
+            break
     browser.wait("document.querySelector('.ax-said') && true", 180)
     fitted = al.fit(corpus, al.ModelConfig(embedding_size=16, hidden_size=16), al.TrainConfig(epochs=3))
     expected = curve(fitted, corpus.test[0], "alpha", "attention")
