@@ -9,7 +9,7 @@ JOBS ?= 2
 NB ?= 00_quickstart
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab report reports test nbval lint bench clean
+.PHONY: help setup lab report reports gallery test nbval lint bench clean
 
 help:  ## this list
 	@echo "attnlib: is attention an explanation?"
@@ -38,6 +38,9 @@ report: $(READY)  ## one report: make report NB=00_quickstart PROFILE=cpu
 reports: $(READY)  ## every report of the series, and reports/index.html
 	$(BIN)/attnlib run all --profile $(PROFILE) --out $(OUT)
 
+gallery: $(READY)  ## the reports as a static site in reports/gallery
+	$(BIN)/attnlib gallery $(OUT) reports/gallery --profile $(PROFILE)
+
 test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory lint
 	ATTNLIB_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
@@ -57,5 +60,6 @@ bench: $(READY)  ## speed, as ratios to the slow definitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench
 
 clean:  ## remove reports and caches of the checkout (not downloads, not finished runs)
-	rm -rf reports/*/ reports/index.html .pytest_cache .ruff_cache build dist *.egg-info
+	find reports -mindepth 1 -maxdepth 1 -not -name README.md -not -name gallery -exec rm -rf {} +
+	rm -rf .pytest_cache .ruff_cache build dist *.egg-info
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -38,9 +38,12 @@ class Finished:
         return bool(self.run.get("own")), place
 
 
-def index(out: Path) -> str:
-    """The HTML of the index: the series' answer, a matrix of all claims, and a list of all runs under `out`."""
-    runs = list(_finished(out))
+def index(out: Path, explorer: str = "") -> str:
+    """The HTML of the index: the series' answer, a matrix of all claims, and a list of all runs under `out`.
+
+    explorer  HTML of an explorer to show above them
+    """
+    runs = list(finished(out))
     chosen: dict[str, Finished] = {}
     for one in sorted(runs, key=lambda one: one.rank):
         if one.claims and one.run["status"] == "done":
@@ -52,7 +55,8 @@ def index(out: Path) -> str:
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
         ledger=matrix.series_html((one.card["link"], one.claims) for one in series) if series else "",
         signs=matrix.VERDICTS,
-        **theme.assets(),
+        explorer=explorer,
+        **theme.assets(explorer=bool(explorer)),
     )
 
 
@@ -78,7 +82,7 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
     )
 
 
-def _finished(out: Path) -> Iterator[Finished]:
+def finished(out: Path) -> Iterator[Finished]:
     """The runs under `out`; a damaged one is left out with a warning."""
     for file in sorted(out.glob("*/*/run.json")):
         folder = file.parent
@@ -131,7 +135,7 @@ def _title(folder: Path) -> str:
 
 def relink(out: Path) -> None:
     """Bring the links between the reports under `out` up to date: a first run cannot know what follows it."""
-    for one in _finished(out):
+    for one in finished(out):
         links = navigation(one.folder, one.run)
         with suppress(OSError):  # being replaced by another process, or not writable
             page = (one.folder / "report.html").read_text(encoding="utf-8")
