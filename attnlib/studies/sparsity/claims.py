@@ -139,54 +139,43 @@ TABLE_6 = (
 )
 
 
+def _paired(number: int, says: str, where: str, test: str, effect: Callable, **more: object) -> Rule:
+    """A claim on softmax and sparsemax models, for every encoder and corpus; `printed`: by which columns, value."""
+    if printed_by := more.pop("printed", None):
+        more["paper"] = lambda results: theirs(results, *printed_by, 6)
+    return Rule(f"sparsity-{number}", says, where, f"{test}, {EVERY}", effect, waits="pair_seeds", **more)
+
+
 def _hidden_above_inputs(number: int, kind: str, where: str, history: str) -> Rule:
-    value = partial(tables.printed_gap, kind)
-    return Rule(
-        f"sparsity-{number}",
+    return _paired(
+        number,
         f"Attention agrees more with the {KINDS[kind]} importance of hidden states than with that of inputs",
-        where,
-        f"paired difference of Kendall τ-b, {EVERY}, with softmax and sparsemax",
-        partial(above_inputs, kind=kind),
-        paper=lambda results: theirs(results, MODEL, value, 6),
-        unit="τ-b",
-        figure="agreement-gap",
-        waits="pair_seeds",
-        history=history,
-    )
+        where, "paired difference of Kendall τ-b with softmax and with sparsemax", partial(above_inputs, kind=kind),
+        printed=(MODEL, partial(tables.printed_gap, kind)), unit="τ-b", figure="agreement-gap", history=history,
+    )  # fmt: skip
 
 
 def _not_lower(number: int, kind: str, history: str) -> Rule:
-    return Rule(
-        f"sparsity-{number}",
-        f"Sparse attention, here sparsemax, does not make the {KINDS[kind]} importance of inputs sparse",
+    return _paired(
+        number, f"Sparse attention, here sparsemax, does not make the {KINDS[kind]} importance of inputs sparse",
         "section 4, Figure 2",
-        f"entropy of {KINDS[kind]} importance with sparsemax minus that with softmax, paired by text and seed, "
-        f"{EVERY}",
+        f"entropy of {KINDS[kind]} importance with sparsemax minus that with softmax, paired by text and seed",
         partial(sparsemax_effect, name=f"entropy_{kind}"),
-        border=-MARGIN,
-        unit="of the maximal entropy",
-        figure="entropy-gap",
-        waits="pair_seeds",
-        history=history,
-    )
+        border=-MARGIN, unit="of the maximal entropy", figure="entropy-gap", history=history,
+    )  # fmt: skip
 
 
 def _agrees_less(number: int, kind: str) -> Rule:
-    value = partial(tables.printed_change, kind)
-    return Rule(
-        f"sparsity-{number}",
+    return _paired(
+        number,
         f"With sparsemax, attention agrees less with the {KINDS[kind]} importance of inputs than with softmax",
         "section 1 (a decrease is observed), Table 6, whose numbers differ in sign",
         f"Kendall τ-b of attention and {KINDS[kind]} importance with sparsemax minus that with softmax, paired by "
-        f"text and seed, {EVERY}",
-        partial(sparsemax_effect, name=kind, bounds=TAU_GAP),
-        "less",
-        paper=lambda results: theirs(results, CELL, value, 6),
-        unit="τ-b",
-        figure="agreement-change",
-        waits="pair_seeds",
+        "text and seed",
+        partial(sparsemax_effect, name=kind, bounds=TAU_GAP), direction="less",
+        printed=(CELL, partial(tables.printed_change, kind)), unit="τ-b", figure="agreement-change",
         history=TABLE_6,
-    )
+    )  # fmt: skip
 
 
 def _along(number: int, name: str, direction: str, says: str, where: str, what: str, **more: object) -> Rule:

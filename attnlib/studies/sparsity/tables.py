@@ -67,12 +67,6 @@ FOLLOWED = {
 """What is followed from soft to sparse: name -> frame of the results, column and value of its rows, words."""
 DUEL = ["dataset", "encoder", "projection", "variant", "push"]
 """The columns that tell adversaries apart."""
-DUELS = {
-    "jsd_attention": ("jsd", (0.0, float(np.log(2))), "distance of its attention from the base's (JSD in nats)"),
-    "accuracy": ("right_adversary", SHARE, "its accuracy"),
-    "delta_accuracy": ("change", CHANGE, "its accuracy minus that of its base, paired by text"),
-}
-"""The three numbers that Table 5 prints of an adversary: column, range, words."""
 FAR = 0.35
 """Distance (JSD, nats) from which attention counts as moved: half of ln 2, the most there is. An adversary that
 stays nearer shows nothing about the price of moving."""
@@ -166,40 +160,36 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
 
 def gap_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Agreement with the importance of hidden states minus that with inputs, paired by text; Table 6 likewise."""
-    part = pair(agreement)
-    tables = []
+    found = []
     for kind, words in KINDS.items():
-        table = contrasts(part, "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
+        table = contrasts(pair(agreement), "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
         paper = [printed_gap(kind, **row) for row in table[MODEL].to_dict("records")]
-        tables.append(table.assign(importance=words, paper=paper))
-    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
+        found.append(table.assign(importance=words, paper=paper))
+    table = pd.concat(found, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
     return named(table)[[*MODEL, "importance", "hidden states", "inputs", *ENDS, "paper", "p_holm", *COUNTS]]
-
-
-def printed_gap(kind: str, **where: str) -> float:
-    """Table 6: agreement with hidden states minus that with inputs; NaN where the paper prints none."""
-    sides = [printed("sparsity", 6, importance=f"{kind}_{level}", **where) for level in ("hidden", "input")]
-    return sides[0] - sides[1]
-
-
-def printed_change(kind: str, **where: str) -> float:
-    """Table 6: agreement with inputs of sparsemax minus that of softmax; NaN where the paper prints none."""
-    sides = [printed("sparsity", 6, importance=f"{kind}_input", projection=name, **where) for name in PAIR]
-    return sides[1] - sides[0]
 
 
 def change_table(results: Results, *names: str) -> pd.DataFrame:
     """What sparsemax changes against softmax (keys of FOLLOWED), paired by text and seed; next to Table 6."""
-    tables = []
+    found = []
     for name in names:
         bounds = TAU_GAP if name in KINDS else CHANGE
         table = contrasts(followed(results, name), "projection", "sparsemax", "softmax", CELL, bounds=bounds)
-        if name in KINDS:
-            table["paper"] = [printed_change(name, **row) for row in table[CELL].to_dict("records")]
-        tables.append(table.assign(of=FOLLOWED[name][3]))
-    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
-    paper = ["paper"] if "paper" in table else []
-    return named(table)[[*CELL, "of", "sparsemax", "softmax", *ENDS, *paper, *COUNTS]]
+        paper = [printed_change(name, **row) if name in KINDS else np.nan for row in table[CELL].to_dict("records")]
+        found.append(table.assign(of=FOLLOWED[name][3], paper=paper))
+    table = pd.concat(found, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
+    return named(table)[[*CELL, "of", "sparsemax", "softmax", *ENDS, "paper", *COUNTS]]
+
+
+def printed_gap(kind: str, **where: str) -> float:
+    """Table 6: agreement with hidden states minus that with inputs; NaN where the paper prints none."""
+    return np.subtract(*(printed("sparsity", 6, importance=f"{kind}_{k}", **where) for k in ("hidden", "input")))
+
+
+def printed_change(kind: str, **where: str) -> float:
+    """Table 6: agreement with inputs of sparsemax minus that of softmax; NaN where the paper prints none."""
+    where |= {"importance": f"{kind}_input"}
+    return np.subtract(*(printed("sparsity", 6, projection=name, **where) for name in reversed(PAIR)))
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -331,15 +321,20 @@ def _broken(part: pd.DataFrame) -> str:
     return f"no value at λ = {', '.join(f'{place:g}' for place in places)}{why}"
 
 
-def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Table 5, one number of an adversary (a key of DUELS). The paper's adversaries attack softmax models."""
-    column, bounds, _ = DUELS[metric]
-    summary = effects(adversaries.assign(value=adversaries[column]), DUEL, bounds=bounds)
-    table = beside(summary.assign(metric=metric), "sparsity", 5)
-    theirs = (table["projection"] == "softmax") & (table["push"] > 0)
-    table = table.assign(paper=table["paper"].where(theirs), difference=table["difference"].where(theirs))
+def adversary_table(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """Table 5: distance of an adversary's attention from its base's (JSD in nats), its accuracy, and the change.
+
+    Each next to the paper's, whose adversaries attack softmax models.
+    """
+    table = changes(adversaries)
+    attacked = (table["projection"] == "softmax") & (table["push"] > 0)
+    for column, metric in {"jsd": "jsd_attention", "adversary": "accuracy", "change": "delta_accuracy"}.items():
+        rows = table[["dataset", "encoder", "variant"]].to_dict("records")
+        found = pd.Series([printed("sparsity", 5, metric=metric, **row) for row in rows], table.index)
+        table[f"paper: {column}"] = found.where(attacked)
     table["push"] = table["push"].map(push_label)
-    return named(table)[[*DUEL, *ENDS, *BESIDE, *COUNTS]].rename(columns={"push": "λ"})
+    columns = ["jsd", "paper: jsd", "base", "adversary", "paper: adversary", *ENDS, "paper: change", *COUNTS]
+    return named(table)[[*DUEL, *columns]].rename(columns={"push": "λ"})
 
 
 def push_label(push: float) -> str:

@@ -93,9 +93,9 @@ def test_dot_attention_starts_as_torch_starts_a_linear_layer(profile) -> None:
     torch.testing.assert_close(query, torch.nn.Linear(24, 1, bias=False).weight[0])
 
 
-def test_cpu_has_five_seeds_along_a_path_that_starts_nearly_soft() -> None:
+def test_cpu_has_six_seeds_along_a_path_that_starts_nearly_soft() -> None:
     params = Params(**given_by("cpu"))
-    assert len(params.seeds) >= 5  # fewer cannot tell a perfect trend from none
+    assert len(params.seeds) >= 6  # fewer cannot refute a trend in one of two cells, however perfect
     assert min(params.lambdas) <= -1000
     assert len(params.adversary_seeds) >= 3
     assert 0.0 in params.adversary_lambdas

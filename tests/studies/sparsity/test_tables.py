@@ -28,7 +28,7 @@ def shown(results) -> dict[str, pd.DataFrame]:
         "trends": tables.trend_table(results, *tables.FOLLOWED),
         "judged": tables.judged_table(results.adversaries),
         "facets": tables.facets_table(results.facets),
-        **{f"duel {m}": tables.adversary_table(results.adversaries, m) for m in tables.DUELS},
+        "duels": tables.adversary_table(results.adversaries),
     }
 
 
@@ -49,10 +49,10 @@ def test_tables_stand_next_to_the_paper() -> None:
     assert tables.hidden_table(results.hidden)["paper"].tolist() == [0.93, 0.91, 0.73, 0.63]
     assert tables.trend_table(results, "entropy_gradient")["paper"].tolist() == [-0.866, -0.81]
     assert tables.gap_table(results.agreement)["paper"][0] == pytest.approx(0.80 - 0.25)
-    duels = {metric: tables.adversary_table(results.adversaries, metric) for metric in tables.DUELS}
-    assert duels["jsd_attention"]["paper"].tolist() == [0.62, 0.61, 0.57, 0.57]
-    assert duels["accuracy"]["paper"].tolist() == [0.76, 0.82, 0.76, 0.78]
-    assert duels["delta_accuracy"]["paper"].tolist() == [-0.06, 0.0, -0.03, -0.01]
+    duels = tables.adversary_table(results.adversaries)
+    assert duels["paper: jsd"].tolist() == [0.62, 0.61, 0.57, 0.57]
+    assert duels["paper: adversary"].tolist() == [0.76, 0.82, 0.76, 0.78]
+    assert duels["paper: change"].tolist() == [-0.06, 0.0, -0.03, -0.01]
 
 
 def test_differences_are_those_of_the_same_corpus() -> None:
@@ -70,13 +70,14 @@ def test_differences_are_those_of_the_same_corpus() -> None:
 
 def test_adversaries_of_sparsemax_and_controls_stand_next_to_nothing() -> None:
     sparse = found().adversaries.assign(projection="sparsemax", push=0.0005)
-    for metric in tables.DUELS:
-        table = tables.adversary_table(sparse, metric)
-        assert set(table["λ"]) == {"0.0005"}
-        assert table[["paper", "difference"]].isna().all(axis=None)
-        table = tables.adversary_table(found(control=0.0).adversaries, metric)
-        assert set(table["λ"]) == {"0.1", "control"}
-        assert (table["paper"].notna() == (table["λ"] != "control")).all()
+    table = tables.adversary_table(sparse)
+    assert set(table["λ"]) == {"0.0005"}
+    printed = ["paper: jsd", "paper: adversary", "paper: change"]
+    assert table[printed].isna().all(axis=None)
+    table = tables.adversary_table(found(control=0.0).adversaries)
+    assert set(table["λ"]) == {"0.1", "control"}
+    for column in printed:
+        assert (table[column].notna() == (table["λ"] != "control")).all()
 
 
 def test_printed_changes_follow_from_the_printed_accuracies() -> None:
