@@ -55,9 +55,15 @@ def grid(params: Params) -> list[Run]:
 
 
 def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
-    """An adversary and its base."""
+    """An adversary and its base.
+
+    A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
+    nearly even weights, much as its base has them, and near its base an adversary stays (`train_adversary`).
+    """
+    model = base.model.replace(dot_init="normal") if ADVERSARIES[kind] else base.model
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
     other = base.replace(
+        model=model,
         train=base.train.replace(**schedule),
         seed=seed,
         warm_start=base,

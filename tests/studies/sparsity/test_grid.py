@@ -38,6 +38,12 @@ def test_adversaries_are_paired_with_their_base_and_start_elsewhere() -> None:
     assert len({run.fits[1].seed for run in duels}) == 1
 
 
+def test_frozen_adversaries_of_dot_attention_start_away_from_even_weights() -> None:
+    duels = [run for run in study.grid(Params(encoders=("transformer",))) if run.task.endswith(":duel")]
+    starts = {(run.fits[1].params["frozen"], run.fits[1].model.dot_init) for run in duels}
+    assert starts == {(True, "normal"), (False, "kaiming")}
+
+
 def test_models_that_learned_nothing_are_left_out_with_their_adversaries() -> None:
     results = found()
     own = results.labels["encoder"] == "lstm"
