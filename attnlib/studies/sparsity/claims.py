@@ -128,7 +128,7 @@ TRAININGS = (
 PATHS = (
     "Judged first by an interval over texts and seeds, then also by a permutation test, then by a jackknife over "
     "the models of all seeds. λ is chosen, not drawn, and each seed trains the whole path once, so the interval is "
-    "now over seeds."
+    "now over seeds. By the jackknife, three seeds decided claims 1, 7 and 8 and left 9, 10 and 17 undetermined."
 )
 REACH = (
     "The path began at λ = -10, where a BiLSTM gives weight to two words in five, and was undetermined over three "
