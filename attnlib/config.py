@@ -158,6 +158,9 @@ class ModelConfig(Config):
     bidirectional: bool = True
     kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
     heads: int = Field(1, ge=1)
+    transformer_norm: Literal["pre", "post"] = "pre"
+    """Layers of the transformer: normalised first, with GELU and small positions of learned size; or, `post`, as
+    Vaswani et al. 2017 and torch's own layer have it: normalised last, with ReLU and positions of size one."""
     dropout: float = Field(0.0, ge=0.0, lt=1.0)
     """Applied to h_i in training."""
     embedding_dropout: float = Field(0.0, ge=0.0, lt=1.0)

@@ -181,11 +181,15 @@ class AttentionClassifier(Classifier):
     def scaling(self) -> nn.Module | None:
         return self.reader.scaling
 
-    def forward(self, batch: Batch, embedded: Tensor | None = None) -> Trace:
-        """One pass. `embedded` (B, T, D) replaces the lookup, for gradients with respect to it."""
+    def forward(self, batch: Batch, embedded: Tensor | None = None, hidden: Tensor | None = None) -> Trace:
+        """One pass. `embedded` (B, T, D) replaces the lookup, for gradients with respect to it; `hidden` (B, T, H)
+        replaces the encoder's states, where they are known already."""
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
-        reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)
+        if hidden is None:
+            reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)
+        else:
+            reading = self.reader.attend(batch.ids, embedded, self.reader.dropout(hidden), batch.content, query)
         decided = self.decoded(reading.context, query)
         return self.reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
 

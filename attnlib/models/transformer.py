@@ -28,24 +28,31 @@ class Layer(nn.Module):
 
     .. math:: x \leftarrow x + \mathrm{att}(\mathrm{norm}(x)), \quad x \leftarrow x + \mathrm{ff}(\mathrm{norm}(x))
 
+    `post` normalises each sum instead, with ReLU in place of GELU (Vaswani et al. 2017, and torch's own layer),
+
+    .. math:: x \leftarrow \mathrm{norm}(x + \mathrm{att}(x)), \quad x \leftarrow \mathrm{norm}(x + \mathrm{ff}(x)).
+
     The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128. Written out
     rather than `nn.TransformerEncoderLayer`, whose fast path differs between modes, turns a row without
     tokens into NaN and refuses vmap.
     """
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, post: bool = False) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.post = heads, post
         self.attention_norm = nn.LayerNorm(width)
         self.inputs = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
         self.feed_norm = nn.LayerNorm(width)
-        self.feed = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width))
+        self.feed = nn.Sequential(
+            nn.Linear(width, width), nn.ReLU() if post else nn.GELU(), nn.Linear(width, width)
+        )
 
     def attend(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix."""
         batch, length, width = hidden.shape
-        joint = self.inputs(self.attention_norm(hidden)).view(batch, length, 3, self.heads, width // self.heads)
+        joint = self.inputs(hidden if self.post else self.attention_norm(hidden))
+        joint = joint.view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
         scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
         return softmax(scores, mask[:, None, None, :].expand_as(scores)), value
@@ -53,6 +60,9 @@ class Layer(nn.Module):
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         weights, value = self.attend(hidden, mask)
         hidden = hidden + self.output((weights @ value).transpose(1, 2).reshape(hidden.shape))
+        if self.post:
+            hidden = self.attention_norm(hidden)
+            return self.feed_norm(hidden + self.feed(hidden))
         return hidden + self.feed(self.feed_norm(hidden))
 
 
@@ -60,16 +70,18 @@ class Transformer(Averaged, nn.Module):
     """`layers` of self-attention with `heads`, over words and positions (Meister et al. 2021: 2, 1, 128 wide).
 
     embedded (B, T, D), mask (B, T) -> (B, T, hidden_size). Embeddings of another width than `hidden_size` are
-    projected first. Positions are sinusoids with one learned scale, so any length can be read.
+    projected first. Positions are sinusoids, so any length can be read; their scale is learned, from POSITION_SCALE
+    on (`transformer_norm` pre), or one (post).
     """
 
     def __init__(self, config: ModelConfig, input_size: int) -> None:
         super().__init__()
         self.width = config.hidden_size
         self.input = nn.Identity() if input_size == self.width else nn.Linear(input_size, self.width)
-        self.position_scale = nn.Parameter(torch.tensor(POSITION_SCALE))
-        self.layers = nn.ModuleList(Layer(self.width, config.heads) for _ in range(config.layers))
-        self.norm = nn.LayerNorm(self.width)
+        post = config.transformer_norm == "post"
+        self.position_scale = 1.0 if post else nn.Parameter(torch.tensor(POSITION_SCALE))
+        self.layers = nn.ModuleList(Layer(self.width, config.heads, post) for _ in range(config.layers))
+        self.norm = nn.Identity() if post else nn.LayerNorm(self.width)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         hidden = self.placed(embedded)

@@ -18,6 +18,7 @@ from attnlib.training import metrics
 from attnlib.training.fitted import Fitted
 from attnlib.training.initial import initial_model, make_vectoriser, word_vectors
 from attnlib.training.optimise import Optimisers
+from attnlib.training.states import States, states
 from attnlib.training.warmstart import warm
 from attnlib.utils.device import preserved_rng, resolve, seed_everything
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
@@ -158,6 +159,7 @@ class _Run:
         self.train = vectoriser.encode(corpus.train)
         dev = vectoriser.encode(corpus.dev)
         self.dev = [b.to(self.device) for b in vectoriser.batches(dev, 256)] if dev else []
+        self.train_states, self.dev_states = (None if self.mixed else states(fitted, t) for t in (self.train, dev))
         self.seeds = np.random.default_rng(fitted.seed).integers(2**31, size=self.config.epochs).tolist()
 
     def all_epochs(self) -> pd.DataFrame:
@@ -216,7 +218,7 @@ class _Run:
             share = len(rows) / len(batch)
             part = batch if share == 1 else batch.select(rows)
             with torch.autocast(self.device.type, self.mixed) if self.mixed else nullcontext():
-                trace = self.model(part)
+                trace = self.read(part, self.train_states)
                 found = self.objective(trace, part) | self.model.regularisation(trace, part)
             found = {name: term * share for name, term in found.items()} if share < 1 else found
             self.scaler.scale(sum(found.values())).backward()
@@ -227,6 +229,10 @@ class _Run:
         self.optimisers.step(self.scaler.step)
         self.scaler.update()
         return terms
+
+    def read(self, batch: Batch, known: States | None) -> Trace:
+        """One pass; where the states of a frozen encoder are known, without it."""
+        return self.model(batch) if known is None else self.model(batch, hidden=known.of(batch))
 
     def check_finite(self, losses: list[Tensor], start: int, names: list[str], epoch: int) -> None:
         values = torch.stack(losses[start:]) if losses[start:] else torch.zeros(0, 1)
@@ -244,7 +250,7 @@ class _Run:
         if not self.dev:
             return dict.fromkeys(DEV_COLUMNS, float("nan"))
         self.model.eval()
-        logits = torch.cat([self.model(batch).logits for batch in self.dev])
+        logits = torch.cat([self.read(batch, self.dev_states).logits for batch in self.dev])
         labels = torch.cat([batch.labels for batch in self.dev])
         scores = metrics.scores(labels.cpu().numpy(), logits.double().cpu().numpy())
         return {name: scores[name.removeprefix("dev_")] for name in DEV_COLUMNS}

@@ -1,6 +1,6 @@
 """Sparse attention (Meister et al. 2021): what is computed, and the tidy frames that come of it.
 
-    params = Params(corpora=["rotten_tomatoes"], lambdas=[-10, -1, 0, 0.5, 0.9])
+    params = Params(corpora=["rotten_tomatoes"], lambdas=[-1000, -10, -1, 0, 0.5, 0.9])
     found = results(params)         # tidy frames, from the store where it has them
 
 Two paths lead from soft to sparse: sparsegen over its lambda, the paper's, and entmax over its alpha from softmax
@@ -15,7 +15,6 @@ but draws initial values of its own: a fresh one must not start where its base d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -25,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.data.types import Corpus
-from attnlib.store.grid import GridFailed, GridResult, run_grid
+from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle, without
 from attnlib.studies.sparsity import measures
@@ -34,7 +33,6 @@ from attnlib.studies.study import seed_of
 
 KEYS = ["dataset", "encoder", "attention", "projection", "lam", "alpha"]
 """The columns that tell the models of the grid apart, seeds aside."""
-TIMES = ["seconds", "device", "hidden_seconds", "texts", "states"]
 ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
 
 
@@ -57,9 +55,15 @@ def grid(params: Params) -> list[Run]:
 
 
 def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
-    """An adversary and its base."""
+    """An adversary and its base.
+
+    A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
+    nearly even weights, much as its base has them, and near its base an adversary stays (`train_adversary`).
+    """
+    model = base.model.replace(dot_init="normal") if ADVERSARIES[kind] else base.model
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
     other = base.replace(
+        model=model,
         train=base.train.replace(**schedule),
         seed=seed,
         warm_start=base,
@@ -81,8 +85,6 @@ class Results:
     adversaries  one row per text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary,
                  change (of accuracy: right_adversary - right_base)
     facets       one row per hidden state: both ways of Appendix A
-    times        one row per model: `hidden_seconds` that Table 1 took, how many texts and states, and `seconds` of
-                 all its readings, when they were computed, and on which device
     """
 
     agreement: pd.DataFrame
@@ -91,7 +93,6 @@ class Results:
     labels: pd.DataFrame
     adversaries: pd.DataFrame
     facets: pd.DataFrame
-    times: pd.DataFrame
     grid: GridResult
 
     @cached_property
@@ -123,24 +124,8 @@ def results(params: Params, executor: Any = None, corpora: Mapping[str, Corpus] 
         labels=_placed(found.frame("labels")).assign(metric="accuracy"),
         adversaries=duels,
         facets=found.frame("appendix", optional=True),
-        times=times(found),
         grid=found,
     )
-
-
-def times(found: GridResult) -> pd.DataFrame:
-    """Seconds and device of every model's readings, by the store's record, and of Table 1 among them."""
-    rows = []
-    for run, columns in found.columns.items():
-        if run.task.endswith(":readings"):
-            with suppress(GridFailed):
-                entry = found.entry(run)
-                record, clock = entry.environment, entry.frame("clock").iloc[0]
-                row = {name: columns.get(name) for name in (*KEYS, "seed")}
-                row |= {"seconds": record["seconds"], "device": record.get("device", "cpu")}
-                row |= {"hidden_seconds": clock["seconds"], "texts": clock["texts"], "states": clock["states"]}
-                rows.append(row)
-    return pd.DataFrame(rows, columns=[*KEYS, "seed", *TIMES])
 
 
 def _placed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,6 @@ A module of its own, small: what it imports is part of the name of every stored 
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,21 +28,11 @@ def readings(
     agreement  Kendall tau-b of attention with each importance, and its entropy, one row per text and kind
     spread     support size and entropy of attention, one row per text
     hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
-    clock      one row: the seconds that `hidden` took, for how many texts and states
     labels     truth, prediction, and value 1 where they agree, one row per test text: always all of them
     """
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
-    asked = sampled(corpus.test, hidden_texts)
-    start = perf_counter()
-    hidden = hidden_dispersion(fitted, asked)
-    clock = {"seconds": perf_counter() - start, "texts": len(asked), "states": len(hidden)}
-    return {
-        "agreement": agreement,
-        "spread": spread,
-        "hidden": hidden,
-        "clock": pd.DataFrame([clock]),
-        "labels": _labels(fitted, corpus),
-    }
+    hidden = hidden_dispersion(fitted, sampled(corpus.test, hidden_texts))
+    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": _labels(fitted, corpus)}
 
 
 def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:

@@ -26,8 +26,10 @@ class Params(StudyParams):
     """The parameters of the notebook.
 
     hidden_sizes   width of h by encoder (both directions of the BiLSTM together)
+    dot_init       start of the query of dot attention; transformer_norm: where its encoder normalises
     learning_rates, batch_sizes  by encoder;  attention_rate: how much faster attention learns (paper: 1 or 10)
     boundaries, strict_length_filter  read the texts as Jain & Wallace's code does
+    monitor        what dev texts pick the epoch by: their loss, or the AUC as in that code (two classes)
     pair_seeds     further seeds for softmax and sparsemax alone, whose comparisons need three trainings each
     lambdas        of sparsegen, 0 among them;  entmax_alphas: between 1 and 2, which are the path's ends
     texts          test texts for correlations and entropies;  hidden_texts: for the influence on hidden states;
@@ -42,14 +44,17 @@ class Params(StudyParams):
     train_embeddings: bool = True
     encoders: Some[Name] = ("lstm", "transformer")
     hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "transformer": 128})
+    dot_init: Literal["normal", "kaiming"] = "kaiming"
+    transformer_norm: Literal["pre", "post"] = "post"
     learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 1e-3, "transformer": 1e-3})
     attention_rate: Positive = 1.0
     batch_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
     epochs: Size = 5
     patience: Size = 2
+    monitor: Literal["loss", "auc"] = "loss"
     seeds: Some[Seed] = (0, 1)
     pair_seeds: Once[Seed] = ()
-    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-10.0, -1.0, 0.0, 0.5, 0.9)
+    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-1000.0, -10.0, -1.0, 0.0, 0.5, 0.9)
     entmax_alphas: Once[Annotated[float, Field(ge=ALPHAS[0], le=ALPHAS[1])]] = (1.5,)
     texts: Size | None = None
     hidden_texts: Size | None = None
@@ -93,13 +98,15 @@ class Params(StudyParams):
         return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
 
     def training(self, encoder: str) -> TrainConfig:
-        """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""
+        """Adam with amsgrad (Appendix B); classes weighted and gradients left whole as in Jain & Wallace's code."""
         rate = self.learning_rates[encoder]
         return TrainConfig(
             epochs=self.epochs,
             patience=self.patience,
-            monitor="loss",
+            monitor=self.monitor,
             amsgrad=True,
+            class_weights=True,
+            clip_norm=None,
             batch_size=self.batch_sizes[encoder],
             learning_rate=rate,
             learning_rates={} if self.attention_rate == 1 else {"attention": rate * self.attention_rate},
@@ -150,5 +157,7 @@ def _model(params: Params, encoder: str, *, projection: str, lam: float | None, 
         hidden_size=params.hidden_sizes[encoder],
         layers=2 if encoder == "transformer" else 1,
         boundaries=params.boundaries,
+        dot_init=params.dot_init,
+        transformer_norm=params.transformer_norm,
         **options,
     )

@@ -54,22 +54,19 @@ METRICS = {
     "entropy_attention": "entropy of attention",
 }
 KINDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
-TRENDS = {
+FOLLOWED = {
     "support": ("entropies", "metric", "support_share", "share of words with weight"),
     "hidden": ("hidden", "metric", "entropy_grad_fi_of_hidden", "entropy of the influence on hidden states"),
-    "entropy": ("entropies", "metric", "entropy_gradient_input", "entropy of gradient importance"),
+    "entropy_gradient": ("entropies", "metric", "entropy_gradient_input", "entropy of gradient importance"),
+    "entropy_leave_one_out": (
+        "entropies", "metric", "entropy_leave_one_out_input", "entropy of leave-one-out importance"
+    ),
     "gradient": ("agreement", "importance", "gradient_input", "agreement with gradient importance"),
     "leave_one_out": ("agreement", "importance", "leave_one_out_input", "agreement with leave-one-out importance"),
-}
-"""What is followed along lambda: name -> frame of the results, the column and value that pick its rows, words."""
+}  # fmt: skip
+"""What is followed from soft to sparse: name -> frame of the results, column and value of its rows, words."""
 DUEL = ["dataset", "encoder", "projection", "variant", "push"]
 """The columns that tell adversaries apart."""
-DUELS = {
-    "jsd_attention": ("jsd", (0.0, float(np.log(2))), "distance of its attention from the base's (JSD in nats)"),
-    "accuracy": ("right_adversary", SHARE, "its accuracy"),
-    "delta_accuracy": ("change", CHANGE, "its accuracy minus that of its base, paired by text"),
-}
-"""The three numbers that Table 5 prints of an adversary: column, range, words."""
 FAR = 0.35
 """Distance (JSD, nats) from which attention counts as moved: half of ln 2, the most there is. An adversary that
 stays nearer shows nothing about the price of moving."""
@@ -163,31 +160,36 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
 
 def gap_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Agreement with the importance of hidden states minus that with inputs, paired by text; Table 6 likewise."""
-    part = pair(agreement)
-    tables = []
+    found = []
     for kind, words in KINDS.items():
-        table = contrasts(part, "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
+        table = contrasts(pair(agreement), "importance", f"{kind}_hidden", f"{kind}_input", MODEL, bounds=TAU_GAP)
         paper = [printed_gap(kind, **row) for row in table[MODEL].to_dict("records")]
-        tables.append(table.assign(importance=words, paper=paper))
-    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
+        found.append(table.assign(importance=words, paper=paper))
+    table = pd.concat(found, ignore_index=True).rename(columns={"a": "hidden states", "b": "inputs"})
     return named(table)[[*MODEL, "importance", "hidden states", "inputs", *ENDS, "paper", "p_holm", *COUNTS]]
+
+
+def change_table(results: Results, *names: str) -> pd.DataFrame:
+    """What sparsemax changes against softmax (keys of FOLLOWED), paired by text and seed; next to Table 6."""
+    found = []
+    for name in names:
+        bounds = TAU_GAP if name in KINDS else CHANGE
+        table = contrasts(followed(results, name), "projection", "sparsemax", "softmax", CELL, bounds=bounds)
+        paper = [printed_change(name, **row) if name in KINDS else np.nan for row in table[CELL].to_dict("records")]
+        found.append(table.assign(of=FOLLOWED[name][3], paper=paper))
+    table = pd.concat(found, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
+    return named(table)[[*CELL, "of", "sparsemax", "softmax", *ENDS, "paper", *COUNTS]]
 
 
 def printed_gap(kind: str, **where: str) -> float:
     """Table 6: agreement with hidden states minus that with inputs; NaN where the paper prints none."""
-    sides = [printed("sparsity", 6, importance=f"{kind}_{level}", **where) for level in ("hidden", "input")]
-    return sides[0] - sides[1]
+    return np.subtract(*(printed("sparsity", 6, importance=f"{kind}_{k}", **where) for k in ("hidden", "input")))
 
 
-def entropy_gap_table(entropies: pd.DataFrame) -> pd.DataFrame:
-    """Entropy of input importance with sparsemax minus that with softmax, paired by text and seed."""
-    tables = []
-    for kind, words in KINDS.items():
-        part = entropies[entropies["metric"] == f"entropy_{kind}_input"]
-        table = contrasts(part, "projection", "sparsemax", "softmax", CELL, bounds=CHANGE)
-        tables.append(table.assign(importance=words))
-    table = pd.concat(tables, ignore_index=True).rename(columns={"a": "sparsemax", "b": "softmax"})
-    return named(table)[[*CELL, "importance", "sparsemax", "softmax", *ENDS, *COUNTS]]
+def printed_change(kind: str, **where: str) -> float:
+    """Table 6: agreement with inputs of sparsemax minus that of softmax; NaN where the paper prints none."""
+    where |= {"importance": f"{kind}_input"}
+    return np.subtract(*(printed("sparsity", 6, projection=name, **where) for name in reversed(PAIR)))
 
 
 def status_table(agreement: pd.DataFrame) -> pd.DataFrame:
@@ -237,60 +239,74 @@ def ordered(values: np.ndarray) -> np.ndarray:
 
 
 def trend(part: pd.DataFrame, x: str = "lam") -> Effect:
-    r"""Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; rows of one cell.
+    """Kendall tau-b between `x` and the mean `value` of a seed's models, averaged over seeds; rows of one cell.
 
-    Every place on the path is a training of its own, and tau is a statistic of these models: its interval is that
-    of the delete-one jackknife over them, :math:`K \tau - (K - 1) \tau_{(-k)}` for the k-th of a seed's K models.
-    Texts are the same for all models and enter through the means (of hidden states: means within each text first).
-    Models that are all alike have no order, and a tau of 0; without a value at some place there is no trend.
+    The places on the path are chosen, not drawn; what chance decides is each model of it. A seed trains the whole
+    path once, so seeds are the independent repetitions, and the interval is over them. Texts are the same for all
+    models and enter through the means (of hidden states: means within each text first). Models that are all alike
+    have no order, and a tau of 0; without a value at some place there is no trend.
     """
-    means = part.groupby(["seed", x, "instance"])["value"].mean().groupby(["seed", x]).mean().reset_index()
-    shape = means["seed"].nunique(), means[x].nunique()
-    if len(means) < shape[0] * shape[1] or means["value"].isna().any():
+    means = path_means(part, x)
+    if means.isna().any(axis=None):
         return Effect(np.nan)
+    values = pd.DataFrame({"seed": means.index, "value": np.nan_to_num(ordered(means.to_numpy(float)))})
+    found = effect(values, text=None, bounds=TAU)
+    return replace(found, n=means.size, texts=part["instance"].nunique())
 
-    def tau(models: pd.DataFrame) -> float:
-        return float(np.nan_to_num(ordered(models["value"].to_numpy(float))))
 
-    values = pseudovalues(means, tau, ["seed"], x)
-    centred = values["value"] - values.groupby("seed")["value"].transform("mean") + values["point"]
-    values = values.assign(value=centred).drop(columns="point")
-    found = effect(values, ["seed"], training=x, text=None, bounds=TAU)
-    return replace(found, texts=part["instance"].nunique())
+def path_means(part: pd.DataFrame, x: str = "lam") -> pd.DataFrame:
+    """Mean `value` of every model on a path: seeds in rows, places in columns, softest first."""
+    texts = part.groupby(["seed", x, "instance"])["value"].mean().reset_index()
+    return texts.pivot_table(index="seed", columns=x, values="value", dropna=False)
 
 
 def trends(results: Results, name: str) -> dict[tuple[str, str], Effect]:
-    """The trend of that name (a key of TRENDS) along lambda by corpus and encoder, over models that learned."""
-    return {key: trend(part) for key, part in _followed(results, name).groupby(CELL, sort=False)}
+    """The trend of that name (a key of FOLLOWED) along lambda by corpus and encoder, over models that learned."""
+    return {key: trend(part) for key, part in on_path(followed(results.learned, name)).groupby(CELL, sort=False)}
 
 
 def trend_table(results: Results, *names: str) -> pd.DataFrame:
     """Trends along lambda, a larger lambda being sparser; that of entropy next to Table 2.
 
-    `within texts` is the correlation inside each text, averaged over texts: trends of single texts, which a mean
-    can hide. `models` counts the trainings.
+    `largest at λ` tells a rise and fall from a steady trend; `within texts` is the correlation inside each text,
+    averaged over texts: trends of single texts, which a mean can hide. `models` counts the trainings.
     """
     rows = []
     for name in names:
-        path = _followed(results, name)
+        path = on_path(followed(results.learned, name))
         for key, found in trends(results, name).items():
             part = path[(path[CELL] == list(key)).all(axis=1)]
             each = part.pivot_table(index=["seed", "instance"], columns="lam", values="value", dropna=False)
             within = ordered(each.to_numpy(float))
-            row = {"λ and": TRENDS[name][3], **dict(zip(CELL, key, strict=True)), **found.row()}
+            row = {"λ and": FOLLOWED[name][3], **dict(zip(CELL, key, strict=True)), **found.row()}
+            row["largest at λ"] = path_means(part).mean().idxmax() if len(part) else np.nan
             row["within texts"] = np.nanmean(within) if np.isfinite(within).any() else np.nan
-            row["paper"] = printed("sparsity", 2, dataset=key[0], encoder=key[1]) if name == "entropy" else np.nan
+            row["paper"] = (
+                printed("sparsity", 2, dataset=key[0], encoder=key[1]) if name == "entropy_gradient" else np.nan
+            )
             row["paper's corpus"] = "–" if np.isnan(row["paper"]) else kin(key[0])
-            rows.append(row | {"seeds": part["seed"].nunique(), "note": _broken(part)})
-    columns = [*ENDS, "paper", "paper's corpus", "p", "within texts", "trainings", "seeds", "texts", "note"]
+            rows.append(row | {"note": _broken(part)})
+    columns = [
+        *ENDS,
+        "paper",
+        "paper's corpus",
+        "p",
+        "largest at λ",
+        "within texts",
+        "n",
+        "trainings",
+        "texts",
+        "note",
+    ]
     table = pd.DataFrame(rows, columns=["λ and", *CELL, *columns])
-    return named(table).rename(columns={"trainings": "models"})
+    return named(table).rename(columns={"n": "models", "trainings": "seeds"})
 
 
-def _followed(results: Results, name: str) -> pd.DataFrame:
-    frame, column, value, _ = TRENDS[name]
-    rows = getattr(results.learned, frame)
-    return on_path(rows[rows[column] == value])
+def followed(results: Results, name: str) -> pd.DataFrame:
+    """The rows of that name (a key of FOLLOWED)."""
+    frame, column, value, _ = FOLLOWED[name]
+    rows = getattr(results, frame)
+    return rows[rows[column] == value]
 
 
 def _broken(part: pd.DataFrame) -> str:
@@ -305,15 +321,20 @@ def _broken(part: pd.DataFrame) -> str:
     return f"no value at λ = {', '.join(f'{place:g}' for place in places)}{why}"
 
 
-def adversary_table(adversaries: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Table 5, one number of an adversary (a key of DUELS). The paper's adversaries attack softmax models."""
-    column, bounds, _ = DUELS[metric]
-    summary = effects(adversaries.assign(value=adversaries[column]), DUEL, bounds=bounds)
-    table = beside(summary.assign(metric=metric), "sparsity", 5)
-    theirs = (table["projection"] == "softmax") & (table["push"] > 0)
-    table = table.assign(paper=table["paper"].where(theirs), difference=table["difference"].where(theirs))
+def adversary_table(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """Table 5: distance of an adversary's attention from its base's (JSD in nats), its accuracy, and the change.
+
+    Each next to the paper's, whose adversaries attack softmax models.
+    """
+    table = changes(adversaries)
+    attacked = (table["projection"] == "softmax") & (table["push"] > 0)
+    for column, metric in {"jsd": "jsd_attention", "adversary": "accuracy", "change": "delta_accuracy"}.items():
+        rows = table[["dataset", "encoder", "variant"]].to_dict("records")
+        found = pd.Series([printed("sparsity", 5, metric=metric, **row) for row in rows], table.index)
+        table[f"paper: {column}"] = found.where(attacked)
     table["push"] = table["push"].map(push_label)
-    return named(table)[[*DUEL, *ENDS, *BESIDE, *COUNTS]].rename(columns={"push": "λ"})
+    columns = ["jsd", "paper: jsd", "base", "adversary", "paper: adversary", *ENDS, "paper: change", *COUNTS]
+    return named(table)[[*DUEL, *columns]].rename(columns={"push": "λ"})
 
 
 def push_label(push: float) -> str:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import pandas as pd
 import pytest
 
-from attnlib.store.grid import GridFailed
 from attnlib.studies.sparsity import grid as study
 from attnlib.studies.sparsity.params import Params
 from tests.studies.sparsity.frames import found
@@ -42,24 +38,10 @@ def test_adversaries_are_paired_with_their_base_and_start_elsewhere() -> None:
     assert len({run.fits[1].seed for run in duels}) == 1
 
 
-def test_times_are_those_of_the_readings() -> None:
-    runs = study.grid(Params(seeds=(0,), encoders=("lstm",), adversary_seeds=()))
-    readings = [run for run in runs if run.task.endswith(":readings")]
-    assert len(readings) < len(runs)
-
-    def entry(run):
-        if run == readings[-1]:
-            raise GridFailed("no result")
-        seconds = 2.5 if run in readings else 99.0
-        clock = pd.DataFrame([{"seconds": seconds / 5, "texts": 3, "states": 30}])
-        return SimpleNamespace(environment={"seconds": seconds, "device": "cpu"}, frame={"clock": clock}.get)
-
-    columns = {run: {"dataset": "planted", "encoder": "lstm", "seed": 0} for run in runs}
-    table = study.times(SimpleNamespace(columns=columns, entry=entry))
-    assert table["seconds"].tolist() == [2.5] * (len(readings) - 1)
-    assert set(table["device"]) == {"cpu"}
-    assert set(table["hidden_seconds"]) == {0.5}
-    assert (set(table["texts"]), set(table["states"])) == ({3}, {30})
+def test_frozen_adversaries_of_dot_attention_start_away_from_even_weights() -> None:
+    duels = [run for run in study.grid(Params(encoders=("transformer",))) if run.task.endswith(":duel")]
+    starts = {(run.fits[1].params["frozen"], run.fits[1].model.dot_init) for run in duels}
+    assert starts == {(True, "normal"), (False, "kaiming")}
 
 
 def test_models_that_learned_nothing_are_left_out_with_their_adversaries() -> None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import pytest
+import torch
 import yaml
 
+from attnlib.models.attention import build_attention
 from attnlib.reports.plan import plans
+from attnlib.studies.ledger import FEWEST_TEXTS
+from attnlib.studies.settings import settings_table
+from attnlib.studies.sparsity.grid import grid
 from attnlib.studies.sparsity.params import Params, models
+from attnlib.studies.sparsity.settings import SETTINGS
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
 from tests.studies.sparsity.frames import LAMBDAS
@@ -63,19 +69,37 @@ def test_lambda_zero_is_sparsemax_and_trained_once() -> None:
     assert not any(m.projection == "sparsegen" and m.sparsegen_lambda == 0 for m in found)
 
 
-def test_paper_trains_with_table_4() -> None:
-    params = Params(**given_by("paper"))
-    assert params.training("lstm").learning_rate == 1e-4
-    assert params.training("transformer").learning_rates == {"attention": pytest.approx(1e-4)}
-    assert params.training("lstm").weight_decays["attention"] == 0
+@pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
+def test_every_deviation_from_the_paper_has_its_reason(profile) -> None:
+    table = settings_table(SETTINGS, grid(Params(**given_by(profile))))
+    assert not (table["differs"] == "differs").any(), table[table["differs"] == "differs"]["setting"].tolist()
+    assert set(table["setting"]) == {setting.name for setting in SETTINGS}
 
 
-def test_cpu_has_three_trainings_and_enough_texts_of_what_it_judges() -> None:
+def test_the_paper_profile_has_the_papers_settings() -> None:
+    table = settings_table(SETTINGS, grid(Params(**given_by("paper"))))
+    differ = set(table.loc[table["differs"] != "", "setting"])
+    unstated = {"λ of sparsegen", "strength of the push", "texts for Appendix A"}
+    assert differ == {*unstated, "epochs, at most", "start of a frozen adversary's attention"}
+
+
+@pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
+def test_dot_attention_starts_as_torch_starts_a_linear_layer(profile) -> None:
+    fits = [fit for fit, _ in models(Params(**given_by(profile)), "planted") if fit.model.attention == "dot"]
+    assert {fit.model.dot_init for fit in fits} == {"kaiming"}
+    torch.manual_seed(0)
+    query = build_attention(fits[0].model, 24).query
+    torch.manual_seed(0)
+    torch.testing.assert_close(query, torch.nn.Linear(24, 1, bias=False).weight[0])
+
+
+def test_cpu_has_six_seeds_along_a_path_that_starts_nearly_soft() -> None:
     params = Params(**given_by("cpu"))
-    assert len(params.compared_seeds) >= 3
+    assert len(params.seeds) >= 6  # fewer cannot refute a trend in one of two cells, however perfect
+    assert min(params.lambdas) <= -1000
     assert len(params.adversary_seeds) >= 3
     assert 0.0 in params.adversary_lambdas
-    assert params.facet_texts >= 20
+    assert params.facet_texts >= FEWEST_TEXTS
 
 
 def test_cells_share_no_seed_and_projections_of_one_are_paired() -> None:

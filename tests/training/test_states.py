@@ -1,0 +1,62 @@
+"""States of a frozen encoder: training with them is training without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data import load_corpus
+from attnlib.measures.adversary import train_adversary
+from attnlib.training import states
+from attnlib.training.fit import fit
+
+ALL = {
+    "lstm": ModelConfig(encoder="lstm", embedding_size=10, hidden_size=12, boundaries=True, dropout=0.2),
+    "cnn": ModelConfig(encoder="cnn", embedding_size=10, hidden_size=12, attention="dot", scaling="lin"),
+    "transformer": ModelConfig(encoder="transformer", embedding_size=10, hidden_size=12, projection="sparsemax"),
+    "concat": ModelConfig(encoder="gru", embedding_size=10, hidden_size=12, regulariser="concat"),
+}
+FROZEN = TrainConfig(epochs=3, learning_rate=0.05, freeze=("embedding", "encoder"), precision="float64")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus("planted", n_train=120, n_dev=30, n_test=30)
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_training_on_known_states_is_training_with_the_encoder(name, corpus, monkeypatch) -> None:
+    quick = fit(corpus, ALL[name], FROZEN, seed=3)
+    monkeypatch.setattr(states, "MOST_BYTES", 0)
+    slow = fit(corpus, ALL[name], FROZEN, seed=3)
+    for a, b in zip(quick.model.parameters(), slow.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+    columns = ["loss", "dev_loss", "dev_accuracy"]
+    np.testing.assert_allclose(quick.history[columns], slow.history[columns], rtol=1e-9)
+
+
+def test_the_encoder_reads_each_text_once(corpus, monkeypatch) -> None:
+    base = fit(corpus, ALL["lstm"], TrainConfig(epochs=1))
+    calls = []
+    forward = type(base.model.encoder).forward
+    monkeypatch.setattr(
+        type(base.model.encoder), "forward", lambda *args: calls.append(len(args[1])) or forward(*args)
+    )
+    schedule = TrainConfig(epochs=5, monitor="train_loss")
+    train_adversary(base, corpus, 0.1, frozen=True, restart=True, train_config=schedule)
+    assert sum(calls) == 2 * len(corpus.train) + len(corpus.dev)  # for the targets, and for the states
+
+
+@pytest.mark.parametrize(
+    ("changes", "train"),
+    [
+        ({}, {"freeze": ("embedding",)}),
+        ({"embedding_dropout": 0.1}, {}),
+        ({"hierarchical": True}, {}),
+    ],
+)
+def test_states_that_change_are_not_kept(changes, train, corpus, monkeypatch) -> None:
+    monkeypatch.setattr(states, "States", lambda *args: pytest.fail("the states of this model are not constant"))
+    fit(corpus, ALL["lstm"].replace(**changes), FROZEN.replace(**train, epochs=1))
