@@ -9,6 +9,7 @@ import numpy as np
 
 from attnlib.config import DataConfig
 from attnlib.data import checks
+from attnlib.data.narrowing import length_filter, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.splits import with_splits
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
@@ -23,9 +24,9 @@ SILENT = 2_000
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
-    Labels are checked, splits drawn where none are given, texts tokenised; empty texts are dropped and
-    counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain & Wallace do), `limit` (a
-    sample of each split, drawn with `seed`) and `max_length`. Whatever was dropped, drawn or found doubtful
+    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised; empty
+    texts are dropped and counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain &
+    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was dropped, drawn or found doubtful
     is listed in `Corpus.notes`.
     """
     config = config or DataConfig(corpus=raw.name)
@@ -42,8 +43,11 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
     ]
 
+    stay, found = thinned(raw.name, [row.split for row in rows], labels, classes, raw.shares)
+    rows, labels = [rows[i] for i in stay], [labels[i] for i in stay]
+    notes += found
     min_df = config.min_df or raw.min_df
-    known = None
+    known, longest = None, config.max_length
     splits: dict[str, list[Example]] = {}
     for split in SPLITS:
         members = [(row, label) for row, label in zip(rows, labels, strict=True) if row.split == split]
@@ -57,7 +61,11 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
                 f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and "
                 "that every class has three texts at least."
             )
-        splits[split], found = _narrowed(split, kept, len(members), raw, config)
+        examples, found = _narrowed(split, kept, len(members), raw, config)
+        notes += found
+        if longest == "95%":  # train comes first, and decides for all
+            longest = usual_length(list(map(len, examples)))
+        splits[split], found = shortened(split, examples, raw.excerpts, longest)
         notes += found
     notes += checks.check_classes(raw.name, splits["train"], classes)
     notes += checks.check_leak(raw.name, splits)
@@ -122,20 +130,15 @@ def _tokenised(
 def _narrowed(
     split: str, kept: dict[int, Example], total: int, raw: RawCorpus, config: DataConfig
 ) -> tuple[list[Example], list[str]]:
-    """Length filter, limit and cut, in that order; the texts in the order of the source."""
+    """Length filter and limit, in that order; the texts in the order of the source."""
     notes = []
     if config.strict_length_filter and kept:
-        kept, found = _length_filter(split, kept, raw.length_filter)
+        kept, found = length_filter(split, kept, raw.length_filter)
         notes += found
     if config.limit is not None and config.limit < total:
         kept = dict(list(kept.items())[: config.limit])
         notes.append(f"{split}: {len(kept):,} of {total:,} texts sampled (seed {config.seed})")
     examples = [kept[i] for i in sorted(kept)]
-    if config.max_length is not None:
-        long = sum(len(e) > config.max_length for e in examples)
-        if long:
-            notes.append(f"{long:,} {split} texts cut to {config.max_length} words")
-        examples = [checks.cut(e, config.max_length) for e in examples]
     if not examples:
         raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}".strip())
     return examples, notes
@@ -182,18 +185,3 @@ def _from_tokens(
         None if marks is None else tuple(bool(marks[i]) for i in keep),
         starts,
     )
-
-
-def _length_filter(
-    split: str, kept: dict[int, Example], limits: tuple[int | None, int | None]
-) -> tuple[dict[int, Example], list[str]]:
-    """Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
-
-    So the longest text of every split is dropped, and without a given minimum also the shortest.
-    """
-    lengths = [len(e) for e in kept.values()]
-    low = min(lengths) if limits[0] is None else limits[0]
-    high = max(lengths) if limits[1] is None else limits[1]
-    inside = {i: e for i, e in kept.items() if low < len(e) < high}
-    note = f"strict length filter: {len(inside):,} of {len(kept):,} {split} texts have {low} < words < {high}"
-    return inside, [note]
