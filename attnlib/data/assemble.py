@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from attnlib.data import checks
 from attnlib.data.narrowing import length_filter, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.splits import with_splits
+from attnlib.data.tokenised import tokenised
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
@@ -29,7 +31,17 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was dropped, drawn or found doubtful
     is listed in `Corpus.notes`.
     """
-    config = config or DataConfig(corpus=raw.name)
+    corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
+    for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
+        warnings.warn(
+            f"{corpus.name}: {note} (ids {checks.some(ids, 3)}): scores on {split} flatter the model.",
+            checks.DataWarning,
+            stacklevel=3,
+        )
+    return corpus
+
+
+def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     notes = list(raw.notes)
     rows, found = checks.without_missing_labels(raw)
     notes += found
@@ -68,7 +80,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         splits[split], found = shortened(split, examples, raw.excerpts, longest)
         notes += found
     notes += checks.check_classes(raw.name, splits["train"], classes)
-    notes += checks.check_leak(raw.name, splits)
+    notes += [note for note, _ in checks.leaks(splits).values()]
     vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
     notes += checks.note_unknown(splits, vocabulary)
     corpus = Corpus(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -131,24 +130,16 @@ def check_span(span: Any, text: str, where: str) -> tuple[int, int]:
     return int(start), int(end)
 
 
-def check_leak(name: str, splits: Mapping[str, Sequence[Example]]) -> list[str]:
-    """Texts (with their queries) of dev or test that are training texts too: a warning and a note."""
+def leaks(splits: Mapping[str, Sequence[Example]]) -> dict[str, tuple[str, list[str]]]:
+    """For dev and test: a note on texts (with their queries) that are training texts too, and their ids."""
     known = {(example.tokens, example.query) for example in splits["train"]}
-    notes = []
+    found = {}
     for split in SPLITS[1:]:
-        examples = splits[split]
-        leaked = [e.id for e in examples if (e.tokens, e.query) in known]
-        if leaked:
-            share = len(leaked) / len(examples)
-            notes.append(
-                f"{len(leaked):,} of {len(examples):,} {split} texts ({share:.1%}) are word for word training texts"
-            )
-            warnings.warn(
-                f"{name}: {notes[-1]} (ids {some(leaked, 3)}): scores on {split} flatter the model.",
-                DataWarning,
-                stacklevel=4,
-            )
-    return notes
+        if leaked := [e.id for e in splits[split] if (e.tokens, e.query) in known]:
+            n, total = len(leaked), len(splits[split])
+            note = f"{n:,} of {total:,} {split} texts ({n / total:.1%}) are word for word training texts"
+            found[split] = note, leaked
+    return found
 
 
 def note_html(rows: Sequence[RawExample], preprocessing: Preprocessing) -> list[str]:
