@@ -28,8 +28,8 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
 
     Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised; empty
     texts are dropped and counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain &
-    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was dropped, drawn or found doubtful
-    is listed in `Corpus.notes`.
+    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was
+    dropped, drawn or found doubtful is listed in `Corpus.notes`.
     """
     corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
@@ -54,7 +54,6 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     labels = [
         checks.label_index(row, f"{raw.name}, text {row.id!r}", indices, raw.classes is not None) for row in rows
     ]
-
     stay, found = thinned(raw.name, [row.split for row in rows], labels, classes, raw.shares)
     rows, labels = [rows[i] for i in stay], [labels[i] for i in stay]
     notes += found

@@ -33,7 +33,11 @@ def check_excerpts(excerpts: Any) -> None:
 
 
 def thinned(
-    name: str, splits: Sequence[str | None], labels: Sequence[int], classes: Sequence[str], shares: Mapping[str, float]
+    name: str,
+    splits: Sequence[str | None],
+    labels: Sequence[int],
+    classes: Sequence[str],
+    shares: Mapping[str, float],
 ) -> tuple[list[int], list[str]]:
     """Positions of the texts that stay where some classes are to have only a share of each split.
 
@@ -53,8 +57,8 @@ def thinned(
             wanted = round(shares[label] / (1 - sum(shares.values())) * others) if label in shares else len(texts)
             if wanted > len(texts):
                 raise DataError(
-                    f"{name}: a share of {shares[label]:g} would need {wanted:,} {split} texts of the class {label!r}, "
-                    f"which has {len(texts):,}. Thin another class."
+                    f"{name}: a share of {shares[label]:g} would need {wanted:,} {split} texts of the class "
+                    f"{label!r}, which has {len(texts):,}. Thin another class."
                 )
             rng = np.random.default_rng([SEED, SPLITS.index(split), classes.index(label)])
             kept += texts if wanted == len(texts) else rng.permutation(texts)[:wanted].tolist()

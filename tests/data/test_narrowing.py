@@ -9,11 +9,12 @@ from attnlib.data.corpora import load_corpus
 from attnlib.data.narrowing import excerpted, usual_length
 from attnlib.utils.errors import ConfigError, DataError
 
-ROWS = [RawExample(f"{s} text w{i}", label=("bad", "good")[i % 2], split=s) for s in ("train", "dev", "test") for i in range(200)]  # fmt: skip
+CLASSES = ("bad", "good")
+ROWS = [RawExample(f"{s} text w{i}", CLASSES[i % 2], split=s) for s in ("train", "dev", "test") for i in range(200)]
 
 
 def made(**values):
-    return assemble(RawCorpus("toy", ROWS, classes=("bad", "good"), **values), DataConfig(corpus="toy"))
+    return assemble(RawCorpus("toy", ROWS, classes=CLASSES, **values), DataConfig(corpus="toy"))
 
 
 def test_a_class_is_thinned_to_its_share_in_every_split():
@@ -33,11 +34,16 @@ def test_a_share_that_cannot_be_reached_is_refused():
         made(shares={"goood": 0.12})
 
 
-@pytest.mark.parametrize("options", [{"shares": {"positive": 12}}, {"shares": 0.1}, {"shares": {"a": 0.6, "b": 0.5}},
-                                     {"excerpts": [20, 276]}, {"excerpts": [["a", None]]}, {"excerpts": "20:276"}])  # fmt: skip
-def test_options_of_another_form_are_refused_before_anything_is_read(options):
-    with pytest.raises(ConfigError, match=next(iter(options))):
-        load_corpus("planted", **options)
+@pytest.mark.parametrize("shares", [{"positive": 12}, 0.1, {"a": 0.6, "b": 0.5}])
+def test_shares_of_another_form_are_refused_before_anything_is_read(shares):
+    with pytest.raises(ConfigError, match="shares must"):
+        load_corpus("planted", shares=shares)
+
+
+@pytest.mark.parametrize("excerpts", [[20, 276], [["a", None]], "20:276"])
+def test_excerpts_of_another_form_are_refused_before_anything_is_read(excerpts):
+    with pytest.raises(ConfigError, match="excerpts must"):
+        load_corpus("planted", excerpts=excerpts)
 
 
 def test_excerpts_keep_marks_and_sentences():
