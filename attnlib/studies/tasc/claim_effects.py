@@ -217,6 +217,8 @@ def _bert(results: Results) -> pd.DataFrame:
     trainings = flips.loc[flips["encoder"] == "bert", "seed"].nunique()
     if not trainings or flips["encoder"].nunique() < 2:
         raise NotTested
+    if results.frozen:
+        raise NotTested("The pretrained encoder of this run is frozen; the claim is about one that is fine-tuned.")
     if trainings < TRAININGS:
         raise NotTested(f"This run has {plural(trainings, 'training')}; a claim about BERT needs {TRAININGS}.")
     return flips
@@ -242,8 +244,8 @@ def _counted(cases: Sequence[Sequence[Effect]], level: float = LEVEL) -> Effect:
     """The share of cases in which every effect lies below 0.
 
     Its interval runs from the cases that surely do to those that do not surely fail: by the intervals of the single
-    effects, with the level that holds for all of them together (Bonferroni), and half a case more on either side. So
-    it needs no independent cases.
+    effects, with the level that holds for all of them together (Bonferroni), and half a case more on either side.
+    It needs no independent cases.
     """
     every = [one for case in cases for one in case]
     strict = [[one.at(1 - (1 - level) / len(every)) for one in case] for case in cases]

@@ -157,6 +157,7 @@ class Results:
     flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
     picture  what two models make of one text (`measures.reading`)
+    frozen   whether the pretrained encoder is kept as it came; the claims about BERT need a fine-tuned one
     """
 
     flips: pd.DataFrame
@@ -168,6 +169,7 @@ class Results:
     pooling_labels: pd.DataFrame
     grid: GridResult
     unbalanced: Results | None = None
+    frozen: bool = False
 
     def of(self, dataset: str) -> Results:
         """What was found on one corpus."""
@@ -207,7 +209,7 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     shared = {"words": found.frame("words"), "picture": found.frame("reading"), "grid": found}
     shared |= {"pooling": parts["pooling"][0], "pooling_labels": parts["pooling"][1]}
     other = Results(*parts["unbalanced"], **shared) if params.unbalanced else None
-    return Results(*parts["grid"], **shared, unbalanced=other)
+    return Results(*parts["grid"], **shared, unbalanced=other, frozen=params.bert_frozen)
 
 
 def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:

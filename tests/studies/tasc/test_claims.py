@@ -131,6 +131,12 @@ def test_a_claim_about_bert_needs_three_trainings(seeds, verdict):
     assert found[4].verdict == told, "no encoder of the run is left out, and one training has no interval"
 
 
+def test_a_frozen_encoder_is_no_bert():
+    found = judged(frame(paper_like, encoders=WITH_BERT), frozen=True)
+    assert found[11].verdict == found[12].verdict == "not tested"
+    assert "frozen" in found[12].note
+
+
 def test_bert_is_compared_on_its_own_texts():
     part = frame(paper_like, encoders=("bert",))
     part = part[part["instance"].isin([f"t{i}" for i in range(25)])]
