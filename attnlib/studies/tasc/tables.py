@@ -202,12 +202,9 @@ def _changes(tables: list[pd.DataFrame], keys: list[str], a: str, b: str) -> pd.
     """Contrasts below one another as they are shown, `a` minus `b`, with Holm's p over all rows."""
     kept = [*keys, "a", "b", *ENDS, *COUNTS, "df", "p_holm"]
     tables = [table for table in tables if len(table)]
-    if not tables:
-        return pd.DataFrame(columns=kept)
-    found = pd.concat(tables, ignore_index=True)
+    found = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*kept, "p"])
     found["p_holm"] = holm(found["p"].to_numpy(float))
-    found = named(found)[kept]
-    return found.rename(columns={"a": a, "b": b, "value": "difference"})
+    return named(found)[kept].rename(columns={"a": a, "b": b, "value": "difference"})
 
 
 def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:
