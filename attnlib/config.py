@@ -119,8 +119,9 @@ class DataConfig(Config):
     """At most this many texts per split, sampled with `seed`."""
     min_df: int | None = Field(None, ge=1)
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
-    max_length: int | None = Field(None, ge=1)
-    """Longer texts are cut, and the count is noted."""
+    max_length: Annotated[int, Field(ge=1)] | Literal["95%"] | None = None
+    """Longer texts are cut, and the count is noted. `95%`: at a length that about 95% of the training texts do not
+    exceed (`attnlib.data.checks.usual_length`)."""
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
@@ -303,6 +304,8 @@ class TrainConfig(Config):
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)
+    shuffle: bool = True
+    """Batches of similar length in random order; False: every epoch goes through the texts in order of length."""
     patience: int | None = Field(3, ge=1)
     """Stop after this many epochs without a better dev score; None: never."""
     monitor: Literal["loss", "accuracy", "f1", "auc", "train_loss"] = "accuracy"

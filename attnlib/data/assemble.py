@@ -11,6 +11,7 @@ import numpy as np
 
 from attnlib.config import DataConfig
 from attnlib.data import checks
+from attnlib.data.narrowing import length_filter, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.splits import with_splits
 from attnlib.data.tokenised import tokenised
@@ -23,10 +24,10 @@ from attnlib.utils.progress import progress
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
-    Labels are checked, splits drawn where none are given, texts tokenised; empty texts are dropped and
-    counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain & Wallace do), `limit` (a
-    sample of each split, drawn with `seed`) and `max_length`. Whatever was dropped, drawn or found doubtful
-    is listed in `Corpus.notes`.
+    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised; empty
+    texts are dropped and counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain &
+    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was
+    dropped, drawn or found doubtful is listed in `Corpus.notes`.
     """
     corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
@@ -43,17 +44,24 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     classes = checks.class_names(rows, raw.classes)
     rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
     notes = [*raw.notes, *notes, *found, *checks.note_html(rows, raw.preprocessing)]
+    labels = checks.label_indices(raw, rows, classes)
+    stay, found = thinned(raw.name, [row.split for row in rows], labels, classes, raw.shares)
+    notes += found
     members: dict[str, list[tuple[RawExample, int]]] = {split: [] for split in SPLITS}
-    for row, label in zip(rows, checks.label_indices(raw, rows, classes), strict=True):
-        members[row.split].append((row, label))
+    for i in stay:
+        members[rows[i].split].append((rows[i], labels[i]))
     min_df = config.min_df or raw.min_df
-    splits, known = {}, None
+    splits, known, longest = {}, None, config.max_length
     for split in SPLITS:
         kept, found = _tokenised(split, members[split], raw, config)
         notes += found
         if split == "train" and config.strict_length_filter and config.limit is None:
             known = Vocabulary.build(kept.values(), min_df=min_df)  # Jain & Wallace count before they filter
-        splits[split], found = _narrowed(split, kept, len(members[split]), raw, config)
+        examples, found = _narrowed(split, kept, len(members[split]), raw, config)
+        notes += found
+        if longest == "95%":  # train comes first, and decides for all
+            longest = usual_length(list(map(len, examples)))
+        splits[split], found = shortened(split, examples, raw.excerpts, longest)
         notes += found
     vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
     notes += checks.check_classes(raw.name, splits["train"], classes)
@@ -127,28 +135,17 @@ def _tokenised(
 def _narrowed(
     split: str, kept: dict[int, Example], total: int, raw: RawCorpus, config: DataConfig
 ) -> tuple[list[Example], list[str]]:
-    """Length filter, limit and cut, in that order; the texts in the order of the source.
-
-    The filter is Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
-    So the longest text of every split is dropped, and without a given minimum also the shortest.
-    """
+    """Length filter and limit, in that order; the texts in the order of the source."""
     notes = []
-    if config.strict_length_filter:
-        lengths = [len(e) for e in kept.values()]
-        low, high = raw.length_filter
-        low, high = min(lengths) if low is None else low, max(lengths) if high is None else high
-        before, kept = len(kept), {i: e for i, e in kept.items() if low < len(e) < high}
-        notes.append(f"strict length filter: {len(kept):,} of {before:,} {split} texts have {low} < words < {high}")
+    if config.strict_length_filter and kept:
+        kept, found = length_filter(split, kept, raw.length_filter)
+        notes += found
     if config.limit is not None and config.limit < total:
         kept = dict(list(kept.items())[: config.limit])
         notes.append(f"{split}: {len(kept):,} of {total:,} texts sampled (seed {config.seed})")
     if not kept:
         raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}")
     examples = [kept[i] for i in sorted(kept)]
-    if config.max_length is not None:
-        if long := sum(len(e) > config.max_length for e in examples):
-            notes.append(f"{long:,} {split} texts cut to {config.max_length} words")
-        examples = [checks.cut(e, config.max_length) for e in examples]
     return examples, notes
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from attnlib.data.markup import without_html
@@ -155,13 +154,3 @@ def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary
                 f"{n:,} {split} texts hold no word of the vocabulary; they are kept and read as unknown words"
             )
     return notes
-
-
-def cut(example: Example, max_length: int) -> Example:
-    """The first `max_length` tokens, with their marks and sentences."""
-    return replace(
-        example,
-        tokens=example.tokens[:max_length],
-        rationale=None if example.rationale is None else example.rationale[:max_length],
-        sentences=None if example.sentences is None else tuple(s for s in example.sentences if s < max_length),
-    )

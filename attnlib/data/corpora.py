@@ -11,6 +11,7 @@ from typing import Any
 
 from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
+from attnlib.data.narrowing import check_excerpts, check_shares
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers import clinical, hub, news, packaged, pairs, planted, reviews  # noqa: F401  they register
 from attnlib.data.readers.base import CorpusSpec, corpora, find_source, register_corpus
@@ -23,7 +24,7 @@ from attnlib.utils.paths import user_path
 
 __all__ = ["CorpusSpec", "check_source", "corpora", "data_config", "load_corpus", "register_corpus"]
 
-SHARED = ("preprocessing", "drop_missing", "name")
+SHARED = ("preprocessing", "drop_missing", "name", "shares", "excerpts")
 """Options that every reader has, in addition to those of DataConfig."""
 QUICK = 2**20
 """Tables up to this size, in bytes, are read in advance to check that they can be."""
@@ -36,9 +37,10 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
              mapping as `data_config` takes it. Left out for separate files:
              `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`; without dev or test, they are cut from train
     options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
-             the reader (`vocabulary=500` for planted, `text="review"` for a file), and three that every reader
+             the reader (`vocabulary=500` for planted, `text="review"` for a file), and those that every reader
              has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own),
-             `drop_missing` (leave out rows without a label) and `name` (what tables call it)
+             `drop_missing` (leave out rows without a label), `name` (what tables call it), `shares`
+             (`{"positive": 0.12}` thins a class) and `excerpts` (`[[20, 276], [-256, None]]`, parts of each text)
     """
     config = data_config({} if corpus is None else corpus, changes=options)
     spec, first = _resolve(config.corpus)
@@ -156,6 +158,8 @@ def _check_options(spec: CorpusSpec, first: tuple[str, ...], given: Mapping[str,
     Preprocessing(**{str(name): value for name, value in steps.items()})
     if not isinstance(given.get("drop_missing", True), bool):
         raise ConfigError(f"drop_missing must be true or false; got {given['drop_missing']!r}.")
+    check_shares(given.get("shares", {}))
+    check_excerpts(given.get("excerpts", ()))
     if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(spec.loader).parameters.values()):
         return
     allowed = spec.options[len(first) :]

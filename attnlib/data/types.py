@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -175,6 +175,8 @@ class RawCorpus:
     classes        names in the order of their indices; None: the labels that occur, sorted
     length_filter  (min, max) for `strict_length_filter`; None: the shortest or longest of each split
     drop_missing   leave out rows without a label instead of refusing them
+    shares         class -> its share of the texts of each split, reached by leaving out texts of that class
+    excerpts       slices (start, stop) of every text that are kept, in tokens; none: the whole text
     notes          what the reader itself did that a user should know
     """
 
@@ -188,3 +190,5 @@ class RawCorpus:
     notes: tuple[str, ...] = ()
     length_filter: tuple[int | None, int | None] = (None, None)
     drop_missing: bool = False
+    shares: Mapping[str, float] = field(default_factory=dict)
+    excerpts: Sequence[Sequence[int | None]] = ()

@@ -107,7 +107,7 @@ class Effect:
         z = float(scipy_stats.norm.ppf((1 + LEVEL) / 2))
         low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
         se = math.hypot(self.se, math.sqrt(variance))
-        p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df))
+        p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df)) if se else self.p
         again = None if self.again is None else lambda level: self.again(level).widened(variance, texts, bounds)
         ends = {"low": max(self.estimate - low, bounds[0]), "high": min(self.estimate + high, bounds[1])}
         return replace(self, **ends, se=se, p=max(p, self.p), texts=texts, from_texts=variance, again=again)

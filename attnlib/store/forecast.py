@@ -171,7 +171,8 @@ class _Speeds:
             count = sum(map(len, self.corpora[data].train))
         elif data.corpus in sizes:
             texts, words = sizes[data.corpus]
-            count = min(texts, data.limit or texts) * min(words, data.max_length or words)
+            longest = data.max_length if isinstance(data.max_length, int) else words
+            count = min(texts, data.limit or texts) * min(words, longest)
         else:
             return float("nan"), ""
         encoder = run.model.encoder

@@ -194,9 +194,8 @@ class _Run:
         self.model.train()
         names: list[str] = []
         losses, sizes, checked = [], [], 0
-        batches = self.fitted.vectoriser.batches(
-            self.train, self.config.batch_size, shuffle_seed=self.seeds[number - 1]
-        )
+        seed = self.seeds[number - 1] if self.config.shuffle else None
+        batches = self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed)
         for batch in batches:
             terms = self.step(batch.to(self.device))
             names = list(terms)

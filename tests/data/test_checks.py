@@ -1,7 +1,6 @@
 import pytest
 
-from attnlib.data import Example
-from attnlib.data.checks import check_span, class_name, cut, is_number, missing, some
+from attnlib.data.checks import check_span, class_name, is_number, missing, some
 from attnlib.utils.errors import DataError
 
 
@@ -33,9 +32,3 @@ def test_spans_within_the_text(span):
 def test_spans_that_are_none(span):
     with pytest.raises(DataError, match=r"^here: "):
         check_span(span, "text", "here")
-
-
-def test_a_cut_text_keeps_its_marks_and_sentences():
-    example = Example(tuple("abcd"), 0, rationale=(True, False, True, True), sentences=(0, 2, 3))
-    short = cut(example, 3)
-    assert (short.tokens, short.rationale, short.sentences) == (("a", "b", "c"), (True, False, True), (0, 2))

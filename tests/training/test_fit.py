@@ -46,6 +46,21 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(corpus, encoder, update)
     assert fit(corpus, model, config, seed=3) != fit(corpus, model, config, seed=4)
 
 
+def test_without_shuffling_every_epoch_reads_the_texts_in_order_of_length(corpus):
+    seen = []
+
+    def objective(trace, batch):
+        seen.append(batch.rows.tolist())
+        return {"loss": trace.logits.square().mean()}
+
+    fit(corpus, SMALL, QUICK.replace(shuffle=False), objective=objective)
+    rows = [row for batch in seen for row in batch]
+    lengths = [len(corpus.train[row]) for row in rows]
+    half = len(corpus.train)
+    assert rows[:half] == rows[half:]
+    assert lengths[:half] == sorted(lengths[:half], reverse=True)
+
+
 def test_the_callers_chance_is_left_alone(corpus):
     torch.manual_seed(5)
     np.random.seed(5)  # noqa: NPY002

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate, chain
 
+import numpy as np
+
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each, register_corpus
+from attnlib.data.splits import SEED
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
@@ -18,6 +21,9 @@ FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
 YELP = {"Business Category": "category", "Review Stars": "stars"}
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
 _ROOT = re.compile(r"\(([0-4]) ")
+_NOT_KERAS = re.compile(r"[!-&(-/:-@\[-`{-~]")
+"""Signs that separate words for Keras, from whose copy of IMDB Jain & Wallace count lengths: all but the
+apostrophe, so that a line break counts as a word, "br"."""
 
 
 @register_corpus(
@@ -66,30 +72,49 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
     source="Large Movie Review Dataset v1.0 (aclImdb)",
     citation="Maas et al. 2011: Learning word vectors for sentiment analysis. ACL.",
 )
-def aclimdb(path: str | None = None, *, labels: str = "polarity") -> RawCorpus:
+def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "official") -> RawCorpus:
     """aclImdb/{train,test}/{pos,neg}/ID_STARS.txt, as a folder or in a tar; unlabelled reviews are passed over.
 
     labels  "polarity", or "stars": 1 to 4 and 7 to 10, as in the file names
+    split   "official", or "jain_wallace": reviews of fewer than 400 words, of which train and dev have 80% and 20%
+            of the train half (17,212 and 4,304) and test has 4,363 of the test half
     """
     choice("aclimdb", "labels", labels, ("polarity", "stars"))
+    choice("aclimdb", "split", split, ("official", "jain_wallace"))
     rows = []
     pattern = r"(?:^|/)(?P<split>train|test)/(?P<side>pos|neg)/(?P<id>[^/]+)\.txt$"
     for where, match, text in files(path, "imdb", "aclimdb", pattern):
-        split, side, name = match["split"], match["side"], re.fullmatch(r"\d+_(\d+)", match["id"])
+        part, side, name = match["split"], match["side"], re.fullmatch(r"\d+_(\d+)", match["id"])
         stars = int(name[1]) if name else 0
         if not 1 <= stars <= 10 or (stars > 5) != (side == "pos"):
             raise DataError(f"{where}: a {side} review is called NUMBER_STARS.txt, with stars to match.")
+        if split == "jain_wallace" and len(_NOT_KERAS.sub(" ", text).split()) >= 400:
+            continue
         label = str(stars) if labels == "stars" else POLARITY[stars > 5]
-        rows.append(RawExample(text.replace("<br />", " "), label, split=split, id=f"{split}/{side}/{match['id']}"))
+        rows.append(RawExample(text.replace("<br />", " "), label, split=part, id=f"{part}/{side}/{match['id']}"))
+    notes = ("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",)
+    if split == "jain_wallace":
+        rows = _drawn(rows)
+        notes += ("reviews of fewer than 400 words; sizes as in Jain & Wallace, the draw is ours",)
     return RawCorpus(
         name="aclimdb",
         rows=rows,
         classes=tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY,
         preprocessing=Preprocessing(punctuation="drop"),
         min_df=10,
-        notes=("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",),
+        notes=notes,
         length_filter=(6, 400),
     )
+
+
+def _drawn(rows: list[RawExample]) -> list[RawExample]:
+    """Train and dev from the train half, test from the test half, in the proportions of Jain & Wallace."""
+    rng = np.random.default_rng(SEED)
+    halves = {half: [row for row in rows if row.split == half] for half in ("train", "test")}
+    mixed = {half: [own[i] for i in rng.permutation(len(own))] for half, own in halves.items()}
+    train, test = int(0.8 * len(mixed["train"])), min(4_363, len(mixed["test"]))
+    parts = {"train": mixed["train"][:train], "dev": mixed["train"][train:], "test": mixed["test"][:test]}
+    return [replace(row, split=split) for split, own in parts.items() for row in own]
 
 
 @register_corpus(

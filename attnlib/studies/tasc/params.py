@@ -8,7 +8,18 @@ from pydantic import Field, model_validator
 
 from attnlib import quirks as quirk_names
 from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling
-from attnlib.studies.params import ByDataset, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.datasets import Dataset
+from attnlib.studies.params import (
+    ByDataset,
+    Datasets,
+    NotNegative,
+    Once,
+    Positive,
+    Seed,
+    Size,
+    Some,
+    StudyParams,
+)
 
 Kind = Literal["additive", "dot"]
 
@@ -16,9 +27,12 @@ Kind = Literal["additive", "dot"]
 class Params(StudyParams):
     """The parameters of the notebook.
 
-    authors   train and read as the released code does: no early stopping, weight decay 1e-4 on everything, no
-              clipping, start and end tokens, a full stop that attention never sees, and its epochs for ADR
+    unbalanced  corpora with few texts of a class, on which claims about single models are judged once more: no TaSc
+              and Lin-TaSc alone, with the encoders of `unbalanced_encoders`
     vector_files  corpus -> file of word vectors, where corpora differ
+    oov_scale  standard deviation of the vectors of unknown words; None: that of the known ones
+    patience  epochs without a lower dev loss before a training stops; None: it runs to the end, as the authors'
+    epochs_without  corpus -> encoder -> epochs without TaSc, where they differ (the authors' ADR)
     seeds     replicates: every cell is trained once for each
     texts     test texts that the erasure tests look at (F1 always sees them all); None: all
     baseline_texts  how many of those WO, x∇x and IG look at, which are slower; None: all of them
@@ -31,7 +45,10 @@ class Params(StudyParams):
               attention where both are in the grid, else the first of each
     """
 
+    unbalanced: Datasets = ()
+    unbalanced_encoders: Once[Encoder] = ("mlp", "cnn")
     vector_files: ByDataset[str] = Field(default_factory=dict)
+    oov_scale: NotNegative | None = 1.0
     embedding_size: Size = 50
     hidden_size: int = Field(128, ge=2)
     encoders: Some[Encoder] = ("lstm", "mlp")
@@ -39,8 +56,9 @@ class Params(StudyParams):
     variants: Some[Scaling] = ("none", "lin", "feat", "conv")
     seeds: Some[Seed] = (0, 1)
     epochs: Size = 5
+    patience: Size | None = None
+    epochs_without: ByDataset[dict[Encoder, Size]] = Field(default_factory=dict)
     learning_rate: Positive = 1e-3
-    authors: bool = False
     texts: Size | None = None
     baseline_texts: Size | None = None
     operator: Literal["pad", "delete", "mask", "unk"] = "pad"
@@ -73,7 +91,11 @@ class Params(StudyParams):
             if self.bert_variants and alone:
                 raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
         self._check_cells()
-        self._check_keys("vector_files", known=self.corpora)
+        self._check_keys("vector_files", "epochs_without", known=[*self.corpora, *self.unbalanced])
+        if both := set(self.corpora) & set(self.unbalanced):
+            raise ValueError(
+                f"unbalanced: {', '.join(sorted(both))} is among corpora; give it a `name` of its own."
+            )
         if self.quirks:
             from attnlib.erasure.flips import FLIP_QUIRKS
 
@@ -111,11 +133,20 @@ class Params(StudyParams):
         encoder = "mlp" if "mlp" in self.encoders else self.encoders[0]
         return encoder, "additive" if "additive" in self.attentions else self.attentions[0]
 
-    def data(self, corpus: str, limit: int | None = None) -> DataConfig:
-        """Where a corpus comes from, and how it is read."""
-        longest = 2200 if self.authors and corpus == "anemia" else None
+    @property
+    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
+        """Parameters that name data sets, with what they name."""
+        return {"corpora": self.corpora, "unbalanced": self.unbalanced}
+
+    def data(self, corpus: str, *, bert: bool = False) -> DataConfig:
+        """Where a corpus comes from, and how the word models or BERT read it, as in the released code."""
+        mimic = corpus == "anemia"
+        longest = (None if bert else 2200) if mimic else "95%"
         config = self.dataset(corpus).config(limit=self.limit, max_length=longest)
-        if self.authors and corpus == "sst":
-            steps = {"digits": "qqq", **config.options.get("preprocessing", {})}
-            config = config.replace(options={**config.options, "preprocessing": steps})
-        return config.replace(limit=limit) if limit else config
+        options = dict(config.options)
+        if corpus == "sst":
+            options["preprocessing"] = {"digits": "qqq", **options.get("preprocessing", {})}
+        if mimic and bert:
+            options["excerpts"] = [[20, 276], [-256, None]]
+        limit = self.bert_limit if bert and self.bert_limit else config.limit
+        return config.replace(options=options, limit=limit)

@@ -49,15 +49,15 @@ def f1_table(labels: pd.DataFrame) -> pd.DataFrame:
     return _beside(effects(values, [*CELL, "variant"], bounds=(0, 1)).assign(metric="f1_macro"), 2)
 
 
-def f1_changes(labels: pd.DataFrame) -> pd.DataFrame:
-    """What each variant changes in macro-F1 against no TaSc, by encoder, mean over its cells; Holm over all."""
+def f1_changes(labels: pd.DataFrame, by: Sequence[str] = ("encoder",)) -> pd.DataFrame:
+    """What each variant changes in macro-F1 against no TaSc, by encoder (mean over its cells) or by cell; Holm."""
     values = f1_values(labels, [*CELL, "variant", "seed"])
     tables = [
-        contrasts(values, "variant", v, "none", ["encoder"], CELL, bounds=(-1, 1)).assign(variant=v)
+        contrasts(values, "variant", v, "none", by, CELL, bounds=(-1, 1)).assign(variant=v)
         for v in values["variant"].unique()
         if v != "none"
     ]
-    return _changes(tables, ["encoder", "variant"], "with", "without")
+    return _changes(tables, [*by, "variant"], "with", "without")
 
 
 def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -202,12 +202,9 @@ def _changes(tables: list[pd.DataFrame], keys: list[str], a: str, b: str) -> pd.
     """Contrasts below one another as they are shown, `a` minus `b`, with Holm's p over all rows."""
     kept = [*keys, "a", "b", *ENDS, *COUNTS, "df", "p_holm"]
     tables = [table for table in tables if len(table)]
-    if not tables:
-        return pd.DataFrame(columns=kept)
-    found = pd.concat(tables, ignore_index=True)
+    found = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*kept, "p"])
     found["p_holm"] = holm(found["p"].to_numpy(float))
-    found = named(found)[kept]
-    return found.rename(columns={"a": a, "b": b, "value": "difference"})
+    return named(found)[kept].rename(columns={"a": a, "b": b, "value": "difference"})
 
 
 def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:

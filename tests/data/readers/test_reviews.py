@@ -78,10 +78,10 @@ def test_sst_options_and_files(tmp_path: Path) -> None:
         sst(str(tmp_path))
 
 
-def imdb_tar(path: Path, names: list[str], mode: str = "w:gz") -> str:
+def imdb_tar(path: Path, names: list[str], mode: str = "w:gz", text: str = "A film.<br /><br />Seen as") -> str:
     with tarfile.open(path, mode) as archive:
         for name in names:
-            data = f"A film.<br /><br />Seen as {name.replace('/', ' ')}!".encode()
+            data = f"{text} {name.replace('/', ' ')}!".encode()
             info = tarfile.TarInfo(f"aclImdb/{name}")
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
@@ -113,6 +113,16 @@ def test_aclimdb_stars(tmp_path: Path) -> None:
     assert raw.rows[0].label == "7"
     with pytest.raises(ConfigError, match="labels must be one of 'polarity', 'stars'"):
         aclimdb(str(tmp_path), labels="star")
+
+
+def test_aclimdb_in_the_proportions_of_jain_and_wallace(tmp_path: Path) -> None:
+    rows = aclimdb(imdb_tar(tmp_path / "x.tar.gz", NAMES), split="jain_wallace").rows
+    assert Counter(row.split for row in rows) == {"train": 16, "dev": 4, "test": 20}
+    assert len({row.id for row in rows}) == 40
+    long = aclimdb(imdb_tar(tmp_path / "long.tar.gz", NAMES, text="no<br />" * 200), split="jain_wallace")
+    assert not long.rows, "a line break counts as a word"
+    with pytest.raises(ConfigError, match="split must be one of 'official', 'jain_wallace'"):
+        aclimdb(str(tmp_path), split="own")
 
 
 @pytest.mark.parametrize("name", ["train/pos/3.txt", "train/pos/3_2.txt", "train/neg/3_11.txt"])
@@ -244,6 +254,8 @@ class TestReal:
         assert raw.classes == ("1", "2", "3", "4", "7", "8", "9", "10")
         low = sum(int(r.label) < 5 for r in raw.rows)
         assert low == 25000
+        sizes = Counter(r.split for r in aclimdb(split="jain_wallace").rows)
+        assert sizes == {"train": 17212, "dev": 4304, "test": 4363}, "as in the papers' tables"
 
     def test_yelp(self) -> None:
         raw = yelp()

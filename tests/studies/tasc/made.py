@@ -36,8 +36,12 @@ def frame(
     dataset="sst",
     texts=TEXTS,
     noise=lambda variant: 0.01,
+    top=None,
 ) -> pd.DataFrame:
-    """Flips whose fraction is `level(encoder, attention, variant, importance)` plus noise of text and training."""
+    """Flips whose fraction is `level(encoder, attention, variant, importance)` plus noise of text and training.
+
+    top  the share of texts that the top token flips, by the same names; None: those with a fraction below 0.3
+    """
     rng = np.random.default_rng(len(encoders) * texts)
     names = [encoders, ("additive", "dot"), variants, (*RANKINGS, *BASELINES), seeds]
     models = pd.DataFrame(
@@ -50,8 +54,12 @@ def frame(
     rows = rows.assign(dataset=dataset, length=20, status="flipped")
     rows["instance"] = [f"t{i}" for i in range(texts)] * len(models)
     value = (means[:, None] + scale[:, None] * drawn).ravel()
-    top = rows.assign(metric=TOP1, value=100.0 * (value < 0.3))
-    return pd.concat([rows.assign(metric=FRACTION, value=value), top], ignore_index=True)
+    flipped = value < 0.3
+    if top is not None:
+        shares = np.array([top(*row) for row in models.iloc[:, :4].itertuples(index=False)])
+        flipped = rng.random(len(value)) < shares.repeat(texts)
+    first = rows.assign(metric=TOP1, value=100.0 * flipped)
+    return pd.concat([rows.assign(metric=FRACTION, value=value), first], ignore_index=True)
 
 
 def labels(
@@ -88,6 +96,15 @@ def paper_like(encoder, attention, variant, importance):
         return start + {"alpha": 0.1, "grad_alpha": 0.05, "alpha_grad": 0.0}.get(importance, 0.02)
     gain = {"alpha": 0.35, "grad_alpha": 0.32, "alpha_grad": 0.25}.get(importance, 0.38)
     return gain + (0.05 if attention == "additive" and importance == "alpha_grad" else 0.0)
+
+
+def top_share(encoder, attention, variant, importance):
+    """The share of decisions that the top token flips in that world."""
+    start = {"alpha": 0.10, "grad_alpha": 0.10, "alpha_grad": 0.30}.get(importance, 0.2)
+    tanh = 0.15 if attention == "additive" else 0.0
+    if variant == "none":
+        return start + tanh
+    return {"alpha": 0.0, "grad_alpha": 0.45, "alpha_grad": 0.8}.get(importance, 0.5)
 
 
 def upside_down(encoder, attention, variant, importance):

@@ -21,15 +21,25 @@ def of_part(runs, part):
     return [run for run in runs if run.label["part"] == part]
 
 
-@pytest.mark.parametrize(
-    ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72 + 2, 3), ("paper", 600, 3)]
-)
+@pytest.mark.parametrize(("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72, 3), ("paper", 600, 3)])
 def test_a_profile_has_its_size(profile, models, replicates):
     runs = tasc.grid(Params(**values(profile)))
     cells = of_part(runs, "grid")
     assert len(cells) == len({run.fits[0] for run in cells}) == models
+    few = of_part(runs, "unbalanced")
+    assert len(few) == (2 * 2 * 2 * replicates if profile == "cpu" else 0), "MLP and CNN, no TaSc and Lin-TaSc"
     every = {fit for run in runs for fit in run.fits}
-    assert len(every) == models + 3 * replicates, "three poolings beside the sum, which is in the grid"
+    expected = models + len(few) + 3 * replicates
+    assert len(every) == expected, "three poolings beside the sum, which is in the grid"
+
+
+def test_few_positives_are_thinned_and_the_epoch_is_chosen_by_f1():
+    runs = tasc.grid(Params(**values("cpu")))
+    (few,) = {run.fits[0].data for run in of_part(runs, "unbalanced")}
+    assert few.options["shares"] == {"positive": 0.12}
+    assert {run.fits[0].train.monitor for run in of_part(runs, "unbalanced")} == {"f1"}
+    assert {run.fits[0].train.monitor for run in of_part(runs, "grid")} == {"loss"}
+    assert all(run.params["baselines"] for run in of_part(runs, "unbalanced")), "claims 9 and 10 need them"
 
 
 def test_trainings_of_different_cells_share_nothing_and_variants_of_a_cell_share_their_seed():
@@ -46,7 +56,16 @@ def test_trainings_of_different_cells_share_nothing_and_variants_of_a_cell_share
 def words_of(told):
     params = Params.of(told) if isinstance(told, dict) else told
     fits = [run.fits[0] for run in of_part(tasc.grid(params), "words")]
-    return [(f.data.corpus, f.model.encoder, f.model.attention, f.model.scaling, f.label["seed"]) for f in fits]
+    return [
+        (
+            f.data.options.get("name", f.data.corpus),
+            f.model.encoder,
+            f.model.attention,
+            f.model.scaling,
+            f.label["seed"],
+        )
+        for f in fits
+    ]
 
 
 def test_the_paper_profile_reads_the_words_of_the_papers_cells():
@@ -67,14 +86,14 @@ class Loaded(dict):
     """Corpora by config, with a name of their own, as a file has."""
 
     def __missing__(self, config):
-        return SimpleNamespace(name=f"{config.corpus} as loaded")
+        return SimpleNamespace(name=f"{config.options.get('name', config.corpus)} as loaded")
 
 
 @pytest.mark.parametrize(
     ("profile", "cells"),
     [
         ("smoke", [("planted", "lstm", "additive"), ("planted", "mlp", "additive")]),
-        ("cpu", [("rotten_tomatoes", e, "additive") for e in ("lstm", "mlp", "cnn", "bert")]),
+        ("cpu", [("rotten_tomatoes", e, "additive") for e in ("lstm", "mlp", "cnn")]),
         (
             "paper",
             [
@@ -120,10 +139,17 @@ def test_the_paper_profile_trains_as_the_released_code():
         for v in ("none", "lin")
     }
     assert epochs == {("mlp", "none"): 35, ("mlp", "lin"): 20, ("cnn", "none"): 30, ("cnn", "lin"): 20}
+    longer = {v: tasc.fit(params, "adr", "bert", "dot", v, 7).train.epochs for v in ("none", "lin")}
+    assert longer == {"none": 30, "lin": 10}
+    assert (lstm.model.oov, lstm.model.oov_scale, lstm.data.max_length) == ("normal", 1.0, "95%")
+    assert tasc.fit(params, "anemia", "lstm", "dot", "lin", 7).data.max_length == 2200
+    assert tasc.fit(params, "imdb", "lstm", "dot", "lin", 7).data.options["split"] == "jain_wallace"
     bert = tasc.fit(params, "anemia", "bert", "dot", "feat", 7)
+    assert bert.data.options["excerpts"] == [[20, 276], [-256, None]]
+    assert (bert.train.shuffle, lstm.train.shuffle) == (False, True)
     assert (bert.train.epochs, bert.train.batch_size, bert.train.learning_rate) == (10, 8, 1e-4)
     assert (dict(bert.train.learning_rates), bert.model.pretrained) == ({"encoder": 1e-5}, "bert-base-uncased")
-    assert (bert.data.max_length, bert.model.boundaries) == (2200, False)
+    assert (bert.data.max_length, bert.model.boundaries) == (None, False)
 
 
 def test_never_counts_as_one_and_the_top_token_as_a_hundred():

@@ -64,7 +64,13 @@ def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():
     assert changes.loc["MLP", "difference"] == pytest.approx(0.1, abs=0.03)
     assert changes["low"].gt(0).all()
     assert changes["p_holm"].lt(0.05).all()
-    assert tables.f1_changes(told.iloc[:0]).empty
+    nothing = tables.f1_changes(told.iloc[:0])
+    assert nothing.empty
+    assert list(nothing) == list(tables.f1_changes(told)), "the same columns"
+    cells = tables.f1_changes(told, ["dataset", "encoder", "attention"])
+    assert len(cells) == 4
+    both = cells.loc[cells["encoder"] == "MLP", "difference"].mean()
+    assert changes.loc["MLP", "difference"] == pytest.approx(both), "the mean of its cells"
 
 
 def test_a_difference_from_the_paper_needs_the_papers_corpus():
