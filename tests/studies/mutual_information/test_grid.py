@@ -56,6 +56,7 @@ def test_ablations_are_what_they_say() -> None:
     assert isinstance(kept.warm_start, FitSpec)
     assert kept.seed != kept.warm_start.seed, "attention must not start where the base's did"
     assert other.trainer.endswith(":adversary")
+    assert (other.model, other.params["quirks"]) == (other.warm_start.model, ["wp_half_tvd"])
 
 
 def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() -> None:
