@@ -116,8 +116,10 @@ def _above(results: Results, better: str, worse: str) -> Effect:
 
 
 def _best(results: Results) -> Effect:
-    """The share of rounds, one training of every setting of a corpus, in which no rival is above BiLSTM with additive
-    attention by `SAME`. A round has every encoder with every attention of the run, `LEAST_ORDERED` at least."""
+    """The share of rounds in which no rival is above BiLSTM with additive attention by `SAME`.
+
+    A round is one training of every encoder with every attention of the run, `LEAST_ORDERED` of them at least.
+    """
     part = shared(_learned(results, f"{BEST} attention, and rivals"), CELL[1:])
     rounds = with_setting(part).pivot_table(index=["dataset", "seed"], columns="setting", values="value").dropna()
     if BEST not in rounds or rounds.shape[1] < LEAST_ORDERED or rounds.empty:
