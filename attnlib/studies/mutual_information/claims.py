@@ -81,12 +81,6 @@ def _learned(results: Results, needed: str, kept: Callable[[pd.DataFrame], pd.Da
     return required(found, f"Not in this run, or learned nothing: {needed}.")
 
 
-def _both(part: pd.DataFrame, column: str, *sides: str) -> pd.DataFrame:
-    """The models of the corpora that have both sides; empty where none has."""
-    counts = part[part[column].isin(sides)].groupby("dataset")[column].nunique()
-    return part[part["dataset"].isin(counts.index[counts == len(sides)])]
-
-
 def over_texts(found: Effect, *sides: pd.DataFrame) -> Effect:
     """The effect with what another sample of texts would do to it, from the standard errors of single taus.
 
@@ -109,8 +103,9 @@ def _tracks(results: Results) -> Effect:
 
 def _above(results: Results, better: str, worse: str) -> Effect:
     """The mean difference of two attentions over the corpora and encoders that have both."""
-    needed = f"models with {better} and with {worse} attention"
-    part = _learned(results, needed, lambda taus: _both(plain(taus), "attention", better, worse))
+    needed = f"models with {better} and with {worse} attention on one corpus"
+    sides = _learned(results, needed, lambda taus: plain(taus[taus["attention"].isin((better, worse))]))
+    part = required(shared(sides, ["attention"]) if sides["attention"].nunique() == 2 else sides[:0], needed)
     found = contrast(part, "attention", better, worse, CELL[:2], paired=False, **CHANGE)
     return over_texts(found, *(part[part["attention"] == side] for side in (better, worse)))
 
