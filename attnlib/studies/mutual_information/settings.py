@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attnlib.measures import rank_information
 from attnlib.store.specs import FitSpec
 from attnlib.studies.mutual_information.grid import adversary_lambda
 from attnlib.studies.settings import Setting
@@ -59,7 +60,7 @@ def _our_vectors(fit: FitSpec) -> str:
 # fmt: off
 SETTINGS = [
     # texts
-    Setting("texts per split", None, "Table 1: all", "data.limit", where=_text, note=f"a sample, {TIME}"),
+    Setting("limit of texts per split", None, "Table 1", "data.limit", where=_text, note=f"a sample, {TIME}"),
     Setting("film reviews of IMDB", "aclimdb", "Table 1", "data.corpus", note="the packaged half, split again",
             where=lambda fit: fit.data.corpus in ("imdb", "aclimdb")),
     Setting("posts of 20 Newsgroups", "split at random, without headers, footers and quotes", JW,
@@ -67,7 +68,7 @@ SETTINGS = [
             note="the packaged version, which has lost its digits and punctuation"),
     Setting("shortest and longest texts left out", True, f"Table 1; {JW}, filterbylength",
             "data.strict_length_filter", where=_text),
-    Setting("longest text, words", None, f"{JW}: none is cut", "data.max_length", note=f"cut, {TIME}"),
+    Setting("texts cut after words", None, JW, "data.max_length", note=f"cut, {TIME}"),
     Setting("fewest texts with a word of the vocabulary", "by corpus", f"{JW}, min_df",
             lambda fit: fit.data.min_df or "by corpus"),
     Setting("start and end tokens, read and not attended", True, f"{JW}, vectoriser", "model.boundaries"),
@@ -113,7 +114,7 @@ SETTINGS = [
             note="Adam divides the scale out again; next to a mean, weight decay weighs more"),
     Setting("gradients clipped at", None, f"{JW}: not clipped", "train.clip_norm"),
     Setting("epochs", _by(25, 100, 8), f"{JW}, trainer", "train.epochs", where=_plain, note=f"fewer, {TIME}"),
-    Setting("stops early", None, f"{JW}: never", "train.patience", where=_plain, note=TIME),
+    Setting("stops early after epochs", None, f"{JW}: never", "train.patience", where=_plain, note=TIME),
     Setting("epoch kept, by the dev", _by("accuracy", "accuracy", "auc"), f"{JW}, trainer", "train.monitor",
             where=_plain, note="loss suits any number of classes"),
     Setting("the first epoch may be kept", False, f"{JW}, trainer", lambda fit: True, where=_plain,
@@ -129,7 +130,11 @@ SETTINGS = [
     Setting("they stop without a lower training loss after", 10, WP, "train.patience", where=_adversary),
     Setting("their epoch kept, by", "train_loss", WP, "train.monitor", where=_adversary),
     # the measure
-    Setting("test texts", None, "section 3.2: all", "params.texts", of="measure", note=f"a sample, {TIME}"),
+    Setting("limit of test texts", None, "section 3.2", "params.texts", of="measure", note=f"a sample, {TIME}"),
+    Setting("clusters of the output with two classes", 5, "section 3.2.1", lambda run: rank_information.OUTPUTS,
+            of="measure", where=lambda run: "counts" in run.params),
+    Setting("weights that count as none when k is chosen", 1e-5, "section 3.2.1", lambda run: rank_information.TINY,
+            of="measure", where=lambda run: "counts" in run.params),
     Setting("clusters, least and most", (50, 200), "section 3.2.1", of="measure",
             where=lambda run: "counts" in run.params, note=f"few texts allow more; {TIME}",
             ours=lambda run: (min(run.params["counts"]), max(run.params["counts"]))),
