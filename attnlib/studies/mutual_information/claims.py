@@ -27,11 +27,13 @@ from attnlib.studies.mutual_information.grid import CELL, MAIN, MODEL, NAME, NAM
 from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.mutual_information.tables import (
     CHANGE,
+    SAME,
     TAU,
     gap_values,
     gumbel_pairs,
     of_main,
     plain,
+    shared,
     with_base,
     with_setting,
 )  # fmt: skip
@@ -61,6 +63,10 @@ HISTORY = (
     "rule of all studies; first, if no more accurate than the most frequent class); information is compared to "
     "nine decimals, with at most half as many clusters as texts, and equal states share a cluster."
 )
+MOST = (
+    f"{HISTORY} Until it was noticed that the paper says most of the time, its mean τ had to be above that of each "
+    "of the eight rivals."
+)
 ADDED = f"Added after results on real texts had been seen. {HISTORY}"
 AVERAGES = "section 5, means over its corpora and encoders"
 Z = 1.96
@@ -73,12 +79,6 @@ def _learned(results: Results, needed: str, kept: Callable[[pd.DataFrame], pd.Da
         raise NotTested("Every corpus of this run has too few test texts for the numbers of clusters asked for.")
     found = kept(required(results.learned, NOTHING).dropna(subset=["value"]))
     return required(found, f"Not in this run, or learned nothing: {needed}.")
-
-
-def _both(part: pd.DataFrame, column: str, *sides: str) -> pd.DataFrame:
-    """The models of the corpora that have both sides; empty where none has."""
-    counts = part[part[column].isin(sides)].groupby("dataset")[column].nunique()
-    return part[part["dataset"].isin(counts.index[counts == len(sides)])]
 
 
 def over_texts(found: Effect, *sides: pd.DataFrame) -> Effect:
@@ -103,22 +103,24 @@ def _tracks(results: Results) -> Effect:
 
 def _above(results: Results, better: str, worse: str) -> Effect:
     """The mean difference of two attentions over the corpora and encoders that have both."""
-    needed = f"models with {better} and with {worse} attention"
-    part = _learned(results, needed, lambda taus: _both(plain(taus), "attention", better, worse))
+    needed = f"models with {better} and with {worse} attention on one corpus"
+    sides = _learned(results, needed, lambda taus: plain(taus[taus["attention"].isin((better, worse))]))
+    part = required(shared(sides, ["attention"]) if sides["attention"].nunique() == 2 else sides[:0], needed)
     found = contrast(part, "attention", better, worse, CELL[:2], paired=False, **CHANGE)
     return over_texts(found, *(part[part["attention"] == side] for side in (better, worse)))
 
 
-def _best(results: Results) -> dict[str, Effect]:
-    """BiLSTM with additive attention against every other encoder and attention, on the corpora that have both."""
-    part = with_setting(_learned(results, f"{BEST} attention, and a rival"))
-    pairs = {rival: _both(part, "setting", BEST, rival) for rival in part["setting"].unique() if rival != BEST}
-    found = {}
-    for rival, own in pairs.items():
-        if len(own):
-            gap = contrast(own, "setting", BEST, rival, ["dataset"], paired=False, **CHANGE)
-            found[rival] = over_texts(gap, *(own[own["setting"] == side] for side in (BEST, rival)))
-    return found
+def _best(results: Results) -> Effect:
+    """The share of rounds in which no rival is above BiLSTM with additive attention by `SAME`.
+
+    A round is one training of every encoder with every attention of the run, `LEAST_ORDERED` of them at least.
+    """
+    part = shared(_learned(results, f"{BEST} attention, and rivals"), CELL[1:])
+    rounds = with_setting(part).pivot_table(index=["dataset", "seed"], columns="setting", values="value").dropna()
+    if BEST not in rounds or rounds.shape[1] < LEAST_ORDERED or rounds.empty:
+        raise NotTested(f"No corpus has {BEST} attention and {LEAST_ORDERED - 1} rivals at least.")
+    wins = rounds[BEST] > rounds.drop(columns=BEST).max(axis=1) - SAME
+    return exact_share(int(wins.sum()), len(wins))
 
 
 def true_adversaries(results: Results) -> list[str]:
@@ -220,13 +222,6 @@ def _average(results: Results, *attentions: str) -> Printed:
     return Printed(means[0] - sum(means[1:]), AVERAGES)
 
 
-def _rivals(results: Results) -> dict[str, Printed]:
-    """BiLSTM with additive attention minus its rivals, as far as the paper prints their means."""
-    means = with_setting(reference(NAME, "text").query("metric == 'weighted_kendall_mean'"))
-    means, where = means.set_index("setting")["value"], "section 5, means over its corpora"
-    return {rival: Printed(means[BEST] - mean, where) for rival, mean in means.items()}
-
-
 def _order(number: int, better: str, worse: str, history: str = HISTORY) -> Rule:
     return Rule(
         f"mutual-information-{number}",
@@ -255,13 +250,14 @@ RULES = (
     _order(3, "deep", "dot"),
     Rule(
         "mutual-information-4",
-        "BiLSTM with additive attention follows information best",
+        "BiLSTM with additive attention has the highest τ most of the time",
         where="section 5, Figure 2",
-        test="its mean τ minus that of each other encoder with each attention, on the corpora that have both",
+        test="the share of rounds in which no other is above it at the paper's two digits, by its exact binomial "
+        "interval; a round is one training of every encoder with every attention on a corpus that has them all",
         effect=_best,
-        paper=_rivals,
+        border=0.5,
         figure="figure2_tau",
-        history=HISTORY,
+        history=MOST,
     ),
     Rule(
         "mutual-information-5",

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.measures.adversary import adversary
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.beside import printed
@@ -113,8 +114,8 @@ def _adversary(params: Params, corpus: str, base: FitSpec) -> FitSpec:
         train=base.train.replace(**schedule),
         seed=base.seed + 1000,
         warm_start=base,
-        trainer=f"{measures.__name__}:{measures.adversary.__name__}",
-        params={"lam": adversary_lambda(corpus)[0]},
+        trainer=f"{adversary.__module__}:{adversary.__name__}",
+        params={"lam": adversary_lambda(corpus)[0], "quirks": ["wp_half_tvd"]},
     )
 
 

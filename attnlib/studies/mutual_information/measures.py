@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.selection import sampled
-from attnlib.measures.adversary import compare, train_adversary
+from attnlib.measures.adversary import compare
 from attnlib.measures.rank_information import rank_information, ranked
 
 if TYPE_CHECKING:
@@ -47,19 +46,6 @@ def fitting_counts(counts: Sequence[int], n: int) -> list[int]:
     return [count for count in counts if 2 * count <= n] or [n // 2]
 
 
-def adversary(
-    corpus: Corpus, model: ModelConfig, train: TrainConfig, seed: int, *, warm_start: Fitted, lam: float
-) -> Fitted:
-    """Trainer of an adversary against `warm_start`: TVD - lam KL(adversary ‖ base), a fresh model from `seed`.
-
-    With two classes the total variation distance is halved, as in the code that the paper's lambdas come from:
-    its binary models have one output, and half of its |Δp| is taken. With more classes it is the distance proper.
-    """
-    if model != warm_start.model_config:
-        raise ValueError("An adversary has the architecture of its base; the two configs differ.")
-    return train_adversary(warm_start, corpus, lam, train_config=train, seed=seed, half_tvd=_halved(corpus))
-
-
 def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
     """How far an adversary is from its base, one row per test text, of the texts that `by_rank` looks at.
 
@@ -67,12 +53,5 @@ def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = No
     right_adversary
     """
     found = compare(base, other, sampled(corpus.test, texts))
-    right = {
-        f"right_{s}": (found[f"prediction_{s}"] == found["label"]).astype(float) for s in ("base", "adversary")
-    }
-    found = found.assign(tvd_trained=found["tvd"] / (2 if _halved(corpus) else 1), **right)
-    return found.drop(columns="instance").rename(columns={"id": "instance"})
-
-
-def _halved(corpus: Corpus) -> bool:
-    return len(corpus.classes) == 2
+    found = found.assign(instance=found["id"], tvd_trained=found["tvd"] / (2 if len(corpus.classes) == 2 else 1))
+    return found[["instance", "tvd", "tvd_trained", "jsd", "right_base", "right_adversary"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -27,22 +27,29 @@ QUERIES: dict[str, dict[str, Any]] = {
 MAIN = ("lstm", "additive")
 """Encoder and attention of the ablations and adversaries."""
 OTHER = "other"
-"""Stands for the corpora that `embedding_size` does not name."""
+"""Stands for the corpora that a value by corpus does not name."""
+BY_CORPUS = ("embedding_size", "oov", "batch_size", "query_epochs")
+"""Parameters with one value, or one by corpus."""
 
+T = TypeVar("T")
 Name = Literal["lstm", "cnn", "mlp"]
+Unknown = Literal["zero", "normal"]
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
+    """The parameters of the notebook. Those of `BY_CORPUS` may be corpus -> value, `other` for those not named.
 
     corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`, hub:NAME
                     or a table with a query column. One of the two may be empty
     vector_files    corpus -> file of word vectors, where corpora differ
-    embedding_size  width of the word vectors; corpus -> width where they differ, `other` for those not named
-    query_*         how models with a query train, which need another rate and more epochs
+    embedding_size, oov  width of the word vectors; words without one start at zero, or from N(0, 1) (normal)
+    boundaries      a start and an end token around each text, read by the encoder and never attended
     kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
     dot_init        how the query vector of dot attention starts: kaiming (torch's own, as in the code the paper
                     builds on) or normal
+    patience        epochs without a better dev score before training stops; None: never
+    monitor         the dev score that picks the epoch: auc (two classes), accuracy or loss; accuracy with a query
+    query_*         how models with a query train, which need another rate and more epochs
     counts          numbers of clusters to choose from;  texts: test texts, None: all
     gumbel_seeds, ablation_seeds, adversary_seeds  with which of the seeds; none: no such models
     """
@@ -50,9 +57,12 @@ class Params(StudyParams):
     corpora: Datasets = (Dataset("planted"),)
     query_corpora: Datasets = (Dataset("stories"),)
     strict_length_filter: bool = False
+    boundaries: bool = True
     vector_files: ByDataset[str] = Field(default_factory=dict)
-    embedding_size: int | ByDataset[int] = 50
-    train_embeddings: bool = False
+    embedding_size: Size | ByDataset[Size] = 50
+    oov: Unknown | ByDataset[Unknown] = "zero"
+    train_embeddings: bool = True
+    embedding_update: Literal["dense", "lazy"] = "dense"
     encoders: Some[Name] = ("lstm", "cnn", "mlp")
     attentions: Some[Attention] = ("additive", "deep", "dot")
     hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
@@ -60,11 +70,13 @@ class Params(StudyParams):
     deep_size: Size = 128
     dot_init: Literal["kaiming", "normal"] = "kaiming"
     seeds: Some[Seed] = (0, 1, 2)
-    epochs: Size = 5
-    patience: Size = 2
+    epochs: Size = 8
+    patience: Size | None = None
+    monitor: Literal["auc", "accuracy", "loss"] = "loss"
     learning_rate: Positive = 1e-3
+    batch_size: Size | ByDataset[Size] = 32
     query_encoders: Once[Name] = ("lstm",)
-    query_epochs: Size = 12
+    query_epochs: Size | ByDataset[Size] = 12
     query_learning_rate: Positive = 5e-3
     counts: Some[Annotated[int, Field(ge=2)]] = (50, 75, 100, 150, 200)
     texts: int | None = Field(None, ge=10)
@@ -72,7 +84,7 @@ class Params(StudyParams):
     gumbel_seeds: Once[Seed] = (0, 1, 2)
     ablation_seeds: Once[Seed] = (0, 1, 2)
     adversary_seeds: Once[Seed] = (0, 1, 2)
-    adversary_epochs: Size = 4
+    adversary_epochs: Size = 80
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -99,7 +111,7 @@ class Params(StudyParams):
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from, and how it is read."""
         strict = self.strict_length_filter and corpus in self.corpora
-        limit = None if corpus == "stories" else self.limit
+        limit = None if self._generated(corpus) else self.limit
         dataset = self.dataset(corpus)
         readers = QUERIES if corpus in self.query_corpora else None
         if readers and not brought(dataset.corpus) and dataset.corpus not in (*QUERIES, *registered):
@@ -108,24 +120,26 @@ class Params(StudyParams):
         return dataset.config(readers, limit=limit, strict_length_filter=strict)
 
     def training(self, corpus: str) -> TrainConfig:
-        """As every study trains: the epoch with the lowest dev loss, Adam with amsgrad."""
-        query = corpus in self.query_corpora
+        """As Jain & Wallace train: with a query, weight decay on every part; without, classes weighted alike."""
+        own: dict[str, Any] = {"epochs": self.epochs, "monitor": self.monitor, "class_weights": True}
+        rate, patience = self.learning_rate, self.patience
+        if corpus in self.query_corpora:
+            own = {"epochs": self._of(self.query_epochs, corpus), "monitor": "accuracy", "weight_decays": {}}
+            rate = self.query_learning_rate
+            patience = None if patience is None else max(patience, 5)  # the loss of stories falls late
         return TrainConfig(
-            epochs=self.query_epochs if query else self.epochs,
-            patience=max(self.patience, 5) if query else self.patience,  # the loss of stories falls late
-            monitor="loss",
+            **own,
+            learning_rate=rate,
+            patience=patience,
+            batch_size=self._of(self.batch_size, corpus),
             amsgrad=True,
-            learning_rate=self.query_learning_rate if query else self.learning_rate,
-            train_embeddings=self.train_embeddings or corpus == "stories",
+            clip_norm=None,
+            train_embeddings=self.train_embeddings or self._generated(corpus),
+            embedding_update=self.embedding_update,
         )
 
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax."""
-        story = corpus == "stories"
-        size = self.embedding_size
-        if isinstance(size, dict):
-            size = size[corpus] if corpus in size else size[OTHER]
-        sizes = {"hidden_size": self.hidden_sizes[encoder], "embedding_size": size}
         own: dict[str, Any] = {}
         if attention == "deep":
             own = {"attention_size": self.deep_size, "attention_layers": 2}
@@ -134,8 +148,28 @@ class Params(StudyParams):
             own = {"dot_scaled": corpus in self.query_corpora, "dot_init": self.dot_init}
         if encoder == "cnn":
             own["kernel_sizes"] = self.kernel_sizes
-        vectors = "none" if story else self.vector_files.get(corpus, self.vectors)
-        return ModelConfig(encoder=encoder, attention=attention, vectors=vectors, **sizes, **own)
+        vectors = "none" if self._generated(corpus) else self.vector_files.get(corpus, self.vectors)
+        if vectors != "none":
+            own["oov"] = self._of(self.oov, corpus)
+            own["oov_scale"] = 1.0 if own["oov"] == "normal" else None
+        return ModelConfig(
+            encoder=encoder,
+            attention=attention,
+            vectors=vectors,
+            embedding_size=self._of(self.embedding_size, corpus),
+            hidden_size=self.hidden_sizes[encoder],
+            boundaries=self.boundaries,
+            **own,
+        )
+
+    @staticmethod
+    def _of(value: T | dict[str, T], corpus: str) -> T:
+        """A parameter of `BY_CORPUS` for one corpus."""
+        return value.get(corpus, value.get(OTHER)) if isinstance(value, dict) else value
+
+    def _generated(self, corpus: str) -> bool:
+        """Whether these are generated stories, which learn their word vectors."""
+        return self.dataset(corpus).corpus == "stories"
 
     def models(self, corpus: str) -> list[FitSpec]:
         """The softmax models of a corpus; `seed` in their label is that of the notebook, which counts trainings."""
@@ -164,19 +198,18 @@ def _check_names(params: Params) -> None:
 
 
 def _check_files(params: Params) -> None:
-    """Refuse vectors and widths of corpora that are not there, or that cannot use them."""
+    """Refuse vectors and values of corpora that are not there, or that cannot use them."""
     known = (*params.corpora, *params.query_corpora)
-    widths = params.embedding_size if isinstance(params.embedding_size, dict) else {OTHER: params.embedding_size}
     params._check_keys("vector_files", known=known)
-    for name in widths:
-        if name not in (*known, OTHER):
-            raise ValueError(unknown("corpus in embedding_size", name, (*known, OTHER)))
-    if any(width < 1 for width in widths.values()):
-        raise ValueError(f"embedding_size: a width is 1 at least; got {params.embedding_size}.")
-    if OTHER not in widths and (missing := [name for name in known if name not in widths]):
-        raise ValueError(f"embedding_size says nothing about {', '.join(missing)}; add '{OTHER}: width'.")
-    if "stories" in params.vector_files:
-        raise ValueError("vector_files: the generated stories learn their word vectors; leave them out.")
+    for option in BY_CORPUS:
+        given = getattr(params, option)
+        if isinstance(given, dict):
+            params._check_keys(option, known=(*known, OTHER))
+            asked = params.query_corpora if option == "query_epochs" else known
+            if OTHER not in given and (missing := [name for name in asked if name not in given]):
+                raise ValueError(f"{option} says nothing about {', '.join(missing)}; add '{OTHER}: …'.")
+    if told := [name for name in params.vector_files if params._generated(name)]:
+        raise ValueError(f"vector_files: {told[0]!r} are generated and learn their word vectors; leave them out.")
 
 
 def _check_lists(params: Params) -> None:

@@ -95,19 +95,16 @@ def choices_table(taus: pd.DataFrame) -> pd.DataFrame:
 
     Occupied clusters: the range over trainings and ranks, N at most.
     """
-    rows = []
-    for key, part in plain(taus).groupby(CELL, sort=False):
-        row = dict(zip(CELL, key, strict=True))
-        row |= {name: span(part[column]) for name, column in (("k", "k"), ("N", "clusters"))}
-        row["occupied clusters"] = span(pd.concat([part["occupied_least"], part["occupied_most"]]))
-        row |= {"smallest cluster": span(part["smallest"]), "texts": int(part["n"].max()), "trainings": len(part)}
-        rows.append(row)
-    return named(pd.DataFrame(rows))
+    groups = plain(taus).groupby(CELL, sort=False)
+    table = groups.agg(k=("k", span), N=("clusters", span))
+    table["occupied clusters"] = groups[["occupied_least", "occupied_most"]].apply(span)
+    told = groups.agg(smallest=("smallest", span), texts=("n", "max"), trainings=("seed", "size"))
+    return named(table.join(told.rename(columns={"smallest": "smallest cluster"})).reset_index())
 
 
-def span(values: pd.Series) -> str:
+def span(values: pd.Series | pd.DataFrame) -> str:
     """`3`, or `3–5`."""
-    low, high = int(values.min()), int(values.max())
+    low, high = int(np.min(values)), int(np.max(values))
     return str(low) if low == high else f"{low}–{high}"
 
 

@@ -16,11 +16,14 @@ from tests.studies.mutual_information.frames import GOOD, apart_frame, results, 
 
 
 def test_claims_that_hold_are_reproduced() -> None:
-    found = verdicts(tau_frame())
+    one = tau_frame()
+    found = verdicts(one)
+    assert (found[4].effect, found[4].verdict) == (1.0, "undetermined"), "three rounds of three may be chance"
+    found[4] = verdicts(pd.concat([one, one.assign(dataset="imdb")]))[4]
     assert found.pop(12).verdict == "not tested", "no corpus with a query"
     assert {claim.verdict for claim in found.values()} == {"reproduced"}
     assert found[2].effect == pytest.approx(0.6 + 0.05 / 2)
-    assert (found[4].effect, found[4].case) == (pytest.approx(0.05), "CNN with Additive"), "the strongest rival"
+    assert (found[4].effect, found[4].n) == (1.0, 6), "rounds of two corpora"
     assert found[5].effect == pytest.approx(0.95 - 0.1)
     assert (found[8].effect, found[8].n) == (1.0, 6)
     assert found[10].effect == pytest.approx((0.004 + 0.004 + 0.008) / 3)
@@ -29,7 +32,7 @@ def test_claims_that_hold_are_reproduced() -> None:
 
 def test_sizes_are_judged_by_the_papers_printed_effects() -> None:
     found = verdicts(tau_frame())
-    printed = {1: 0.80, 2: 0.35, 3: 0.29, 4: 0.04, 5: 0.71, 6: -0.02, 7: 0.04, 8: 85 / 99, 10: 0.02, 11: 0.06}
+    printed = {1: 0.80, 2: 0.35, 3: 0.29, 5: 0.71, 6: -0.02, 7: 0.04, 8: 85 / 99, 10: 0.02, 11: 0.06}
     assert {n: found[n].paper_effect for n in printed} == pytest.approx(printed)
     assert {found[n].size for n in (1, 2, 3, 5)} == {"larger"}
     assert (found[5].paper_where, found[7].paper_where) == ("Table 2, sst", "Table 4, sst")
@@ -46,7 +49,7 @@ def test_claims_that_fail_are_not_reproduced() -> None:
     taus = tau_frame(worse, 0.5, -0.9, -0.9, gumbel=-0.1, best=-0.2, jitter=0.1).assign(idle=False)
     taus["entropy"] = 0.5 + taus["tau"] / 4
     found = verdicts(taus)
-    assert {n for n, claim in found.items() if claim.verdict == "not reproduced"} >= {1, 2, 3, 4, 5, 6, 7, 8, 9, 11}
+    assert {n for n, claim in found.items() if claim.verdict == "not reproduced"} >= {1, 2, 3, 5, 6, 7, 8, 9, 11}
     assert found[10].effect > rules.STABLE
 
 
@@ -62,7 +65,7 @@ def test_claims_without_their_models_are_not_tested() -> None:
 
 def test_one_training_of_a_cell_has_no_interval() -> None:
     found = verdicts(pd.concat([tau_frame(dataset=name, seeds=1) for name in ("sst", "imdb", "adr", "20news")]))
-    for number in range(1, 7):
+    for number in (1, 2, 3, 5, 6):
         assert np.isnan(found[number].low)
         assert found[number].verdict == "undetermined"
     assert found[8].verdict == "reproduced", "over 24 settings, which are more than a seed"
@@ -134,15 +137,19 @@ def test_what_never_followed_information_is_not_kept(number: int, told: str) -> 
     assert (near.high < rules.KEPT, near.verdict) == (True, "undetermined")
 
 
-def test_the_rival_that_decides_is_shown() -> None:
-    taus = tau_frame({"additive": 0.6, "dot": 0.3}, encoders=("lstm", "cnn", "mlp"), best=0.0)
-    better = (taus["encoder"] == "mlp") & (taus["attention"] == "additive")
-    wild = (taus["encoder"] == "cnn") & (taus["attention"] == "additive")
-    taus["value"] = taus["value"].mask(better, taus["value"] + 0.05).mask(wild, 0.7 + 0.3 * (taus["seed"] - 1))
+def test_best_most_of_the_time_counts_rounds() -> None:
+    taus = pd.concat([tau_frame(dataset=name, best=0.0, seeds=4) for name in ("sst", "imdb")])
+    rival = (taus["encoder"] == "cnn") & (taus["attention"] == "additive")
+    ahead = rival & (taus["seed"] == 0)
+    taus["value"] = taus["value"].mask(ahead, taus["value"] + 0.05).mask(rival & ~ahead, taus["value"] + 0.004)
     found = verdicts(taus)[4]
-    assert (found.verdict, found.case) == ("not reproduced", "MLP with Additive"), "cnn may be chance"
-    assert found.effect == pytest.approx(-0.05)
-    assert np.isnan(found.paper_effect), "the paper prints no mean of MLP with additive attention"
+    assert (found.effect, found.n) == (6 / 8, 8), "a rival ahead by less than the paper's digits show is not ahead"
+    assert (found.size, found.verdict) == ("no printed value", "undetermined")
+    taus["value"] = taus["value"].mask(rival, 1.0)
+    assert verdicts(taus)[4].verdict == "not reproduced", "one rival that always wins is enough"
+    half = taus[(taus["dataset"] == "sst") | (taus["encoder"] == "lstm")]
+    assert verdicts(half)[4].n == 4, "rounds of the corpus that has every setting"
+    assert verdicts(taus[taus["encoder"] == "lstm"])[4].verdict == "not tested", "three settings are too few"
 
 
 def test_uniformity_is_a_mean_of_rank_correlations_within_corpora() -> None:

@@ -23,13 +23,15 @@ from attnlib.utils.errors import ConfigError
         ({"attentions": ["dot"]}, "lstm with additive"),
         ({"corpora": [], "query_corpora": []}, "corpora must name at least one"),
         ({"vector_files": {"imdb": "x"}}, "corpus in vector_files"),
-        ({"vector_files": {"stories": "x"}}, "stories learn their word vectors"),
+        ({"vector_files": {"stories": "x"}}, "'stories' are generated and learn their word vectors"),
         ({"query_corpora": [{"corpus": "stories", "n_tests": 2}]}, "Did you mean 'n_test'"),
         ({"hidden_sizes": {"lstm": 8}}, "says nothing about"),
         ({"embedding_size": {"imdb": 50, "other": 16}}, "corpus in embedding_size"),
         ({"embedding_size": {"stories": 50}}, "nothing about planted"),
-        ({"embedding_size": {"other": 0}}, "embedding_size: a width is 1 at least; got {'other': 0}"),
-        ({"embedding_size": 0}, "^embedding_size: a width is 1 at least; got 0.$"),
+        ({"embedding_size": {"other": 0}}, r"embedding_size.*greater than or equal to 1; got 0"),
+        ({"embedding_size": 0}, "embedding_size.*greater than or equal to 1; got 0"),
+        ({"query_epochs": {"planted": 3}}, "query_epochs says nothing about stories; add 'other"),
+        ({"oov": "random"}, "oov.*'zero' or 'normal'"),
         ({"seed": [1]}, "seeds"),
         ({"corpora": ["planted", "x.csv"], "query_corpora": ["x.csv"]}, "both name x;"),
         ({"corpora": ["snli"], "query_corpora": []}, "put it in query_corpora"),
@@ -70,3 +72,36 @@ def test_dot_attention_is_scaled_with_a_query_only() -> None:
     params = Params()
     assert not params.model("planted", "lstm", "dot").dot_scaled, "equation 5"
     assert params.model("stories", "lstm", "dot").dot_scaled, "equation 1"
+
+
+def test_values_by_corpus_and_training_as_jain_and_wallace() -> None:
+    params = Params(
+        corpora=["planted", "imdb"],
+        query_corpora=["stories", {"corpus": "stories", "name": "long", "longest": 60}],
+        vectors="glove",
+        oov={"imdb": "normal", "other": "zero"},
+        batch_size={"long": 50, "other": 32},
+        query_epochs={"other": 100, "stories": 25},
+        monitor="auc",
+    )
+    models = {name: params.model(name, "lstm", "dot") for name in ("planted", "imdb", "stories", "long")}
+    assert {name: model.vectors for name, model in models.items() if model.vectors == "none"}.keys() == {
+        "stories",
+        "long",
+    }
+    assert [(models[name].oov, models[name].oov_scale) for name in ("planted", "imdb")] == [
+        ("zero", None),
+        ("normal", 1),
+    ]
+    trained = {name: params.training(name) for name in models}
+    assert [trained[name].batch_size for name in models] == [32, 32, 32, 50]
+    assert [trained[name].epochs for name in models] == [8, 8, 25, 100]
+    assert {name: (t.monitor, t.class_weights) for name, t in trained.items()} == {
+        "planted": ("auc", True),
+        "imdb": ("auc", True),
+        "stories": ("accuracy", False),
+        "long": ("accuracy", False),
+    }
+    assert trained["planted"].weight_decays == {"attention": 0.0}, "three optimisers without a query"
+    assert trained["long"].weight_decays == {}, "one with it"
+    assert {(t.patience, t.clip_norm, t.amsgrad) for t in trained.values()} == {(None, None, True)}
