@@ -107,9 +107,11 @@ class Params(StudyParams):
         return {name: name.corpus for name in self.corpora}
 
     def data(self, dataset: str) -> DataConfig:
-        """Where a data set comes from, and how it is read. The models of the other papers read whole texts."""
-        longest = self.max_length if dataset in self.corpora and dataset != self.beyond else None
-        return self.dataset(dataset).config(limit=self.limit, max_length=longest)
+        """Where a data set comes from, and how it is read. The models of the other papers read all texts."""
+        own = dataset in self.corpora and dataset != self.beyond
+        return self.dataset(dataset).config(
+            limit=self.limit if own else None, max_length=self.max_length if own else None
+        )
 
     def model(self, dataset: str, architecture: str, context: str) -> ModelConfig:
         """One of the six architectures; attention is as wide inside as what it reads (section 3)."""
