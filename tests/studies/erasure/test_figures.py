@@ -40,7 +40,8 @@ def test_models_of_the_other_papers_that_hardly_flip(removed):
     names = list(BEYOND["scaling"])
     fractions = pd.concat([firsts(removed, variant=name) for name in names])
     labels = pd.DataFrame({"variant": names, "value": 1.0})
-    table = tables.beyond_table(fractions, labels)
+    single = pd.concat([few(0).assign(variant=name) for name in names])
+    table = tables.beyond_table(fractions, single, labels)
     assert table["n"].tolist() == [0 if removed is NEVER else 1] * len(names)
     assert set(table["accuracy"]) == {100.0}
     assert len(figures.beyond_boxes(fractions, "scaling").axes) == len(names)
