@@ -88,10 +88,8 @@ def single_table(single: pd.DataFrame) -> pd.DataFrame:
     Shares are of texts with more than one item. `Δα` columns are medians; the last two columns tell how often a
     difference in attention of 0.4 or more leaves ΔJS below 0.05 nats, and how many such texts there are.
     """
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
     rows = []
-    for key, part in kept.groupby(MODEL, sort=False):
+    for key, part in compared(single, importance="alpha").groupby(MODEL, sort=False):
         below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
         more = effect(part.assign(value=(part["delta_js"] > 0).astype(float)), bounds=SHARE)
         rows.append(
