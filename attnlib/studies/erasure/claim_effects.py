@@ -10,11 +10,13 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pandas as pd
 
-from attnlib.stats.inference import Effect, contrast, effect, exact_share
+from attnlib.stats.inference import LEVEL, Effect, contrast, effect, exact_share
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, Results, common_set, compared, several
 from attnlib.studies.erasure.measures import RANKINGS
@@ -175,7 +177,15 @@ def counted(values: pd.DataFrame, direction: Direction, border: float = 0.0) -> 
     sign = 1 if direction == "greater" else -1
     groups = values.groupby([*MODEL, "seed"])["value"]
     means = groups.mean()[groups.size() >= FEWEST_TEXTS]
-    return exact_share(int((sign * means > sign * border).sum()), len(means))
+    means = required(means, f"No training has the {FEWEST_TEXTS} texts that a verdict needs.")
+    return _share(int((sign * means > sign * border).sum()), len(means))
+
+
+def _share(hits: int, trainings: int, level: float = LEVEL) -> Effect:
+    """The exact share, whose variance more trainings would lower."""
+    found = exact_share(hits, trainings, level)
+    variance = found.estimate * (1 - found.estimate) / trainings
+    return replace(found, from_trainings=variance, from_texts=0.0, again=partial(_share, hits, trainings))
 
 
 def each(values: pd.DataFrame, bounds: tuple[float, float]) -> Cases:

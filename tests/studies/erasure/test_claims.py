@@ -151,8 +151,11 @@ def test_a_claim_on_most_models_counts_trainings():
     assert (twelfth.effect, twelfth.n) == (0.5, 16)
     assert (twelfth.low, twelfth.high) == (exact_share(8, 16).low, exact_share(8, 16).high)
     assert twelfth.verdict == "undetermined"
+    assert "on the border" in twelfth.settles
     found.fractions.loc[slower & (found.fractions["seed"] == 0), "removed"] = 1
-    assert by_id(found, 12)[12].effect == 0.75, "a model may hit in one training and miss in the next"
+    twelfth = by_id(found, 12)[12]
+    assert twelfth.effect == 0.75, "a model may hit in one training and miss in the next"
+    assert twelfth.settles.startswith("About 32 trainings (now 16)")
 
 
 def test_a_tie_is_no_win():
