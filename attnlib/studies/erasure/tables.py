@@ -118,14 +118,17 @@ def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
 
 
 def contingency(
-    single: pd.DataFrame, importance: str = "alpha", sampling: str = "any other", by: Sequence[str] = MODEL
+    single: pd.DataFrame,
+    rankings: Sequence[str] = ("alpha",),
+    sampling: str = "any other",
+    by: Sequence[str] = MODEL,
 ) -> pd.DataFrame:
-    """The paper's Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model.
+    """The paper's Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model and ranking.
 
     `top minus random`: percent flipped by the top item minus percent flipped by r, paired, with its interval.
     """
-    by = list(by)
-    part = single[(single["importance"] == importance) & (single["sampling"] == sampling)]
+    by = [*by, *(["importance"] if len(rankings) > 1 else [])]
+    part = single[single["importance"].isin(rankings) & (single["sampling"] == sampling)]
     kept = compared(part, sampling)
     if kept.empty:
         return pd.DataFrame()
@@ -137,15 +140,6 @@ def contingency(
     table["one item, left out"] = alone.reindex(pd.MultiIndex.from_frame(table[by]), fill_value=0).to_numpy()
     table = table[[*by, *CELLS, "top minus random", "p_holm", *COUNTS, "one item, left out"]]
     return _told(table.rename(columns=CELLS))
-
-
-def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha", "alpha_grad")) -> pd.DataFrame:
-    """The paper's Figures 12 and 13: the tables of several rankings; p after Holm within a ranking."""
-    frames = {name: contingency(single, name) for name in rankings}
-    for name, frame in frames.items():
-        if len(frame):
-            frame.insert(2, "ranking", NAMES[name])
-    return pd.concat(frames.values(), ignore_index=True)
 
 
 def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -68,7 +68,7 @@ def test_table_2_is_compared_with_r_drawn_as_it_was():
 
 def test_the_tables_of_the_other_rankings_stand_below_each_other():
     both = pd.concat([singles(CELLS, importance="grad_alpha"), singles(CELLS[::2], importance="alpha_grad")])
-    table = tables.contingencies(both).set_index("ranking")
+    table = tables.contingency(both, TOPS[1:]).set_index("ranking")
     assert list(table.index) == ["gradient", "product"]
     assert table["n"].tolist() == [10, 5]
     assert table["both flip"].tolist() == [10.0, 20.0]
@@ -233,7 +233,7 @@ def test_single_removals_of_no_text_and_of_one(texts):
     single = few(texts)
     for table, rows in ((tables.single_table, 6), (tables.contingency, 6), (tables.top_flips, 6)):
         assert table(single).get("n", pd.Series()).tolist() == [1] * rows * texts, table
-    assert len(tables.contingencies(single)) == 12 * texts
+    assert len(tables.contingency(single, TOPS[1:])) == 12 * texts
 
 
 @pytest.mark.parametrize(
