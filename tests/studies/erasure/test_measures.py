@@ -25,7 +25,7 @@ def measured(request):
 
 def test_a_model_is_measured_once_for_every_test(measured):
     fitted, corpus, found = measured
-    assert {name: len(frame) for name, frame in found.items()} == {"labels": 50, "single": 240, "fractions": 160}
+    assert {name: len(frame) for name, frame in found.items()} == {"labels": 50, "single": 160, "fractions": 160}
     assert found["labels"]["value"].mean() == pytest.approx(fitted.evaluate(corpus.test)["accuracy"])
     assert set(found["fractions"]["instance"]) <= {example.id for example in corpus.test}
 

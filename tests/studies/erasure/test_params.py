@@ -20,7 +20,7 @@ from tests.studies.erasure.frames import profile
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
         ({"seeds": []}, "at least one"),
         ({"architectures": {"yelp": ["han"]}}, "Unknown corpus in architectures"),
-        ({"settings": "paper"}, "settings of the paper"),
+        ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
         ({"vectors": "glove", "embedding_size": 100}, "50 wide"),
         ({"beyond": "nowhere"}, "Unknown corpus"),
         ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
@@ -35,13 +35,32 @@ def test_paper_settings_are_those_of_the_appendix():
     params = profile("paper")
     han, flan = params.model("yahoo", "han", "rnn"), params.model("yahoo", "flan", "conv")
     assert (han.embedding_dropout, han.sentence_dropout, han.logit_dropout) == (0.4445, 0.2202, 0.3749)
-    assert (flan.embedding_dropout, flan.sentence_dropout, flan.logit_dropout) == (0.4445, 0.0, 0.4457)
-    assert (flan.dropout, flan.kernel_sizes, han.hierarchical) == (0.3, (3, 5), True)
+    assert flan.embedding_dropout == pytest.approx(1 - (1 - 0.4445) * (1 - 0.3)), (
+        "0.3 more where a convolution reads"
+    )
+    assert (flan.dropout, flan.sentence_dropout, flan.logit_dropout) == (0.0, 0.0, 0.4457)
+    assert (flan.kernel_sizes, han.hierarchical) == ((3, 5), True)
     assert params.model("yelp", "flan", "noenc").attention_size == 200
     train = params.training("amazon", "rnn")
     assert (train.learning_rate, train.epochs, train.patience, train.clip_norm) == (2e-4, 60, 5, 10.0)
     assert params.training("imdb10", "conv").epochs == 15
     assert (params.training("imdb10", "noenc").epochs, params.training("imdb10", "noenc").patience) == (60, 10)
+
+
+def test_word_vectors_and_counts_are_those_of_each_data_set():
+    params = profile("paper")
+    assert {params.model(name, "flan", "rnn").vectors for name in params.corpora} == set(
+        params.vector_files.values()
+    )
+    assert len(params.vector_files) == 4
+    assert {params.data(name).min_df for name in params.corpora} == {5}
+
+
+def test_other_data_sets_borrow_the_values_of_yahoo():
+    params = Params(dropout=True, learning_rate=None, epochs=None)
+    assert params.training("planted", "rnn") == profile("paper").training("yahoo", "rnn").replace(batch_size=32)
+    assert params.model("planted", "han", "rnn").logit_dropout == 0.3749
+    assert Params(epochs=3, learning_rate=None).training("planted", "noenc").learning_rate == 4e-4
 
 
 def test_a_data_set_tells_where_its_texts_come_from():

@@ -68,7 +68,7 @@ def test_table_2_is_compared_with_r_drawn_as_it_was():
 
 def test_the_tables_of_the_other_rankings_stand_below_each_other():
     both = pd.concat([singles(CELLS, importance="grad_alpha"), singles(CELLS[::2], importance="alpha_grad")])
-    table = tables.contingencies(both).set_index("ranking")
+    table = tables.contingency(both, TOPS[1:]).set_index("ranking")
     assert list(table.index) == ["gradient", "product"]
     assert table["n"].tolist() == [10, 5]
     assert table["both flip"].tolist() == [10.0, 20.0]
@@ -192,18 +192,16 @@ def test_a_model_that_never_flips_keeps_its_row():
     fractions = pd.concat([firsts(FLIPS, variant="lin"), firsts(never, variant="feat")])
     single = pd.concat([singles(CELLS).assign(variant=name) for name in ("lin", "feat")])
     right = pd.DataFrame({"variant": ["lin", "lin", "feat"], "value": [1.0, 0.0, 1.0]})
-    table = tables.beyond_table(fractions, right).set_index("variant")
+    table = tables.beyond_table(fractions, single, right).set_index("variant")
     assert table["accuracy"].to_dict() == {"lin": 50.0, "feat": 100.0}
     assert table["n"].to_dict() == {"lin": 3, "feat": 0}
     assert table.loc["feat", "attention"] == "–"
     assert table.loc["lin", "attention"].startswith("0.70"), (
         "the mean is over the same three texts for each ranking"
     )
-    flips = tables.beyond_flips(single, fractions).set_index("variant")
-    assert flips["n"].to_dict() == {"lin": 10, "feat": 10}
-    assert flips["n, duel"].to_dict() == {"lin": 4, "feat": 0}
-    assert flips.loc["lin", "gradient faster"].startswith("0.750")
-    assert flips.loc["feat", "gradient faster"] == "–"
+    assert table["only the top item flips"].to_dict() == {"lin": 30.0, "feat": 30.0}
+    assert table.loc["lin", "gradient faster"].startswith("0.750")
+    assert table.loc["feat", "gradient faster"] == "–"
 
 
 def test_contexts_are_means_over_models_that_count_alike():
@@ -235,7 +233,7 @@ def test_single_removals_of_no_text_and_of_one(texts):
     single = few(texts)
     for table, rows in ((tables.single_table, 6), (tables.contingency, 6), (tables.top_flips, 6)):
         assert table(single).get("n", pd.Series()).tolist() == [1] * rows * texts, table
-    assert len(tables.contingencies(single)) == 12 * texts
+    assert len(tables.contingency(single, TOPS[1:])) == 12 * texts
 
 
 @pytest.mark.parametrize(
