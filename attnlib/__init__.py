@@ -24,6 +24,7 @@ _PUBLIC: dict[str, str] = {
     "fit": "attnlib.training.fit",
     "Fitted": "attnlib.training.fitted",
     "load_model": "attnlib.training.fitted",
+    "erase": "attnlib.engine.explainable",
     "importance": "attnlib.importance.scores",
     "fraction_to_flip": "attnlib.erasure.flips",
     "top_token_flips": "attnlib.erasure.flips",

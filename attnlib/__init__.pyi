@@ -7,6 +7,7 @@ from attnlib.config import TrainConfig as TrainConfig
 from attnlib.data import Corpus as Corpus
 from attnlib.data import Example as Example
 from attnlib.data import load_corpus as load_corpus
+from attnlib.engine.explainable import erase as erase
 from attnlib.erasure.flips import erasure_curves as erasure_curves
 from attnlib.erasure.flips import fraction_to_flip as fraction_to_flip
 from attnlib.erasure.flips import top_token_flips as top_token_flips

@@ -28,6 +28,7 @@ class Spec:
     levels   of `input` and `hidden`
     needs    `trace` (one forward pass), `gradient` (one backward pass), `variants` (answers to changed texts),
              `self-attention` (a transformer inside)
+    run, hf  what computes it for a model of attnlib and for a Hugging Face classifier; None: it does not apply
     target   what it explains unless told otherwise: the predicted class's logit or probability; None: neither
     quirks   the authors' deviations it can reproduce
     """
@@ -36,7 +37,8 @@ class Spec:
     levels: tuple[str, ...]
     summary: str
     needs: str
-    run: Callable[..., Tensor]
+    run: Callable[..., Tensor] | None
+    hf: Callable[..., Tensor] | None = None
     target: str | None = None
     quirks: tuple[str, ...] = ()
     options: tuple[str, ...] = ()

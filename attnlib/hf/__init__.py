@@ -1,0 +1,1 @@
+"""Hugging Face sequence classifiers behind the kit's `Explainable` contract."""
