@@ -63,8 +63,8 @@ def erasure_curves(
 ) -> pd.DataFrame:
     """The predicted class's probability with k = 0, 1, …, n units removed: one row per text and k.
 
-    text, id, length, removed, fraction (k / n), probability (of the class predicted for the whole text), flipped
-    (whether the decision at k differs), mass_removed.
+    text, id, length, removed, fraction (k / n), probability (of the class predicted for the whole text), decision
+    (the class at k), flipped (whether it differs), mass_removed.
 
     first   `most`: the most important go first (comprehensiveness); `least`: the least important go first, so that
             row k keeps the n - k most important (sufficiency)
@@ -89,6 +89,7 @@ def erasure_curves(
             "length": lengths[text],
             "removed": k,
             "probability": logits.softmax(-1).gather(-1, index).squeeze(-1)[text, k],
+            "decision": logits.argmax(-1)[text, k],
             "flipped": (logits.argmax(-1) != predicted.unsqueeze(1))[text, k],
             "mass_removed": found.mass()[text, k],
         }
@@ -96,6 +97,7 @@ def erasure_curves(
     frame = pd.DataFrame({name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]})
     frame.insert(1, "id", np.array([e.id for e in examples], dtype=object)[frame["text"]])
     frame.insert(4, "fraction", frame["removed"] / frame["length"])
+    frame["decision"] = np.array(fitted.classes, dtype=object)[frame["decision"]]
     return frame.sort_values(["text", "removed"], kind="stable", ignore_index=True)
 
 
