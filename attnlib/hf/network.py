@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import torch
@@ -41,6 +42,7 @@ class HFAnswers:
     network: Network
     batch: WordBatch | PieceBatch
     words: None = None
+    linear: bool = False
 
     @cached_property
     def alpha(self) -> Tensor:
@@ -68,6 +70,7 @@ class Network(nn.Module):
         self.network = network.eval()
         self.register_buffer("order", torch.tensor(list(order)), persistent=False)
         self.layers = self.heads = 0
+        self.typed = "token_type_ids" in signature(network.forward).parameters
         self.reads = "first"
 
     def embed(self, batch: WordBatch | PieceBatch) -> Tensor:
@@ -78,7 +81,7 @@ class Network(nn.Module):
         pieces = _pieces(batch)
         width = int(pieces.mask.any(0).nonzero().max()) + 1
         inputs = {"input_ids": pieces.ids[:, :width], "attention_mask": pieces.mask[:, :width].long()}
-        if pieces.types is not None:
+        if pieces.types is not None and self.typed:
             inputs["token_type_ids"] = pieces.types[:, :width]
         if embedded is None:
             logits = self.network(**inputs).logits

@@ -165,8 +165,8 @@ class HFVectoriser(Vectoriser):
     """Texts to words and pieces, by the tokeniser of a checkpoint.
 
     The tokeniser reads the text itself, a typed one unchanged, and pieces are tied to words by their places in it.
-    A word without a piece (a sign the tokeniser drops, or the end of a cut text) is no unit. `truncated` is the
-    number of texts that had to be cut in the last `encode`.
+    A word in which no piece begins (a sign the tokeniser drops or joins to the word before, the end of a cut text)
+    is no unit. `truncated` is the number of texts that had to be cut in the last `encode`.
     """
 
     kind = "hf"
