@@ -50,7 +50,11 @@ class HFAnswers:
         the rest to one."""
         return per_word(cls_last(self.network, self.batch.pieces), self.batch)
 
-    token_alpha = property(lambda self: self.alpha)
+    @property
+    def token_alpha(self) -> Tensor:
+        """The same; NaN where the attention of the model cannot be read."""
+        return self.alpha if self.network.layers else self.logits.new_full(self.mask.shape, float("nan"))
+
     lengths, probabilities, prediction = Trace.lengths, Trace.probabilities, Trace.prediction
 
     def __getattr__(self, name: str) -> Any:

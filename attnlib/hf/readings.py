@@ -65,9 +65,7 @@ def attention_grad(network: Network, pieces: PieceBatch, explained: Callable[[Te
     """
     out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
     for part, some in network.slices(pieces, kept=4 * max(1, network.layers)):
-        out[part, : some.ids.shape[1]] = _relevance(
-            network, some, lambda logits, part=part: explained(logits, part)
-        )
+        out[part] = _relevance(network, some, lambda logits, part=part: explained(logits, part))
     return out
 
 

@@ -11,7 +11,7 @@ from attnlib.engine.explainable import operators
 from attnlib.measures.faithfulness import aopc_bounds, normalised_aopc
 from attnlib.utils.errors import ConfigError, DataError
 
-from .conftest import TEXTS
+from .conftest import TEXTS, save, wordpiece
 
 
 def own_logits(model, ids, mask=None):
@@ -183,45 +183,42 @@ def test_what_needs_the_closed_form_says_so(model):
     assert not hasattr(model, "model_config")
 
 
+@pytest.mark.slow
 def test_a_trained_decision_is_explained_by_the_word_that_decides(tmp_path):
-    """A tiny BERT learns that one word is positive; erasure, gradients and attention × gradient find it."""
-    from .conftest import build, wordpiece
+    """A tiny BERT learns what one word says; erasure, gradients and attention × gradient find it."""
+    import transformers as hf
 
-    folder = build("bert", tmp_path / "start", id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1})
     rng = np.random.default_rng(0)
     filler = "the film is a movie told with warmth by director full command of end out".split()
     rows = []
-    for _ in range(320):
-        words = list(rng.choice(filler, 8))
-        label = int(rng.integers(2))
-        words[rng.integers(8)] = ("dull", "gorgeous")[label]
+    for _ in range(360):
+        words, label = list(rng.choice(filler, 8)), int(rng.integers(2))
+        if label:
+            words[rng.integers(8)] = "gorgeous"
         rows.append((" ".join(words), label))
-    import transformers as hf
-
-    network = hf.AutoModelForSequenceClassification.from_pretrained(folder)
-    for p in network.parameters():
-        p.data /= 12 if p.dim() > 1 else 1
-    tokenizer, network = wordpiece(), network.train()
-    optimiser = torch.optim.AdamW(network.parameters(), lr=3e-3)
+    tokenizer = wordpiece()
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
+    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     torch.manual_seed(0)
-    for _ in range(4):
-        for start in range(0, 256, 32):
-            texts, labels = zip(*rows[start : start + 32], strict=True)
-            loss = network(
-                **tokenizer(list(texts), padding=True, return_tensors="pt"), labels=torch.tensor(labels)
-            ).loss
-            loss.backward()
+    network = hf.BertForSequenceClassification(hf.BertConfig(vocab_size=len(tokenizer), **sizes, **dropout)).train()
+    optimiser = torch.optim.AdamW(network.parameters(), lr=5e-3)
+    for _ in range(10):
+        for start in range(0, 320, 40):
+            texts, labels = zip(*rows[start : start + 40], strict=True)
+            inputs = tokenizer(list(texts), padding=True, return_tensors="pt")
+            network(**inputs, labels=torch.tensor(labels)).loss.backward()
             optimiser.step()
             optimiser.zero_grad()
-    from .conftest import save
-
-    model = al.load_model(save(network, tokenizer, tmp_path / "tuned"), device="cpu")
-    examples = [al.Example(tuple(text.split()), label) for text, label in rows[256:]]
+    model = al.load_model(save(network, tokenizer, tmp_path / "tuned"), "cpu", classes=("plain", "good"))
+    examples = [al.Example(tuple(text.split()), label) for text, label in rows[320:]]
     assert model.evaluate(examples)["accuracy"] > 0.95
-    decisive = [next(i for i, w in enumerate(e.tokens) if w in ("dull", "gorgeous")) for e in examples]
-    for name in ("omission", "attention_grad", "integrated_gradients"):
-        scores = al.importance(model, examples, name, **({"on_gap": "ignore"} if "integrated" in name else {}))
-        right = np.mean([s.argmax() == place for s, place in zip(scores, decisive, strict=True)])
+    good = [e for e in examples if e.label]
+    for name, options in (("omission", {}), ("attention_grad", {}), ("integrated_gradients", {"on_gap": "ignore"})):
+        scores = al.importance(model, good, name, **options)
+        right = np.mean([s.argmax() == e.tokens.index("gorgeous") for s, e in zip(scores, good, strict=True)])
         assert right > 0.8, name
-    random = al.comprehensiveness(model, examples, "random")["value"].mean()
-    assert al.comprehensiveness(model, examples, "omission")["value"].mean() > random + 0.1
+    for level in ("input", "attention"):
+        flips = al.top_token_flips(model, good, "omission", level=level)
+        assert (
+            flips["flipped"].mean() > 0.8 > al.top_token_flips(model, good, "random", level=level)["flipped"].mean()
+        )

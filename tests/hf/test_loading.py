@@ -96,7 +96,7 @@ def test_places_that_hold_nothing_say_so(tmp_path, monkeypatch):
         al.load_model(tmp_path)
     with pytest.raises(DataError, match="There is no folder"):
         al.load_model(tmp_path / "absent")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ConfigError, match="could be read from the name 'nobody/nothing-here'"):
         al.load_model("nobody/nothing-here", revision="main")
 
