@@ -1,4 +1,4 @@
-"""Tiny Hugging Face classifiers with random weights, their tokenisers trained on five texts."""
+"""Tiny Hugging Face classifiers with random weights, with tokenisers of a few pieces."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ PLAIN = ["input_ids", "attention_mask"]
 
 
 def wordpiece():
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    words = "the film is a movie told with warmth by director full command of end out dull good gor ##geous".split()
+    pieces = [*special, *letters, *(f"##{c}" for c in letters), *".,;:!?()'-", *(w for w in words if len(w) > 1)]
+    t = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
     t.normalizer = normalizers.BertNormalizer()
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     t.decoder = decoders.WordPiece()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    t.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=90, special_tokens=special))
     t.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
