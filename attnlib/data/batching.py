@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,8 +66,8 @@ class Batch:
         return self._map(lambda t: t[rows])
 
     def _map(self, change) -> Batch:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Batch(**{k: None if v is None else change(v) for k, v in values.items()})
+        known = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(self, **{k: v._map(change) if isinstance(v, Batch) else change(v) for k, v in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +130,15 @@ class Vectoriser(ABC):
         known = labels and all(e.label >= 0 for e in encoded)
         query = None if encoded[0].query is None else [e.query for e in encoded]
         return Batch(
-            ids=_padded([e.ids for e in encoded], self.pad_id),
-            mask=_padded([np.ones(len(e), bool) for e in encoded], False),
-            content=_padded([e.content for e in encoded], False),
-            words=_padded([e.words for e in encoded], -1),
+            ids=padded([e.ids for e in encoded], self.pad_id),
+            mask=padded([np.ones(len(e), bool) for e in encoded], False),
+            content=padded([e.content for e in encoded], False),
+            words=padded([e.words for e in encoded], -1),
             rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
             labels=torch.tensor([e.label for e in encoded]) if known else None,
-            query=None if query is None else _padded(query, self.pad_id),
-            query_mask=None if query is None else _padded([np.ones(len(q), bool) for q in query], False),
-            sentences=None if encoded[0].sentences is None else _padded([e.sentences for e in encoded], 0),
+            query=None if query is None else padded(query, self.pad_id),
+            query_mask=None if query is None else padded([np.ones(len(q), bool) for q in query], False),
+            sentences=None if encoded[0].sentences is None else padded([e.sentences for e in encoded], 0),
         )
 
     def batches(
@@ -254,7 +254,7 @@ class WordVectoriser(Vectoriser):
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
 
 
-def _padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
+def padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
     """(len(rows), longest row, at least 1): each row, then `fill`."""
     width = max(1, max(map(len, rows)))
     table = np.full((len(rows), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)

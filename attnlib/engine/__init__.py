@@ -1,6 +1,7 @@
 """The engine: what happens when parts of a text are removed, exactly and fast.
 
 attention   erasure of attention weights: closed forms through token logits, no encoder pass beyond the first
+explainable the contract of a model that can be explained, and `erase`
 operators   what "removed from the input" means: pad, delete, mask, unk
 pointwise   input erasure for encoders that read each word alone (none, mlp): closed form
 windows     for cnn: only the columns around a removed word are computed again

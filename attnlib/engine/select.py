@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from torch import nn
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 
+@singledispatch
 def input_eraser(fitted: Fitted, batch: Batch, trace: Trace, operator: str, *, generic: bool = False) -> Rows:
     """The eraser of a batch at the input level; `generic` runs every variant, whatever the encoder."""
     made = OPERATORS[operator](fitted.model, fitted.vectoriser)

@@ -19,20 +19,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 import numpy as np
 
 from attnlib import quirks as quirk_names
+from attnlib.engine.explainable import ATTENTION, operators
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.importance.scores import METHODS, Explainer
+from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from attnlib.data.batching import Batch
+    from attnlib.engine.explainable import Answers, Explainable
     from attnlib.engine.rows import Rows
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
-LEVELS = ("attention", "input")
+LEVELS = (ATTENTION, "input")
 RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 Ranking = str | Sequence[np.ndarray]
 
@@ -56,7 +57,8 @@ class Removal:
     """How units are removed; options that do not apply at a level are refused there.
 
     level      `input`: words leave the text; `attention`: positions lose their weight
-    operator   at the input level: what becomes of a removed word, `pad` by default (`engine.operators`)
+    operator   at the input level: what becomes of a removed word (`engine.operators`); None: `pad`, or the first
+               of a Hugging Face model's `operators(model)`
     reproject  at the attention level: apply a sparse projection to what remains instead of renormalising it
     """
 
@@ -79,13 +81,21 @@ class Removal:
             )
         OPERATORS[self.operator or "pad"]
 
-    def units(self, batch: Batch, trace: Trace) -> Tensor:
+    def units(self, batch: Batch, trace: Answers) -> Tensor:
         """(B, T) bool: what can be removed."""
         return trace.mask if self.level == "attention" else batch.content
 
-    def eraser(self, fitted: Fitted, batch: Batch, trace: Trace, *, generic: bool = False) -> Rows:
-        """What answers for texts without some of their words, at the input level."""
-        return input_eraser(fitted, batch, trace, self.operator or "pad", generic=generic)
+    def way(self, model: Explainable) -> str:
+        """The operator for this model, one of `operators(model)`."""
+        return ATTENTION if self.level == ATTENTION else self.operator or operators(model)[0]
+
+    def closed(self, trace: Answers) -> bool:
+        """Whether removal has a closed form: weights of one pooling attention."""
+        return self.level == ATTENTION and isinstance(trace, Trace)
+
+    def eraser(self, model: Explainable, batch: Batch, trace: Answers) -> Rows:
+        """What answers for texts without some of their words: wherever there is no closed form."""
+        return input_eraser(model, batch, trace, self.way(model))
 
 
 @dataclass(frozen=True, kw_only=True)

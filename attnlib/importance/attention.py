@@ -28,7 +28,9 @@ from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 
 
-@method("random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace")
+@method(
+    "random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace", models="both"
+)
 def random(case: Case) -> Tensor:
     scores = torch.zeros(case.units.shape, dtype=torch.float64)
     for i, (row, n) in enumerate(zip(case.batch.rows.tolist(), case.units.sum(1).tolist(), strict=True)):
@@ -38,7 +40,11 @@ def random(case: Case) -> Tensor:
 
 
 @method(
-    "alpha", levels=LEVELS, summary="attention weights; for the words of a HAN, word times sentence", needs="trace"
+    "alpha",
+    levels=LEVELS,
+    summary="attention weights; for the words of a HAN, word times sentence; for Hugging Face, cls_last",
+    needs="trace",
+    models="both",
 )
 def alpha(case: Case) -> Tensor:
     return case.trace.alpha if case.flat else case.trace.token_alpha

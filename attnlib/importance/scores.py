@@ -19,19 +19,19 @@ from torch import Tensor
 
 from attnlib import quirks as quirk_names
 from attnlib.importance import LEVELS, METHODS, TARGETS, Case, Spec
+from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+    from attnlib.engine.explainable import Answers, Explainable
 
-__all__ = ["LEVELS", "METHODS", "TARGETS", "Explainer", "Spec", "importance"]
+__all__ = ["LEVELS", "METHODS", "TARGETS", "Explainer", "Spec", "importance", "readings"]
 
 
 def importance(
-    fitted: Fitted,
+    fitted: Explainable,
     examples: Iterable,
     method: str,
     *,
@@ -65,6 +65,14 @@ def importance(
     return scores
 
 
+def readings(model: Explainable) -> tuple[str, ...]:
+    """The names of `METHODS` that apply to this model; `alpha` of a Hugging Face classifier is `cls_last`."""
+    if (config := getattr(model, "model_config", None)) is None:
+        return tuple(name for name, spec in METHODS.items() if spec.hf is not None and name != "alpha")
+    inside = config.encoder in ("transformer", "bert") and not config.hierarchical
+    return tuple(n for n, s in METHODS.items() if s.run is not None and (inside or s.needs != "self-attention"))
+
+
 @dataclass(frozen=True)
 class Explainer:
     """An importance method with its arguments, which are checked on construction."""
@@ -92,10 +100,16 @@ class Explainer:
         for name in self.options:
             one_of(f"option of importance method {self.method!r}", name, spec.options or ["(none)"])
 
-    def __call__(self, fitted: Fitted, batch: Batch, trace: Trace) -> tuple[Tensor, Tensor]:
+    def __call__(self, fitted: Explainable, batch: Batch, trace: Answers) -> tuple[Tensor, Tensor]:
         """Scores (B, T) of one batch that was traced already, and its units (B, T)."""
         spec = METHODS[self.method]
+        run = spec.run if isinstance(trace, Trace) else spec.hf
+        if run is None:
+            raise ConfigError(
+                f"Importance method {self.method!r} applies to {spec.models} only. For this model: "
+                f"{', '.join(readings(fitted))}."
+            )
         target, quirks = self.target or spec.target, self.quirks & set(spec.quirks)
         case = Case(fitted, batch, trace, self.level, target, self.seed, quirks)
         with torch.no_grad():
-            return spec.run(case, **self.options), case.units
+            return run(case, **self.options), case.units

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.engine import attention
+from attnlib.engine.explainable import Answer, answers
 from attnlib.erasure.flips import erasure_curves
 from attnlib.erasure.request import How, Ranking, Removal
 from attnlib.utils.errors import ConfigError, DataError
@@ -23,18 +23,21 @@ from attnlib.utils.progress import bar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+    from attnlib.engine.explainable import Explainable
 
-Answer = Callable[[int, Tensor], np.ndarray]
-"""A text and sets of removed positions (N, T), to the probability of its predicted class without them (N,)."""
+Drop = Callable[[Tensor], np.ndarray]
+"""Sets of removed units (N, T) of one text, to how much its predicted class's probability falls (N,)."""
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text that ERASER removes or keeps (DeYoung et al. 2020, section 4)."""
 
 
 def comprehensiveness(
-    fitted: Fitted, examples: Iterable, ranking: Ranking, *, shares: Sequence[float] = SHARES, **how: Unpack[How]
+    fitted: Explainable,
+    examples: Iterable,
+    ranking: Ranking,
+    *,
+    shares: Sequence[float] = SHARES,
+    **how: Unpack[How],
 ) -> pd.DataFrame:
     r"""Mean drop when the top share of a text is removed (DeYoung et al. 2020): :math:`p_0 - p_{\lceil qn \rceil}`.
 
@@ -44,13 +47,18 @@ def comprehensiveness(
 
 
 def sufficiency(
-    fitted: Fitted, examples: Iterable, ranking: Ranking, *, shares: Sequence[float] = SHARES, **how: Unpack[How]
+    fitted: Explainable,
+    examples: Iterable,
+    ranking: Ranking,
+    *,
+    shares: Sequence[float] = SHARES,
+    **how: Unpack[How],
 ) -> pd.DataFrame:
     r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision."""
     return sufficiency_of(erasure_curves(fitted, examples, ranking, first="least", **how), shares)
 
 
-def aopc(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+def aopc(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
     r"""Area over the perturbation curve, :math:`\frac1n \sum_{k=1}^n (p_0 - p_k)` (Samek et al. 2017)."""
     return aopc_of(erasure_curves(fitted, examples, ranking, first="most", **how))
 
@@ -86,7 +94,7 @@ def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
 
 
 def aopc_bounds(
-    fitted: Fitted, examples: Iterable, *, level: str = "input", operator: str | None = None, beam: int = 5
+    fitted: Explainable, examples: Iterable, *, level: str = "input", operator: str | None = None, beam: int = 5
 ) -> pd.DataFrame:
     """The lowest and highest AOPC that any order of removal reaches on each text, by beam search.
 
@@ -102,45 +110,29 @@ def aopc_bounds(
     with bar(f"bounds of AOPC, {level} level", total=len(examples), unit="text") as line:
         for batch, trace in fitted.traces(examples):
             with torch.no_grad():
-                answer = _answers(fitted, batch, trace, removal)
+                answer = answers(fitted, batch, trace, removal.way(fitted))
                 units = removal.units(batch, trace)
                 for i, row in enumerate(batch.rows.tolist()):
                     where = units[i].nonzero().squeeze(1)
-                    low, high = (_search(answer, i, where, units.shape[1], beam, sign) for sign in (-1, 1))
+                    drop = _dropping(answer, i, torch.zeros_like(units[:1]), int(trace.prediction[i]))
+                    low, high = (_search(drop, where, units.shape[1], beam, sign) for sign in (-1, 1))
                     found = {"text": row, "id": examples[row].id, "length": len(where)}
                     rows[row] = found | {"low": low, "high": high}
                     line.update()
     return pd.DataFrame(rows)
 
 
-def _answers(fitted: Fitted, batch: Batch, trace: Trace, removal: Removal) -> Answer:
-    eraser = None if removal.level == "attention" else removal.eraser(fitted, batch, trace, generic=True)
+def _dropping(answer: Answer, text: int, nothing: Tensor, predicted: int) -> Drop:
+    def probability(removed: Tensor) -> np.ndarray:
+        return answer(text, removed).softmax(-1)[:, predicted].cpu().numpy()
 
-    def answer(text: int, removed: Tensor) -> np.ndarray:
-        if eraser is not None:
-            texts = torch.full((len(removed),), text, device=removed.device)
-            logits = eraser.variants(texts, lambda piece: removed[piece])
-        else:
-            kept = trace.mask[text] & ~removed
-            if trace.exponential:
-                alpha = trace.project(trace.scores[text].double().expand(kept.shape), kept)
-            else:
-                alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
-                alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
-            weights = alpha if trace.scale is None else alpha * trace.scale[text].double()
-            context = trace.context.double().new_zeros(len(trace.alpha), len(removed), trace.hidden.shape[-1])
-            context[text] = weights @ trace.hidden[text].double()
-            logits = attention.decode(trace, context)[text]
-        return logits.softmax(-1)[:, int(trace.prediction[text])].cpu().numpy()
-
-    return answer
+    whole = probability(nothing)
+    return lambda removed: whole - probability(removed)
 
 
-def _search(answer: Answer, text: int, where: Tensor, width: int, beam: int, sign: int) -> float:
+def _search(drop: Drop, where: Tensor, width: int, beam: int, sign: int) -> float:
     """Largest sign × sum of drops over orders of removal, divided by n and with the sign taken off again."""
     n = len(where)
-    nothing = torch.zeros(1, width, dtype=torch.bool, device=where.device)
-    whole = float(answer(text, nothing)[0])
     kept: dict[frozenset[int], float] = {frozenset(): 0.0}
     for _ in range(n):
         grown: dict[frozenset[int], float] = {}
@@ -152,7 +144,7 @@ def _search(answer: Answer, text: int, where: Tensor, width: int, beam: int, sig
         removed = torch.zeros(len(grown), width, dtype=torch.bool, device=where.device)
         for row, chosen in enumerate(grown):
             removed[row, where[list(chosen)]] = True
-        drops = sign * (whole - answer(text, removed))
+        drops = sign * drop(removed)
         totals = {c: t + float(d) for (c, t), d in zip(grown.items(), drops, strict=True)}
         kept = dict(sorted(totals.items(), key=lambda item: -item[1])[:beam])
     return sign * max(kept.values()) / n

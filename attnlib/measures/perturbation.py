@@ -12,15 +12,17 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attnlib.hf.classifier import SWAPS, HFClassifier
 from attnlib.stats.differentiable import tvd
-from attnlib.utils.errors import ConfigError
+from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from attnlib.data.types import Example
+    from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+    from attnlib.training.fitted import Fitted, Text
 
 
 def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
@@ -62,6 +64,39 @@ def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequen
         order[b][:, positions] = positions[keys.argsort(-1)]
     spread = alpha.unsqueeze(1).expand(-1, draws, -1)
     return spread.gather(-1, torch.from_numpy(order).to(alpha.device))
+
+
+def swap_attention(
+    model: Explainable,
+    texts: Iterable[Text],
+    swap: str,
+    *,
+    seed: int = 0,
+    layers: Iterable[int] | None = None,
+    batch_size: int = 256,
+) -> np.ndarray:
+    """(n, C) logits with the attention replaced: `uniform`, `permuted` (one draw per text) or `zeroed`.
+
+    In a model of attnlib the one pooling attention is replaced. In a Hugging Face classifier it is the attention of
+    every layer, or of the `layers` named (from 0), of every head and every query over the keys it may look at; the
+    residual stream goes round it, so the two kinds of model do not compare.
+    """
+    one_of("swap", swap, SWAPS)
+    if isinstance(model, HFClassifier):
+        return model.swapped(texts, swap, seed=seed, layers=layers, batch_size=batch_size)
+    if layers is not None:
+        raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
+    examples = model.examples(texts)
+    logits = np.empty((len(examples), len(model.classes)))
+    with torch.no_grad():
+        for batch, trace in model.traces(examples, batch_size):
+            rows = batch.rows.tolist()
+            if swap == "permuted":
+                alpha = permuted(trace.alpha, trace.mask, 1, seed=seed, rows=rows).squeeze(1)
+            else:
+                alpha = uniform(trace.mask) if swap == "uniform" else torch.zeros_like(trace.alpha)
+            logits[rows] = with_attention(trace, alpha).double().cpu().numpy()
+    return logits
 
 
 def attention_swaps(

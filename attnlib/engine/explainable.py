@@ -1,0 +1,193 @@
+"""What a model must offer to be explained, and the two questions every test asks it.
+
+`Explainable` is the contract: the kit's own `Fitted` and a Hugging Face classifier (`attnlib.hf`) both keep it, so
+importances, erasure, heat maps and the audit take either. A model predicts (`model.predict`, `model.logits`); what
+needs more than its own code are functions of it, in the rooms where the algorithms are:
+
+readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.importance.scores`
+           names those that apply
+erase      `erase(model, texts, removed, operator)`: logits without sets of words; `operators(model)` names the
+           ways, `attention` (words stay in the text, their weights go) among them; `cut(model, texts)` counts the
+           texts longer than it reads
+swap       `swap_attention(model, texts, "uniform")` in `attnlib.measures.perturbation`: logits with the attention
+           replaced by uniform, permuted or no weights
+labels     `aligned(model, corpus.classes)`: the model with its logits in the order of the data's classes
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attnlib.data.checks import DataWarning
+from attnlib.engine import attention
+from attnlib.engine.operators import OPERATORS
+from attnlib.engine.select import input_eraser
+from attnlib.models.trace import Trace
+from attnlib.utils.errors import DataError, one_of
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.data.types import Example
+    from attnlib.training.fitted import Prediction, Text
+
+Answer = Callable[[int, Tensor], Tensor]
+"""A text of a batch and sets of removed units (N, T) bool, to the logits without them (N, C) float64."""
+ATTENTION = "attention"
+
+
+class Answers(Protocol):
+    """What one forward pass must tell: `Trace` does, and more.
+
+    mask        (B, T) bool: the units, as in `Batch.content`
+    logits      (B, C); probabilities (B, C), prediction (B,) follow from them
+    alpha       (B, T) the attention that each unit gets; of a Hugging Face model, `cls_last`
+    """
+
+    mask: Tensor
+    logits: Tensor
+
+    @property
+    def alpha(self) -> Tensor: ...
+    @property
+    def probabilities(self) -> Tensor: ...
+    @property
+    def prediction(self) -> Tensor: ...
+
+
+class Explainable(Protocol):
+    """A text classifier that can be read and erased. Units are what it attends to: words.
+
+    classes       names of the classes, in the order of the logits
+    hierarchical  whether its attention looks at sentences: units then differ between input and attention
+    """
+
+    classes: tuple[str, ...]
+    hierarchical: bool
+
+    def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
+        """Raw texts as Examples; Examples pass through. Texts without a word are refused."""
+        ...
+
+    def tokens(self, text: Text) -> list[str]:
+        """The units of a text, in order: `importance` gives one number for each."""
+        ...
+
+    def predict(self, texts: Text | Iterable[Text], *, batch_size: int = 256) -> Prediction:
+        """Labels and probabilities (n, C)."""
+        ...
+
+    def logits(self, examples: Iterable[Text], *, batch_size: int = 256) -> np.ndarray:
+        """(n, C) float64, in the order given."""
+        ...
+
+    def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
+        """accuracy, f1_macro, f1_positive, auc, loss and n."""
+        ...
+
+    def traces(self, examples: Iterable[Text], batch_size: int = 256) -> Iterator[tuple[Batch, Answers]]:
+        """Batches of bounded size with what the model answers; `batch.rows` holds the index of each text."""
+        ...
+
+
+def erase(
+    model: Explainable,
+    texts: Iterable[Text],
+    removed: Iterable[Sequence[Iterable[int]]],
+    *,
+    operator: str | None = None,
+    batch_size: int = 256,
+) -> list[np.ndarray]:
+    """Logits of texts without sets of their units: one array (sets, C) float64 per text, in the order given.
+
+    removed   for each text its sets, each a collection of indices into `model.tokens(text)`; the empty set is the
+              whole text
+    operator  one of `operators(model)`; None: the first of them
+    """
+    allowed = operators(model)
+    operator = operator or allowed[0]
+    one_of("operator", operator, allowed)
+    examples = model.examples(texts)
+    sets = [[sorted({int(i) for i in one}) for one in of_text] for of_text in removed]
+    if len(sets) != len(examples):
+        raise DataError(f"erase: sets were given for {len(sets)} texts, there are {len(examples)}.")
+    found: list[np.ndarray | None] = [None] * len(examples)
+    with torch.no_grad():
+        for batch, trace in model.traces(examples, batch_size):
+            answer = answers(model, batch, trace, operator)
+            for i, row in enumerate(batch.rows.tolist()):
+                units = trace.mask[i] if operator == ATTENTION else batch.content[i]
+                where = units.nonzero().squeeze(1)
+                gone = torch.zeros(len(sets[row]), units.shape[0], dtype=torch.bool, device=units.device)
+                for k, one in enumerate(sets[row]):
+                    if one and not 0 <= one[0] <= one[-1] < len(where):
+                        raise DataError(f"erase: text {row} has {len(where)} units; a set names {one}.")
+                    gone[k, where[one]] = True
+                found[row] = answer(i, gone).cpu().numpy()
+    return found
+
+
+@singledispatch
+def operators(model: Explainable) -> tuple[str, ...]:
+    """The ways to remove a word from this model's input, the default first, and last `attention`."""
+    rows = model.model.embedding.num_embeddings
+    mask = model.vectoriser.mask_id
+    has = {"mask": mask is not None and mask < rows}
+    return (*(name for name in OPERATORS if has.get(name, True)), ATTENTION)
+
+
+def answers(model: Explainable, batch: Batch, trace: Answers, operator: str) -> Answer:
+    """What answers for the texts of a traced batch without sets of their units."""
+    if operator != ATTENTION or not isinstance(trace, Trace):
+        eraser = input_eraser(model, batch, trace, operator, generic=True)
+
+        def answer(text: int, removed: Tensor) -> Tensor:
+            texts = torch.full((len(removed),), text, device=removed.device)
+            return eraser.variants(texts, lambda piece: removed[piece])
+
+        return answer
+
+    def weigh(text: int, removed: Tensor) -> Tensor:
+        if trace.exponential:
+            kept = trace.mask[text] & ~removed
+            alpha = trace.project(trace.scores[text].double().expand(kept.shape), kept)
+        else:
+            alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
+            alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
+        weights = alpha if trace.scale is None else alpha * trace.scale[text].double()
+        context = trace.context.double().new_zeros(len(trace.alpha), len(removed), trace.hidden.shape[-1])
+        context[text] = weights @ trace.hidden[text].double()
+        return attention.decode(trace, context)[text]
+
+    return weigh
+
+
+def cut(model: Explainable, examples: Iterable[Text]) -> int:
+    """How many of the texts are longer than the model reads, so that their ends play no part."""
+    examples, vectoriser = model.examples(examples), model.vectoriser
+    if hasattr(vectoriser, "truncated"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            vectoriser.encode(examples)
+        return vectoriser.truncated
+    return 0 if vectoriser.max_length is None else sum(len(e) > vectoriser.max_length for e in examples)
+
+
+@singledispatch
+def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
+    """The model for a corpus of these classes, its logits in their order; an error lists both where they differ.
+
+    A Hugging Face classifier is relabelled by the names of its config (`hf.classifier.relabelled`).
+    """
+    if tuple(classes) != model.classes:
+        raise DataError(
+            f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "
+            f"{', '.join(classes)}. Use the corpus that the model was trained on, or one with its classes."
+        )
+    return model
