@@ -222,7 +222,6 @@ class HFVectoriser(Vectoriser):
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
     ) -> WordBatch:
         encoded = self._encoded(encoded)
-        units, longest = max(1, max(len(e.ids) for e in encoded)), max(map(len, encoded))
         known = labels and all(e.label >= 0 for e in encoded)
         numbers = torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64))
         owners = padded([e.owners for e in encoded], -1)
