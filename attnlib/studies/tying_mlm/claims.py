@@ -272,7 +272,7 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     draws = swaps.groupby([*MODEL, "swap"])["draw"].nunique()
     stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
     expected: Counter[str] = Counter()
-    for model in models(params):
+    for model in models(results.params):
         corpus = results.grid.corpora[model.data]
         expected[corpus.name] += len(corpus.test)
     answers = [frame.set_index([*MODEL, "instance"])["prediction"].sort_index() for frame in (trained, texts)]
