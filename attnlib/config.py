@@ -23,6 +23,9 @@ PROJECTIONS: tuple[str, ...] = get_args(Projection)
 SCALINGS: tuple[str, ...] = get_args(Scaling)
 REGULARISERS: tuple[str, ...] = get_args(Regulariser)
 
+PACKAGED_VECTORS = {"glove": 50, "word2vec": 300}
+"""Word vectors that are downloaded by name, and their width."""
+
 PARTS = ("embedding", "encoder", "attention", "scaling", "decoder")
 """Parameter groups of a model: what `TrainConfig` can freeze or give its own learning rate."""
 
@@ -140,8 +143,14 @@ class ModelConfig(Config):
     """Words the encoder reads and attention never sees, such as (".",) in TaSc's code."""
 
     vectors: str = "none"
-    """Word vectors: `none` (random), `glove` (packaged, 50 wide) or a path to a GloVe or fastText text file."""
+    """Word vectors: `none` (random), `glove` (packaged, 50 wide), `word2vec` (packaged, 300 wide) or the path of a
+    file in the text format of GloVe and fastText or the binary format of word2vec."""
+    oov: Literal["normal", "zero"] = "normal"
+    """Words without a vector: drawn from N(0, oov_scale²) (TaSc), or zero (Jain & Wallace)."""
+    oov_scale: float | None = Field(None, ge=0.0, allow_inf_nan=False)
+    """None: the standard deviation of the vectors found. TaSc draws with scale 1."""
     embedding_size: int = Field(50, ge=1)
+    """With packaged vectors, their width unless given."""
     hidden_size: int = Field(128, ge=2)
     """Width of h_i: both directions of a recurrent encoder, all kernels of a cnn together. Where a regulariser
     compares h_i with e_i, the size that is not given follows the other."""
@@ -197,8 +206,11 @@ class ModelConfig(Config):
     def _sizes_follow(self) -> Self:
         """Where h is compared with e, a size that was not given follows the other; of both, hidden_size follows.
 
-        Word vectors from a file decide their width, so `embedding_size` follows only without them.
+        Packaged word vectors decide `embedding_size` where it was not given. A file decides it too, but is not read
+        here: then `embedding_size` does not follow the hidden size.
         """
+        if "embedding_size" not in self.model_fields_set:
+            self.__dict__["embedding_size"] = PACKAGED_VECTORS.get(self.vectors, self.embedding_size)
         if self._compares and "hidden_size" not in self.model_fields_set:
             self.__dict__["hidden_size"] = self.embedding_size
         if self._compares and "embedding_size" not in self.model_fields_set and self.vectors == "none":
@@ -225,8 +237,10 @@ class ModelConfig(Config):
             )
         if self.encoder == "transformer" and self.hidden_size % self.heads:
             raise ValueError(f"hidden_size {self.hidden_size} is not divisible by heads {self.heads}.")
-        if self.vectors == "glove" and self.embedding_size != 50:
-            raise ValueError(f"vectors 'glove' are 50 wide; got embedding_size {self.embedding_size}. Use 50.")
+        if (width := PACKAGED_VECTORS.get(self.vectors, self.embedding_size)) != self.embedding_size:
+            raise ValueError(
+                f"vectors {self.vectors!r} are {width} wide; got embedding_size {self.embedding_size}. Use {width}."
+            )
         if self.encoder == "bert" and self.vectors != "none":
             raise ValueError("encoder 'bert' brings its own embeddings; use vectors='none'.")
         if self.scaling_pool == "direct" and self.scaling not in ("none", "lin"):

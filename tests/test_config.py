@@ -59,6 +59,9 @@ def test_every_problem_is_listed():
         ({"kernel_sizes": (2, 3)}, "must be odd", {"kernel_sizes": (1, 3)}),
         ({"encoder": "transformer", "heads": 3}, "not divisible by heads", {"heads": 2}),
         ({"vectors": "glove", "embedding_size": 300}, "are 50 wide", {"embedding_size": 50}),
+        ({"vectors": "word2vec", "embedding_size": 50}, "are 300 wide", {"embedding_size": 300}),
+        ({"oov": "random"}, "oov must be 'normal' or 'zero'", {"oov": "zero"}),
+        ({"oov_scale": -1.0}, "oov_scale must be greater than or equal to 0", {"oov_scale": 1.0}),
         ({"encoder": "bert", "vectors": "glove"}, "brings its own embeddings", {"vectors": "none"}),
         ({"scaling": "feat", "scaling_pool": "direct"}, "uses u itself", {"scaling": "lin"}),
         (
@@ -90,6 +93,7 @@ def test_combinations_that_cannot_work_name_the_reason_and_the_fix(values, reaso
         ({"hidden_size": 64}, 64, 64),
         ({"encoder": "cnn"}, 48, 48),  # four kernels share the width evenly
         ({"vectors": "glove"}, 50, 50),
+        ({"vectors": "word2vec"}, 300, 300),
         ({"encoder": "none", "embedding_size": 20}, 20, 20),
     ],
 )

@@ -52,6 +52,16 @@ def corpora() -> Rows:
     return [(n, f"{c.summary}\nsource: {c.source}\ncite: {c.citation}") for n, c in sorted(corpora.items())]
 
 
+def vectors() -> Rows:
+    """Every set of packaged word vectors with its source, licence and what to cite."""
+    from attnlib.data.readers.packaged import VECTORS
+
+    return [
+        (n, f"{v.summary}\nsource: by way of {v.package.pin}\nlicence: {v.licence}\ncite: {v.citation}")
+        for n, v in VECTORS.items()
+    ]
+
+
 def importances() -> Rows:
     """Every ranking of words."""
     from attnlib.importance.scores import METHODS
@@ -109,6 +119,7 @@ def _parts(kind: str) -> Callable[[], Rows]:
 LISTS: dict[str, Callable[[], Rows]] = {
     "corpora": corpora,
     **{kind: _parts(kind) for kind in PARTS},
+    "vectors": vectors,
     "importances": importances,
     "notebooks": notebooks,
     "profiles": profiles,

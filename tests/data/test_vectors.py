@@ -1,9 +1,12 @@
 import gzip
+import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from attnlib.data import Vocabulary
+from attnlib.data.readers import packaged, wordvectors
 from attnlib.data.vectors import vectors
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -11,8 +14,20 @@ WORDS = Vocabulary(["the", "film", "zzz"], [10, 5, 5])
 GLOVE = "the 1 2 3\nfilm -0.5 0 1e-1\nat name@x.com 9 9 9\nother 4 4 4\n"
 
 
+BINARY = "2 3\n" + "".join(
+    word + " " + np.array(row, "<f4").tobytes().decode("latin-1") + "\n"
+    for word, row in [("the", [1, 2, 3]), ("film", [-0.5, 0, 0.1])]
+)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "cache"))
+
+
 def write(path, text):
-    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    data = text.encode("latin-1")
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return str(path)
 
 
@@ -24,10 +39,20 @@ def test_random_vectors_are_seeded_and_padding_is_zero():
     assert not (first == vectors("none", WORDS, 6, seed=2)).all()
 
 
-@pytest.mark.parametrize("name", ["glove.txt", "wiki.vec", "wiki.vec.gz"])
-def test_text_files(tmp_path, name):
-    header = "4 3\n" if "vec" in name else ""
-    found = vectors(write(tmp_path / name, header + GLOVE), WORDS, 3, seed=0, oov="zero")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("glove.txt", GLOVE),
+        ("wiki.vec", "4 3\n" + GLOVE),
+        ("wiki.vec.gz", "4 3\n" + GLOVE),
+        ("news.bin", BINARY),
+        ("news.bin.gz", BINARY),
+        ("without line ends.bin", BINARY.replace("\nfilm", "film")[:-1]),
+        ("called text.txt", BINARY),
+    ],
+)
+def test_files(tmp_path, name, content):
+    found = vectors(write(tmp_path / name, content), WORDS, 3, seed=0, oov="zero")
     np.testing.assert_allclose(found[4:], [[1, 2, 3], [-0.5, 0, 0.1], [0, 0, 0]], rtol=1e-6)
     assert (found[:4] == 0).all()
 
@@ -59,13 +84,56 @@ def test_missing_file_and_unknown_treatment():
         vectors("none", WORDS, 3, oov="random")
 
 
-def test_packaged_glove_is_looked_up_by_word(monkeypatch):
-    from attnlib.data.readers import packaged
+def test_a_file_is_read_once_and_again_when_it_changes(tmp_path, monkeypatch):
+    path = write(tmp_path / "v.txt", GLOVE)
+    first = vectors(path, WORDS, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(wordvectors, "convert", lambda *args: pytest.fail("read again"))
+        assert (vectors(path, WORDS, 3) == first).all()
+        copy = write(tmp_path / "copy.txt", GLOVE)
+        assert (vectors(copy, WORDS, 3) == first).all()
+    assert vectors(write(tmp_path / "v.txt", GLOVE.replace("1 2 3", "7 2 3")), WORDS, 3)[4, 0] == 7
 
-    matrix = np.arange(100, dtype=np.float32).reshape(2, 50)
-    monkeypatch.setattr(packaged, "glove", lambda: packaged.WordVectors({"film": 0, "the": 1}, matrix))
-    found = vectors("glove", WORDS, 50)
+
+@pytest.mark.parametrize("damage", ["change", "remove", "delete"])
+def test_a_damaged_cache_is_made_again(tmp_path, damage):
+    path = write(tmp_path / "v.txt", GLOVE)
+    first = vectors(path, WORDS, 3)
+    (matrix,) = (tmp_path / "cache" / "vectors").rglob("*.npy")
+    if damage == "change":
+        matrix.write_bytes(matrix.read_bytes()[:-4] + b"\0\0\0\0")
+    elif damage == "remove":
+        matrix.unlink()
+    else:
+        matrix.parent.rename(tmp_path / "elsewhere")
+    assert (vectors(path, WORDS, 3) == first).all()
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "file"))
+    assert vectors(write(tmp_path / "v.txt", GLOVE), WORDS, 3)[4].tolist() == [1, 2, 3]
+    assert "cannot be written" in caplog.text
+
+
+def test_a_large_file_is_quick_the_second_time(tmp_path):
+    row = " ".join(["0.123456"] * 100)
+    path = write(tmp_path / "v.txt", "".join(f"w{i} {row}\n" for i in range(20_000)) + f"the {row}\n")
+    took = []
+    for _ in range(2):
+        start = time.perf_counter()
+        vectors(path, WORDS, 100)
+        took.append(time.perf_counter() - start)
+    assert took[1] < took[0] / 4
+
+
+@pytest.mark.parametrize(("name", "width"), [("glove", 50), ("word2vec", 300)])
+def test_packaged_vectors_are_looked_up_by_word(monkeypatch, name, width):
+    matrix = np.arange(2 * width, dtype=np.float32).reshape(2, width)
+    source = wordvectors.WordVectors(pa.array(["film", "the"]), matrix)
+    monkeypatch.setattr(packaged, "word_vectors", lambda asked: source if asked == name else None)
+    found = vectors(name, WORDS, width)
     assert (found[4] == matrix[1]).all()
     assert (found[5] == matrix[0]).all()
-    with pytest.raises(ConfigError, match="50 wide"):
-        vectors("glove", WORDS, 300)
+    with pytest.raises(ConfigError, match=f"{width} wide"):
+        vectors(name, WORDS, 64)

@@ -22,6 +22,11 @@ def pickled(path):
     return pickle.dumps(Payload(path.parent / "canary"))
 
 
+def word2vec(*words):
+    numbers = np.arange(3, dtype="<f4").tobytes()
+    return b"".join((w if isinstance(w, bytes) else w.encode()) + b" " + numbers + b"\n" for w in words)
+
+
 VECTORS = {
     "good": (LINES, None),
     "packed": (gzip.compress(LINES), None),
@@ -31,42 +36,64 @@ VECTORS = {
     "a word twice": (LINES + b"good 9 9 9\n", None),
     "blank lines": (b"\n\n" + LINES + b"\n", None),
     "line ends of Windows": (LINES.replace(b"\n", b"\r\n"), None),
-    "NaN": (b"good 1 nan 3\n" + LINES, "line 1: the vector of 'good' holds 'nan'.*Mend or remove"),
-    "infinite": (b"good 1 inf 3\n" + LINES, "holds 'inf'"),
-    "minus infinite": (b"good 1 -Infinity 3\n" + LINES, "holds '-Infinity'"),
-    "too large": (b"good 1 1e39 3\n" + LINES, "holds '1e39'.*too large"),
-    "words for numbers": (b"good a b c\n", "is not 3 numbers|needs a word and 3 numbers"),
-    "a word among numbers": (LINES + b"film 1 x 3\n", "line 4.*'film' is not 3 numbers.*Mend"),
-    "too few numbers": (LINES + b"film 1\n", "holds vectors of 1 numbers|needs a word"),
-    "too many numbers": (b"good 1 2 3 4\n", "vectors of 4 numbers; got size 3. Set embedding_size=4"),
-    "another width in the header": (b"3 300\n" + LINES, "vectors of 300 numbers.*embedding_size=300"),
+    "NaN": (b"good 1 nan 3\n" + LINES, "line 1: the vector of 'good' contains nan.*Correct or remove"),
+    "infinite": (b"good 1 inf 3\n" + LINES, "contains inf"),
+    "minus infinite": (b"good 1 -Infinity 3\n" + LINES, "contains -inf"),
+    "too large": (b"good 1 1e39 3\n" + LINES, "contains 1e\\+39.*too large"),
+    "words for numbers": (b"good a b c\n", "line 1: needs a word and its numbers"),
+    "a word among numbers": (
+        LINES + b"film 1 x 3\n",
+        "line 4: needs a word and 3 numbers; got 'film 1 x 3'. Correct",
+    ),
+    "too few numbers": (LINES + b"film 1\n", "line 4: needs a word and 3 numbers"),
+    "too many numbers": (b"good 1 2 3 4\n", "are 4 wide; got size 3. Set embedding_size=4"),
+    "another width in the header": (b"3 300\n" + LINES, "line 2: needs a word and 300 numbers"),
     "other words": (b"fremd 1 2 3\nwort 4 5 6\n", "know none of the 3 words"),
     "capitals": (LINES.upper(), "know none.*upper-case"),
     "empty": (b"", "is empty.*GloVe"),
-    "blank": (b"\n\n\n", "know none"),
+    "blank": (b"\n\n\n", "is empty"),
     "noise": (
         bytes(np.random.default_rng(0).integers(0, 256, 4000, dtype=np.uint8)),
-        "no text file.*exported as text",
+        "no text file.*as text first",
     ),
     "zeros": (bytes(5000), "no text file"),
     "a line without end": (b"good" + b" 1" * 2**20, "longer than 1,048,576 bytes"),
     "a bomb of one line": (gzip.compress(b"1" * 2**23), "longer than 1,048,576 bytes"),
-    "packed and cut off": (gzip.compress(LINES * 1000)[:-30], "cannot be read.*Get the file again"),
+    "packed and cut off": (gzip.compress(LINES * 1000)[:-30], "cannot be read to its end.*Get the file again"),
     "packed noise": (b"\x1f\x8b" + bytes(range(255)), "cannot be read"),
-    "a pickle": (pickled, "no text file.*exported"),
+    "a pickle": (pickled, "no text file.*as text first"),
     "a zip": (b"PK\x03\x04" + bytes(100), "no text file"),
     "numpy": (b"\x93NUMPY\x01\x00v\x00{'descr': '|O'}", "no text file|needs a word"),
-    "a binary of word2vec": (
-        b"3 3\ngood \x00\x00\x80?\x00\x00\x00@\x00\x00@@\n",
-        "needs a word|no text file|numbers",
+    "NaN of a word that is not needed": (LINES + b"odd 1 nan 3\n", "line 4: the vector of 'odd' contains nan"),
+    "a header alone": (b"3 3\n", "holds no vector"),
+    "a header of nothing": (b"0 0\n" + LINES, "announces 0 words"),
+    "word2vec": (b"3 3\n" + word2vec("good", "bad", "film"), None),
+    "word2vec with a broken word": (b"2 3\n" + word2vec("good", b"f\xff\xfe"), None),
+    "word2vec cut off within a vector": (b"2 3\n" + word2vec("good", "bad")[:-3], "cut off.*word 2 of 2"),
+    "word2vec cut off within a word": (b"2 3\n" + word2vec("good") + b"ba", "cut off.*word 2 of 2"),
+    "word2vec with too many words announced": (b"999999999 3\n" + word2vec("good"), "cut off.*999,999,999"),
+    "word2vec with too few words announced": (b"1 3\n" + word2vec("good", "bad"), "damaged: more follows the 1 "),
+    "word2vec of another width": (b"2 2\n" + word2vec("good", "bad"), "damaged|cut off"),
+    "word2vec with far too wide vectors": (b"2 999999\n" + word2vec("good", "bad"), "cut off"),
+    "word2vec whose word never ends": (b"2 3\n" + b"\0" * 10**5, "damaged: word 1 of 2 never ends"),
+    "word2vec with a number that is none": (
+        b"1 3\n" + b"good " + np.array([1, np.nan, 2], "<f4").tobytes(),
+        "word 1: the vector of 'good' contains nan",
     ),
+    "word2vec of noise": (b"5 3\n" + bytes(range(128, 256)) * 40, "damaged|cut off|contains"),
+    "word2vec packed and cut off": (
+        gzip.compress(b"2 3\n" + word2vec("good", "bad"))[:-12],
+        "cannot be read|cut off",
+    ),
+    "a model of fastText": (b"\xba\x16O/\x0c\0\0\0" + bytes(200), "no text file.*fastText .bin"),
     "a page": (b"<html><body>404 not found</body></html>\n", "needs a word|numbers"),
     "a csv": (b"word,x,y,z\ngood,1,2,3\n", "numbers"),
 }
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_vectors(tmp_path, name):
+def test_vectors(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "cache"))
     content, says = VECTORS[name]
     path = tmp_path / "vectors.txt"
     path.write_bytes(content(path) if callable(content) else content)

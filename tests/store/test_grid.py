@@ -105,7 +105,7 @@ def test_two_corpora_of_one_name_are_refused_before_training(store: Store, tmp_p
 def test_vectors_that_are_not_there_are_refused_before_anything_is_trained(store: Store) -> None:
     fit = small_fit()
     typo = fit.replace(model=fit.model.replace(vectors="glov"))
-    with pytest.raises(DataError, match=r"no vectors 'glov'\. Use 'none', 'glove', or the path"):
+    with pytest.raises(DataError, match=r"no vectors 'glov'\. Use 'none', 'glove', 'word2vec', or the path"):
         run_grid(
             [MeasureSpec.of("grid_tasks:square", x=1), MeasureSpec.of("grid_tasks:accuracy", typo)], store=store
         )

