@@ -97,8 +97,8 @@ def models(params: Params) -> list[FitSpec]:
     few = params.seeds[: params.few]
     found = []
     for corpus in params.corpora:
-        cells = product(params.variants, params.attentions, params.seeds)
-        found += [fit(params, corpus, *cell) for cell in cells]
+        cells = product(params.variants, params.attentions)
+        found += [fit(params, corpus, *cell, seed) for cell in cells for seed in params.seeds_of(cell[0])]
         found += trials(params, corpus)
         for variant in params.layer_variants:
             deep = product(params.layers, params.seeds if variant == "base" else few)
@@ -138,8 +138,9 @@ def grid(params: Params) -> list[Run]:
     clustered = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
     clustered |= {"inputs": params.mi_inputs, "estimator": params.mi_estimator, "batch_size": params.mi_batch}
     narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
-    for corpus, variant, seed in product(params.corpora, narrow, params.seeds):
-        runs.append(MeasureSpec.of(knowledge, fit(params, corpus, variant, "additive", seed), **clustered))
+    for corpus, variant in product(params.corpora, narrow):
+        states = [fit(params, corpus, variant, "additive", seed) for seed in params.seeds_of(variant)]
+        runs += [MeasureSpec.of(knowledge, model, **clustered) for model in states]
     bases = product(params.attacked, params.adversary_bases, params.seeds[: params.adversary_seeds])
     for corpus, variant, seed in bases:
         base = fit(params, corpus, variant, "additive", seed)

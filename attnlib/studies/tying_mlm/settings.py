@@ -1,7 +1,7 @@
 """Settings of Tutek & Šnajder (2020), each with its source.
 
-The paper takes what it does not tune from Jain & Wallace (2019) and Wiegreffe & Pinter (2019) (its Appendix A), and no
-code of its own could be found: where it is silent, theirs is the reference.
+The paper takes what it does not tune from Jain & Wallace (2019) and Wiegreffe & Pinter (2019) (its Appendix A), and
+no code of its own could be found: where it is silent, theirs is the reference.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ from typing import Any
 from attnlib.store.specs import FIT, FitSpec, MeasureSpec
 from attnlib.studies.settings import Setting
 
-CORPORA = ("sst", "agnews", "20news", "imdb", "anemia", "diabetes")
-VECTORS = {"none": "random", "glove": "GloVe 6B", "word2vec": "word2vec, Google News", "wiki.simple.vec": "fastText"}
+CORPORA = ("sst", "agnews", "20news", "aclimdb", "anemia", "diabetes")
+VECTORS = {
+    "none": "random",
+    "glove": "GloVe 6B",
+    "word2vec": "word2vec, Google News",
+    "wiki.simple.vec": "fastText",
+}
 JW, WP = "Jain & Wallace's code", "Wiegreffe & Pinter's code"
 
 
@@ -35,9 +40,18 @@ def _measure(name: str) -> Callable[[MeasureSpec], bool]:
     return lambda run: run.task.endswith(f":{name}")
 
 
-def _one_of(place: str, values: tuple[float, ...]) -> Callable[[FitSpec], Any]:
+def _one_of(ours: Callable[[FitSpec], float], values: tuple[float, ...]) -> Callable[[FitSpec], Any]:
     """The value of a model where it is one of the paper's, else all of the paper's."""
-    return lambda fit: value if (value := getattr(fit.model, place)) in values else values
+    return lambda fit: value if (value := ours(fit)) in values else values
+
+
+def _delta(fit: FitSpec) -> float:
+    """δ against a loss that is summed over a batch, where ours is a mean."""
+    return round(fit.model.tying_delta * fit.train.batch_size, 6)
+
+
+def _eta(fit: FitSpec) -> float:
+    return fit.model.mlm_eta
 
 
 def _corpus(fit: FitSpec) -> str:
@@ -66,6 +80,10 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("start and end token", True, JW, "model.boundaries", note="No sentence needs them."),
     Setting("word vectors", _papers_vectors, f"not stated; {JW}", _vectors, note="Installs by name."),
+    Setting(
+        "words without a vector", "zero", JW, "model.oov",
+        where=lambda fit: fit.model.vectors != "none", note="Drawn, so that they can be told apart.",
+    ),
     Setting("width of word vectors", 300, "Table 4", "model.embedding_size", note=_TIME),
     Setting(
         "word vectors are trained", False, "section 3.1, of MLM; of others not stated", "train.train_embeddings",
@@ -80,18 +98,18 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("dot scores divided by √H", True, "equation 11", "model.dot_scaled", where=_with(attention="dot")),
     Setting(
-        "start of the query of dot attention", lambda fit: fit.model.dot_init, "Appendix C: N(0, 1), next to kaiming",
+        "start of the query of dot attention", lambda fit: fit.model.dot_init, "Appendix C: both are compared",
         "model.dot_init", where=_with(attention="dot"),
     ),
     Setting("dropout", 0.0, JW, "model.dropout"),
     Setting("tying: squared norm", True, "equation 4", "model.tying_squared", where=_with(regulariser="tying")),
     Setting(
-        "tying: weights δ", _one_of("tying_delta", (1.0, 10.0, 20.0, 30.0)), "section 3.1; Table 4 lacks 1",
-        "model.tying_delta", where=_with(regulariser="tying"),
+        "tying: weights δ, next to a loss summed over a batch", _one_of(_delta, (1.0, 10.0, 20.0, 30.0)),
+        f"section 3.1; the sum: {JW}", _delta, where=_with(regulariser="tying"),
     ),
     Setting("MLM: share of masked words", 0.15, "Table 4", "model.mlm_probability", where=_with(regulariser="mlm")),
     Setting(
-        "MLM: weights η", _one_of("mlm_eta", (0.1, 0.3, 1.0, 3.0, 5.0)), "Table 4", "model.mlm_eta",
+        "MLM: weights η", _one_of(_eta, (0.1, 0.3, 1.0, 3.0, 5.0)), "Table 4", _eta,
         where=_with(regulariser="mlm"),
     ),
     Setting("Adam with AMSGrad", True, JW, "train.amsgrad"),

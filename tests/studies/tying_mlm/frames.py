@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.studies.tying_mlm.grid import Results
+from attnlib.studies.tying_mlm.params import Params
 
 LABELS = {"encoder": "lstm", "projection": "softmax"}
 CELL = {"dataset": "sst", "attention": "additive", "layers": 1, "strength": 0.0, "chosen": True, "init": "–"}
@@ -108,4 +109,4 @@ def results(**frames: pd.DataFrame) -> Results:
         "information": information_of({"base": 1.0, "residual": 2.5, "tying": 3.0, "mlm": 2.0}),
         "distances": distances_of({"base": LOW, "tying": HIGH, "mlm": HIGH}),
     }
-    return Results(**(made | frames), kept=pd.DataFrame(), grid=SimpleNamespace())
+    return Results(**(made | frames), kept=pd.DataFrame(), grid=SimpleNamespace(), params=Params())
