@@ -23,7 +23,6 @@ from attnlib.stats.inference import (
 )
 from attnlib.stats.jackknife import f1_values
 from attnlib.studies.beside import beside
-from attnlib.studies.learned import without
 from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS
 from attnlib.utils.errors import DataError
 
@@ -34,8 +33,8 @@ MODEL = [*CELL, "layers", "strength", "init", "seed"]
 SCORES = {"f1": "F1", "macro": "macro-F1", "accuracy": "accuracy"}
 """F1 of the positive class, as the paper has it; its mean over both classes; share of correct decisions."""
 SWAPPED = ("uniform", "permuted")
-TOKENS, ENTROPY = "per_token_probability", "entropy"
-NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", ENTROPY: "normalised entropy"}
+TOKENS, ENTROPY, DEV = "per_token_probability", "entropy", "dev"
+NAMES = {DEV: "macro-F1 on dev", "mi_most_frequent": "MF", "mi_random_sample": "RS", ENTROPY: "normalised entropy"}
 for _score, _name in SCORES.items():
     NAMES |= {f"{_score}_trained": _name, **{f"delta_{_score}_{s}": f"{_name}, Δ {s}" for s in SWAPPED}}
 NAMES[TOKENS] = "per token"
@@ -114,41 +113,20 @@ def layer_table(found: pd.DataFrame) -> pd.DataFrame:
     return beside(table.assign(encoder=[f"lstm-{depth}layer" for depth in table["layers"]]), STUDY, 6, digits=1)
 
 
-def ablation_table(found: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+def ablation_table(found: pd.DataFrame, texts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     """Weights δ of tying and η of MLM: F1, macro-F1, their changes and per-token probability, additive attention.
 
-    Of the weights of Table 1 only the seeds that the other weights have, so that all rows rest on as many.
+    First macro-F1 on dev (`kept`), which chooses the weight of Table 1. Of that weight only the seeds that the
+    others have, so that all rows rest on as many trainings.
     """
-    kept = [_weighed(frame) for frame in (found[found["score"] != "accuracy"], texts)]
-    kept = [frame[frame["variant"].isin(REGULARISED)] for frame in kept]
-    if kept[0].empty:
+    kept = kept.assign(value=100 * kept["dev_f1_macro"])
+    parts = [_weighed(frame) for frame in (kept, found[found["score"] != "accuracy"], texts)]
+    dev, scored, read = (frame[frame["variant"].isin(REGULARISED)] for frame in parts)
+    if scored.empty:
         return pd.DataFrame()
     keys = ["dataset", "variant", "strength"]
-    return _ordered(pd.concat([summary(kept[0], keys), probability(kept[1], keys)]), [*keys, "metric"])
-
-
-def weight_table(found: pd.DataFrame, kept: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
-    """Each weight of a loss minus base: `change` under replaced attention (macro-F1), and trained `f1` itself.
-
-    dev: macro-F1 on dev in percent, of every training of the weight. Differences in points: additive attention, one
-    layer, models that learned something, mean over the data sets that tried the weight. `chosen`: the weight of
-    Table 1 on some data set.
-    """
-    part, scored = without(_weighed(found), idle), _weighed(kept)
-    rows = []
-    for (variant, strength), own in part[part["variant"].isin(REGULARISED)].groupby(["variant", "strength"]):
-        both = pd.concat([own, part[part["variant"] == "base"]])
-        row = {"variant": variant, "strength": strength, "chosen": bool(own["chosen"].any())}
-        mine = scored[(scored["variant"] == variant) & (scored["strength"] == strength)]
-        row["dev"] = 100 * mine["dev_f1_macro"].mean()
-        for name, frame in (("change", drops(both, "macro")), ("f1", both[both["metric"] == "f1_trained"])):
-            gap = contrasts(frame, "variant", variant, "base", cells=["dataset"])
-            row |= {name: gap["value"].mean(), "trainings": gap["trainings"].max()}
-        rows.append(row)
-    return _ordered(
-        pd.DataFrame(rows, columns=["variant", "strength", "chosen", "dev", "change", "f1", "trainings"]).dropna(),
-        ["variant", "strength"],
-    )
+    chosen = effects(dev, keys, text=None, bounds=(0.0, 100.0)).assign(metric=DEV)
+    return _ordered(pd.concat([chosen, summary(scored, keys), probability(read, keys)]), [*keys, "metric"])
 
 
 def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
