@@ -23,7 +23,7 @@ def planned(profile: str) -> Params:
     ("profile", "trials", "classifiers", "adversaries", "information"),
     [
         ("smoke", 4, 27, 12, 8),
-        ("cpu", 7, 49, 27, 15),
+        ("cpu", 6, 48, 27, 15),
         ("paper", 6 * 9 * 5, 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 3 * 6 * 42, 100),
     ],
 )
