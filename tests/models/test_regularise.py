@@ -22,7 +22,7 @@ def test_concat_and_residual_by_hand():
 
 
 def test_tying_by_hand():
-    # Three tokens at distances 5, 0 and 2: every token counts once, whatever the length of its text; padding is far.
+    # Three tokens at distances 5, 0 and 2: each counts once, whatever the length of its text; padding is far.
     hidden = torch.tensor([[[3.0, 4.0], [1.0, 1.0]], [[2.0, 0.0], [99.0, 99.0]]])
     embedded = torch.tensor([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
     mask = torch.tensor([[True, True], [True, False]])
