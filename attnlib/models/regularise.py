@@ -26,16 +26,15 @@ def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Te
 
 
 def tying_loss(hidden: Tensor, embedded: Tensor, mask: Tensor, *, squared: bool = True) -> Tensor:
-    r""":math:`\frac{1}{T} \sum_t \|h_t - e_t\|_2^2` over the real tokens of a text, mean over texts (eq. 4).
+    r""":math:`\frac{1}{T} \sum_t \|h_t - e_t\|_2^2`, mean over all T real tokens of the batch (eq. 4).
 
     hidden, embedded (B, T, D), mask (B, T) -> (). `squared=False` takes the norm itself, as the authors' later
-    code does. A text counts once however long it is.
+    code does.
     """
     # Masked before the norm: its gradient at a zero difference of two padded positions would be NaN otherwise.
     difference = (hidden - embedded)[mask]
     distance = difference.square().sum(-1) if squared else torch.linalg.vector_norm(difference, dim=-1)
-    weight = (mask / mask.sum(1, keepdim=True).clamp_min(1))[mask]
-    return (distance * weight.to(distance.dtype)).sum() / mask.shape[0]
+    return distance.sum() / max(len(distance), 1)
 
 
 class Corrupted(NamedTuple):

@@ -39,7 +39,7 @@ CHECK_EVERY = 50
 """Steps between checks of the losses: each check makes a GPU wait."""
 STEP_TOKENS = 32_768
 """Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
-with `class_weights` each slice is normalised by its own weights."""
+with `class_weights` each slice is normalised by its own weights, and the tying loss by its own tokens."""
 
 
 def fit(

@@ -22,18 +22,19 @@ def test_concat_and_residual_by_hand():
 
 
 def test_tying_by_hand():
-    # Text 1: distances 5 and 0, so squares 25 and 0 over two tokens; text 2: distance 2 over one; padding is far.
+    # Three tokens at distances 5, 0 and 2: each counts once, whatever the length of its text; padding is far.
     hidden = torch.tensor([[[3.0, 4.0], [1.0, 1.0]], [[2.0, 0.0], [99.0, 99.0]]])
     embedded = torch.tensor([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
     mask = torch.tensor([[True, True], [True, False]])
-    assert tying_loss(hidden, embedded, mask).item() == pytest.approx((25 / 2 + 4) / 2)
-    assert tying_loss(hidden, embedded, mask, squared=False).item() == pytest.approx((5 / 2 + 2) / 2)
+    assert tying_loss(hidden, embedded, mask).item() == pytest.approx((25 + 0 + 4) / 3)
+    assert tying_loss(hidden, embedded, mask, squared=False).item() == pytest.approx((5 + 0 + 2) / 3)
 
 
 @pytest.mark.parametrize("squared", [True, False])
-def test_tying_has_finite_gradients_where_h_equals_e_and_where_a_text_is_empty(squared):
+@pytest.mark.parametrize("real", [True, False])
+def test_tying_has_finite_gradients_where_h_equals_e_and_where_there_is_no_token(squared, real):
     hidden = torch.zeros(2, 3, 4, requires_grad=True)
-    mask = torch.tensor([[True, True, False], [False, False, False]])
+    mask = torch.tensor([[real, real, False], [False, False, False]])
     tying_loss(hidden, torch.zeros(2, 3, 4), mask, squared=squared).backward()
     assert (hidden.grad == 0).all()
 

@@ -21,6 +21,7 @@ from attnlib.studies.beside import closest, printed, reference
 from attnlib.studies.learned import without
 from attnlib.studies.ledger import NotTested, Printed, Rule, judge
 from attnlib.studies.tying_mlm import tables
+from attnlib.studies.tying_mlm.adversaries import frontier_gap
 from attnlib.studies.tying_mlm.grid import Results, models
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
 from attnlib.studies.tying_mlm.tables import MODEL, POINTS, SCORES, STUDY, TOKENS, main
@@ -78,7 +79,7 @@ def _fooled(variant: str, results: Results) -> Effect:
     distances = _learned(results, "distances")
     if distances.empty or not {variant, "base"} <= set(distances["variant"].unique()):
         raise NotTested("No adversaries of both models are part of this run, or the models learned nothing.")
-    gap = tables.frontier_gap(distances, variant, "base")
+    gap = frontier_gap(distances, variant, "base")
     if np.isnan(gap.estimate):
         raise NotTested("The curves of the two models share no JSD, so that nothing can be compared.")
     return gap
@@ -241,6 +242,7 @@ RULES: tuple[Rule, ...] = (
         unit="points",
         figure="drops-macro",
         history=HISTORY,
+        waits="baseline_seeds",
     ),
 )
 REPLACED = tuple(rule for rule in RULES if rule.history == HISTORY)
@@ -272,7 +274,7 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     draws = swaps.groupby([*MODEL, "swap"])["draw"].nunique()
     stated = draws.index.get_level_values("swap").map({"permuted": params.permutations}).fillna(1)
     expected: Counter[str] = Counter()
-    for model in models(params):
+    for model in models(results.params):
         corpus = results.grid.corpora[model.data]
         expected[corpus.name] += len(corpus.test)
     answers = [frame.set_index([*MODEL, "instance"])["prediction"].sort_index() for frame in (trained, texts)]

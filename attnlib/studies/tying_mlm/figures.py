@@ -86,45 +86,45 @@ def frontier(table: pd.DataFrame) -> Chart:
     return figure
 
 
-@plots.styled
 def by_strength(table: pd.DataFrame) -> Chart:
     """Ablation of δ and η: macro-F1, and its changes, against the weight of the loss."""
-    datasets, variants = (list(dict.fromkeys(table[name])) for name in ("dataset", "variant"))
-    rows, columns = len(datasets), len(variants)
-    figure, axes = plots.chart(rows, columns, size=(3.7 * columns, 3.4 * rows), squeeze=False, sharey="row")
-    for axis, (dataset, variant) in zip(axes.flat, product(datasets, variants), strict=True):
-        part = table[(table["dataset"] == dataset) & (table["variant"] == variant)]
-        for k, metric in enumerate(("macro_trained", *DROPS)):
-            line = part[part["metric"] == metric].sort_values("strength")
-            plots.whiskers(axis, line["strength"], line, k, linestyle="-", label=NAMES[metric])
-        axis.set_xscale("log")
-        ticks = sorted(part["strength"].unique())
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.minorticks_off()
-        symbol = "δ" if variant == "tying" else "η"
-        n = f"{int(part['texts'].max()):,} texts"
-        plots.label(axis, f"{variant}, {dataset}", f"{symbol}, weight of its loss", "percent, points", n)
-    axes[0][-1].legend()
-    return figure
+    axes = {"tying": "δ, weight of its loss", "mlm": "η, weight of its loss"}
+    return _curves(
+        table, "variant", "strength", "metric", ("macro_trained", *DROPS), axes, "percent, points", "log"
+    )
+
+
+def by_layers(table: pd.DataFrame) -> Chart:
+    """Change of macro-F1 under both replacements against the number of layers, one line per variant."""
+    deep = table.groupby("variant")["layers"].transform("nunique") > 1
+    part = table[deep & table["metric"].isin(DROPS)]
+    return _curves(
+        part, "metric", "layers", "variant", VARIANTS, dict.fromkeys(DROPS, "layers"), "points of macro-F1"
+    )
 
 
 @plots.styled
-def by_layers(table: pd.DataFrame) -> Chart:
-    """Change of macro-F1 under both replacements against the number of layers, one line per variant."""
-    datasets = list(dict.fromkeys(table["dataset"]))
-    figure, axes = plots.chart(len(datasets), 2, size=(7.4, 3.2 * len(datasets)), squeeze=False, sharey="row")
-    deep = table.groupby("variant")["layers"].transform("nunique") > 1
-    for row, dataset in zip(axes, datasets, strict=True):
-        for axis, metric in zip(row, DROPS, strict=True):
-            part = table[deep & (table["dataset"] == dataset) & (table["metric"] == metric)]
-            for variant, line in part.groupby("variant", sort=False):
-                line = line.sort_values("layers")
-                k = VARIANTS.index(variant)
-                plots.whiskers(axis, line["layers"], line, k, linestyle="-", label=variant)
-            axis.xaxis.get_major_locator().set_params(integer=True)
-            swap, n = metric.rpartition("_")[2], f"{int(part['texts'].max()):,} texts"
-            plots.label(axis, f"{dataset}, {swap}", "layers", "points of macro-F1", n)
-        row[-1].legend()
+def _curves(
+    table: pd.DataFrame, column: str, at: str, hue: str, lines: Sequence[str], x: Mapping[str, str], y: str,
+    scale: str = "linear",
+) -> Chart:  # fmt: skip
+    """One row of panels per data set, one panel per value of `column`: `value` over `at`, one line per `hue`.
+
+    lines  the values of `hue`, each with its colour; x: the label of each panel's horizontal axis
+    """
+    datasets, columns = (list(dict.fromkeys(table[name])) for name in ("dataset", column))
+    size = (3.7 * len(columns), 3.3 * len(datasets))
+    figure, axes = plots.chart(len(datasets), len(columns), size=size, squeeze=False, sharey="row")
+    for axis, (dataset, name) in zip(axes.flat, product(datasets, columns), strict=True):
+        part = table[(table["dataset"] == dataset) & (table[column] == name)].sort_values(at)
+        for k, line in ((k, part[part[hue] == key]) for k, key in enumerate(lines)):
+            if len(line):
+                plots.whiskers(axis, line[at], line, k, linestyle="-", label=NAMES.get(lines[k], lines[k]))
+        axis.set_xscale(scale)
+        axis.set_xticks(ticks := sorted(part[at].unique()), [f"{tick:g}" for tick in ticks])
+        axis.minorticks_off()
+        plots.label(axis, f"{NAMES.get(name, name)}, {dataset}", x[name], y, f"{int(part['texts'].max()):,} texts")
+    axes[0][-1].legend()
     return figure
 
 
@@ -181,12 +181,8 @@ def _lines(table: pd.DataFrame) -> pd.DataFrame:
     """The column `line` led by the data set where there are several, one block per data set."""
     if len(set(table["dataset"])) < 2:
         return table
-    table = table.assign(line=table["dataset"] + ", " + table["line"])
-    return table.sort_values("dataset", key=lambda column: column.map(_places(column)), kind="stable")
-
-
-def _places(column: pd.Series) -> dict[str, int]:
-    return {name: k for k, name in enumerate(dict.fromkeys(column))}
+    order = pd.Series(pd.factorize(table["dataset"])[0], index=table.index).sort_values(kind="stable").index
+    return table.assign(line=table["dataset"] + ", " + table["line"]).loc[order]
 
 
 def _label_weights(axis: Axes, points: pd.DataFrame) -> None:

@@ -48,10 +48,48 @@ def fit(
     usual = params.strength(corpus, variant)
     strength = usual if strength is None else strength
     label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
-    label |= {"init": init if attention == "dot" else "–", "seed": replicate}
+    label |= {"corpus": corpus, "init": init if attention == "dot" else "–", "seed": replicate}
     model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
     seed = seed_of(replicate, corpus, model.encoder, attention)
     return FitSpec(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
+
+
+def trials(params: Params, corpus: str) -> list[FitSpec]:
+    """Every weight of tying and MLM that is tried on a corpus, with additive attention and few seeds."""
+    few = params.seeds[: params.few]
+    return [
+        fit(params, corpus, variant, "additive", seed, strength=weight)
+        for variant in REGULARISED
+        if variant in params.variants
+        for weight in params.tried(variant)
+        for seed in few
+    ]
+
+
+def undecided(params: Params) -> list[FitSpec]:
+    """The trials by which dev decides on weights that were not given."""
+    runs = [run for corpus in params.all_corpora for run in trials(params, corpus)]
+    return [run for run in runs if params.given(run.label["corpus"], run.label["variant"]) is None]
+
+
+def kept(history: pd.DataFrame) -> pd.DataFrame:
+    """The epoch that each training kept, one row each, and how many it ran: `epochs`."""
+    keys = [*tables.MODEL, "corpus", "chosen"]
+    ran = history.groupby(keys, sort=False)["epoch"].transform("max")
+    return history.assign(epochs=ran)[history["best"]].reset_index(drop=True)
+
+
+def decided(params: Params, history: pd.DataFrame) -> Params:
+    """The parameters with the weight of the best macro-F1 on dev, mean over trainings; of equals, the smaller.
+
+    history  of the trials: one row per epoch, `best` the one kept. Only dev texts are looked at. The same weight
+             serves both attentions and every depth; the trainings that chose it are among those of the tables.
+    """
+    means = kept(history).groupby(["corpus", "variant", "strength"])["dev_f1_macro"].mean().sort_index()
+    found = {"tying": dict(params.delta_of), "mlm": dict(params.eta_of)}
+    for (corpus, variant), part in means.groupby(["corpus", "variant"]):
+        found[variant][corpus] = float(part.idxmax()[-1])
+    return params.replace(delta_of=found["tying"], eta_of=found["mlm"])
 
 
 def models(params: Params) -> list[FitSpec]:
@@ -59,11 +97,9 @@ def models(params: Params) -> list[FitSpec]:
     few = params.seeds[: params.few]
     found = []
     for corpus in params.corpora:
-        cells = product(params.variants, params.attentions, params.seeds)
-        found += [fit(params, corpus, *cell) for cell in cells]
-        for variant, weights in (("tying", params.deltas), ("mlm", params.etas)):
-            if variant in params.variants:
-                found += [fit(params, corpus, variant, "additive", s, strength=w) for w in weights for s in few]
+        cells = product(params.variants, params.attentions)
+        found += [fit(params, corpus, *cell, seed) for cell in cells for seed in params.seeds_of(cell[0])]
+        found += trials(params, corpus)
         for variant in params.layer_variants:
             deep = product(params.layers, params.seeds if variant == "base" else few)
             found += [fit(params, corpus, variant, "additive", s, layers=depth) for depth, s in deep]
@@ -92,20 +128,26 @@ def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: fl
 
 
 def grid(params: Params) -> list[Run]:
-    """Every run of the study."""
-    runs = [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in models(params)]
+    """Every run of the study: histories of all trainings, and what is measured on them.
+
+    Where dev decides on a weight, the first that is tried stands for it: as many runs, at the same cost.
+    """
+    fits = models(params)
+    runs: list[Run] = [*fits, *undecided(params)]
+    runs += [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in fits]
     clustered = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
     clustered |= {"inputs": params.mi_inputs, "estimator": params.mi_estimator, "batch_size": params.mi_batch}
     narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
-    for corpus, variant, seed in product(params.corpora, narrow, params.seeds):
-        runs.append(MeasureSpec.of(knowledge, fit(params, corpus, variant, "additive", seed), **clustered))
+    for corpus, variant in product(params.corpora, narrow):
+        states = [fit(params, corpus, variant, "additive", seed) for seed in params.seeds_of(variant)]
+        runs += [MeasureSpec.of(knowledge, model, **clustered) for model in states]
     bases = product(params.attacked, params.adversary_bases, params.seeds[: params.adversary_seeds])
     for corpus, variant, seed in bases:
         base = fit(params, corpus, variant, "additive", seed)
         for lam in params.lambdas:
             other = adversary(params, corpus, variant, seed, lam)
             runs.append(MeasureSpec.of(distances, base, other, label={"lam": lam}))
-    return runs
+    return list(dict.fromkeys(runs))
 
 
 @dataclass
@@ -115,10 +157,11 @@ class Results:
 
     swaps        one row per model, test text, swap and draw: truth, prediction, change
     texts        one row per model and test text: confidence, token_probability, entropy, …
-    kept         one row per model: the epoch kept
+    kept         one row per training: the epoch kept, of how many, and its dev scores
     information  one row per model and sample of words
     distances    one row per adversary and test text: lam, tvd, jsd
     grid         what was computed, what came from the store, what failed
+    params       the parameters, with the weights that dev decided on
     """
 
     swaps: pd.DataFrame
@@ -127,6 +170,7 @@ class Results:
     information: pd.DataFrame
     distances: pd.DataFrame
     grid: GridResult
+    params: Params
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -153,15 +197,21 @@ def load(params: Params) -> Corpora:
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: what `load` gave, where it is there already."""
-    found = run_grid(
-        grid(params), executor=executor, corpora=corpora or load(params), title="word-level objectives"
-    )
+    """Compute what the store does not hold, and gather. `corpora`: what `load` gave, where it is there already.
+
+    First the trials by which dev decides on weights, then everything.
+    """
+    options = {"executor": executor, "corpora": corpora or load(params)}
+    if trials := undecided(params):
+        params = decided(params, run_grid(trials, **options, title="weights of objectives").frame("history"))
+    found = run_grid(grid(params), **options, title="word-level objectives")
+    history = found.frame("history")
     return Results(
         swaps=found.frame("swaps"),
         texts=found.frame("texts"),
-        kept=found.frame("kept"),
+        kept=kept(history),
         information=found.frame("knowledge"),
         distances=found.frame("distances", optional=True),
         grid=found,
+        params=params,
     )

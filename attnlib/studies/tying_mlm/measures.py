@@ -24,7 +24,6 @@ def behaviour(fitted: Fitted, corpus: Corpus, *, permutations: int = 10, seed: i
 
     swaps  one row per text, swap (trained | uniform | permuted) and draw: instance, truth, prediction, change
     texts  one row per text: `token_table`
-    kept   the epoch that training kept, of how many, and its dev F1
     """
     if len(fitted.classes) != 2:
         raise DataError(
@@ -33,9 +32,7 @@ def behaviour(fitted: Fitted, corpus: Corpus, *, permutations: int = 10, seed: i
         )
     swaps = attention_swaps(fitted, corpus.test, permutations=permutations, seed=seed)
     swaps = swaps.rename(columns={"label": "truth"})[["instance", "swap", "draw", "truth", "prediction", "change"]]
-    best = fitted.history[fitted.history["best"]].iloc[0]
-    kept = {"epoch": int(best["epoch"]), "epochs": len(fitted.history), "dev_f1": float(best["dev_f1_positive"])}
-    return {"swaps": swaps, "texts": token_table(fitted, corpus.test), "kept": pd.DataFrame([kept])}
+    return {"swaps": swaps, "texts": token_table(fitted, corpus.test)}
 
 
 def knowledge(

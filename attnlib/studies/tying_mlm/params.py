@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -23,6 +24,7 @@ from attnlib.studies.params import (
 from attnlib.utils.errors import DataError, unknown
 
 if TYPE_CHECKING:
+    from attnlib.config import DataConfig
     from attnlib.data.types import Corpus
 
 VARIANTS = ("base", "concat", "residual", "tying", "mlm")
@@ -36,11 +38,18 @@ class Params(StudyParams):
     """The parameters of the notebook.
 
     vector_files          corpus -> file of word vectors, where corpora differ
-    delta, eta            weights of tying and MLM in every table but the ablation; `eta_of`: corpus -> its own eta,
-                          since the MLM loss is summed over a text and grows with its length
-    deltas, etas          weights of the ablation, with additive attention and the first `few` seeds
+    oov, strict_length_filter, boundaries, monitor, class_weights
+                          read and train as Jain & Wallace's code does: zero vectors for words that have none,
+                          shortest and longest texts left out, a start and an end token, the epoch kept by the dev
+                          AUC, classes weighted
+    deltas, etas          weights of tying and MLM that are tried, with additive attention and the first `few` seeds
+    squared, summed       of tying: the square of the norm (eq. 4); δ weighs its mean over tokens against a
+                          classification loss summed over the batch (Jain & Wallace's code), not against its mean
+    delta, eta            the weights of every other table; None: the one with the best macro-F1 on dev, for each
+                          corpus (`weights.chosen`). `delta_of`, `eta_of`: corpus -> its own
     layers                depths other than one, with additive attention: of the base model with every seed, of the
                           other `layer_variants` with the first `few`
+    baseline_seeds        how many of the seeds concat and residual have
     initialisations       of the query of dot attention (App. C), base model
     lambdas               adversaries of `adversary_bases`, additive attention, the first `adversary_seeds`, each
                           trained on `adversary_texts` training texts (None: all); on `adversary_corpora` (none:
@@ -52,19 +61,28 @@ class Params(StudyParams):
 
     vector_files: ByDataset[str] = Field(default_factory=dict)
     embedding_size: int = Field(50, ge=2)
+    oov: Literal["normal", "zero"] = "normal"
+    train_embeddings: bool = False
+    strict_length_filter: bool = False
+    boundaries: bool = False
     variants: Some[Variant] = VARIANTS
     attentions: Some[Kind] = ("additive", "dot")
     seeds: Some[Seed] = (0, 1)
     few: Size = 1
+    baseline_seeds: Size = 3
     epochs: Size = 8
     patience: Size | None = 2
     batch_size: Size = 32
     learning_rate: Positive = 1e-3
+    monitor: Literal["loss", "accuracy", "f1", "auc"] = "loss"
+    class_weights: bool = False
     permutations: Size = 10
-    delta: Positive = 1.0
+    delta: Positive | None = None
+    delta_of: ByDataset[Positive] = Field(default_factory=dict)
     deltas: Once[Positive] = (1.0, 10.0, 20.0, 30.0)
     squared: bool = True
-    eta: Positive = 0.3
+    summed: bool = True
+    eta: Positive | None = None
     eta_of: ByDataset[Positive] = Field(default_factory=dict)
     etas: Once[Positive] = (0.1, 0.3, 1.0, 3.0, 5.0)
     layers: Once[Annotated[int, Field(ge=2, le=12)]] = (2, 3)
@@ -94,9 +112,12 @@ class Params(StudyParams):
             for name in getattr(self, option):
                 if name not in self.variants:
                     raise ValueError(unknown(f"variant in {option}", name, self.variants))
-        self._check_keys("vector_files", "eta_of", known=self.all_corpora)
-        for corpus in self.all_corpora:
-            self.model(corpus, "mlm", "additive")
+        self._check_keys("vector_files", "delta_of", "eta_of", known=self.all_corpora)
+        for option, variant in (("delta", "tying"), ("eta", "mlm")):
+            open_ = variant in self.variants and None in {self.given(c, variant) for c in self.all_corpora}
+            if open_ and not self.tried(variant):
+                raise ValueError(f"{option}s must name at least one weight to try; or give {option} itself.")
+        self.model(self.corpora[0], "mlm", "additive", strength=1.0)
         return self
 
     @property
@@ -114,6 +135,12 @@ class Params(StudyParams):
         """The corpora of the tables, then those that only adversaries meet."""
         return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
 
+    def more(self, lists: Collection[str], k: int) -> Params:
+        """The same with k more replicates; counts of seeds beyond those there are take new seeds along."""
+        grown = super().more(lists, k)
+        counts = [getattr(grown, name) for name in lists if name != "seeds"]
+        return grown if max(counts, default=0) <= len(grown.seeds) else super().more({*lists, "seeds"}, k)
+
     def suits(self, corpus: Corpus) -> None:
         """Refuse a corpus without two classes."""
         if len(corpus.classes) != 2:
@@ -123,9 +150,28 @@ class Params(StudyParams):
                 "positive one of two. Choose a corpus with two classes, or keep the texts of two classes of yours."
             )
 
+    def seeds_of(self, variant: str) -> tuple[int, ...]:
+        """The replicates of a variant in Table 1."""
+        return self.seeds[: self.baseline_seeds] if variant in ("concat", "residual") else self.seeds
+
+    def data(self, corpus: str) -> DataConfig:
+        """Where a corpus comes from, and how it is read."""
+        return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
+
+    def given(self, corpus: str, variant: str) -> float | None:
+        """Weight of the variant's loss outside the ablation; zero where it adds none, None where dev decides."""
+        own = {"tying": (self.delta_of, self.delta), "mlm": (self.eta_of, self.eta)}
+        by_corpus, usual = own.get(variant, ({}, 0.0))
+        return by_corpus.get(corpus, usual)
+
     def strength(self, corpus: str, variant: str) -> float:
-        """Weight of the variant's loss outside the ablation; zero where it adds none."""
-        return {"tying": self.delta, "mlm": self.eta_of.get(corpus, self.eta)}.get(variant, 0.0)
+        """The same; before dev has decided, the first weight that is tried, so that a plan can be made."""
+        known = self.given(corpus, variant)
+        return self.tried(variant)[0] if known is None else known
+
+    def tried(self, variant: str) -> tuple[float, ...]:
+        """The weights that are tried."""
+        return {"tying": self.deltas, "mlm": self.etas}.get(variant, ())
 
     def model(
         self,
@@ -141,7 +187,8 @@ class Params(StudyParams):
         strength = self.strength(corpus, variant) if strength is None else strength
         own: dict[str, Any] = {"regulariser": "none" if variant == "base" else variant}
         if variant == "tying":
-            own |= {"tying_delta": strength, "tying_squared": self.squared}
+            weight = strength / self.batch_size if self.summed else strength
+            own |= {"tying_delta": weight, "tying_squared": self.squared}
         if variant == "mlm":
             own |= {"mlm_eta": strength}
         if attention == "dot":
@@ -149,27 +196,31 @@ class Params(StudyParams):
         return ModelConfig(
             attention=attention,
             vectors=self.vector_files.get(corpus, self.vectors),
+            oov=self.oov,
             embedding_size=self.embedding_size,
             hidden_size=self.embedding_size,
+            boundaries=self.boundaries,
             layers=layers,
             **own,
         )
 
     @property
     def training(self) -> TrainConfig:
-        """Table 4 of the paper; the epoch with the lowest dev loss is kept."""
+        """Table 4 of the paper, and what it has from Jain & Wallace."""
         return TrainConfig(
             epochs=self.epochs,
             patience=self.patience,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
-            monitor="loss",
+            monitor=self.monitor,
+            class_weights=self.class_weights,
             amsgrad=True,
-            train_embeddings=False,
+            train_embeddings=self.train_embeddings,
         )
 
     @property
     def adversary_training(self) -> TrainConfig:
         """The epoch with the lowest training loss is kept, as Wiegreffe & Pinter do."""
         patience = min(10, self.adversary_epochs)
-        return self.training.replace(monitor="train_loss", epochs=self.adversary_epochs, patience=patience)
+        plain = self.training.replace(class_weights=False)  # eq. 6 has no labels
+        return plain.replace(monitor="train_loss", epochs=self.adversary_epochs, patience=patience)

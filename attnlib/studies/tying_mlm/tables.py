@@ -8,24 +8,21 @@ these are its pseudovalues.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
+from attnlib.measures.information import ESTIMATORS, mutual_information
 from attnlib.stats.inference import (
     Effect,
     contrasts,
-    effect,
     effects,
     holm,
     interval_text,
-    interval_texts,
 )
-from attnlib.stats.jackknife import f1_values, pseudovalues
+from attnlib.stats.jackknife import f1_values
 from attnlib.studies.beside import beside
-from attnlib.studies.learned import without
 from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS
 from attnlib.utils.errors import DataError
 
@@ -36,8 +33,8 @@ MODEL = [*CELL, "layers", "strength", "init", "seed"]
 SCORES = {"f1": "F1", "macro": "macro-F1", "accuracy": "accuracy"}
 """F1 of the positive class, as the paper has it; its mean over both classes; share of correct decisions."""
 SWAPPED = ("uniform", "permuted")
-TOKENS, ENTROPY = "per_token_probability", "entropy"
-NAMES = {"mi_most_frequent": "MF", "mi_random_sample": "RS", ENTROPY: "normalised entropy"}
+TOKENS, ENTROPY, DEV = "per_token_probability", "entropy", "dev"
+NAMES = {DEV: "macro-F1 on dev", "mi_most_frequent": "MF", "mi_random_sample": "RS", ENTROPY: "normalised entropy"}
 for _score, _name in SCORES.items():
     NAMES |= {f"{_score}_trained": _name, **{f"delta_{_score}_{s}": f"{_name}, Δ {s}" for s in SWAPPED}}
 NAMES[TOKENS] = "per token"
@@ -116,38 +113,20 @@ def layer_table(found: pd.DataFrame) -> pd.DataFrame:
     return beside(table.assign(encoder=[f"lstm-{depth}layer" for depth in table["layers"]]), STUDY, 6, digits=1)
 
 
-def ablation_table(found: pd.DataFrame, texts: pd.DataFrame) -> pd.DataFrame:
+def ablation_table(found: pd.DataFrame, texts: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
     """Weights δ of tying and η of MLM: F1, macro-F1, their changes and per-token probability, additive attention.
 
-    Of the weights of Table 1 only the seeds that the other weights have, so that all rows rest on as many.
+    First macro-F1 on dev (`kept`), which chooses the weight of Table 1. Of that weight only the seeds that the
+    others have, so that all rows rest on as many trainings.
     """
-    kept = [_weighed(frame) for frame in (found[found["score"] != "accuracy"], texts)]
-    kept = [frame[frame["variant"].isin(REGULARISED)] for frame in kept]
-    if kept[0].empty:
+    kept = kept.assign(value=100 * kept["dev_f1_macro"])
+    parts = [_weighed(frame) for frame in (kept, found[found["score"] != "accuracy"], texts)]
+    dev, scored, read = (frame[frame["variant"].isin(REGULARISED)] for frame in parts)
+    if scored.empty:
         return pd.DataFrame()
     keys = ["dataset", "variant", "strength"]
-    return _ordered(pd.concat([summary(kept[0], keys), probability(kept[1], keys)]), [*keys, "metric"])
-
-
-def weight_table(found: pd.DataFrame, idle: pd.DataFrame) -> pd.DataFrame:
-    """Each weight of a loss minus base: `change` under replaced attention (macro-F1), and trained `f1` itself.
-
-    In points, additive attention, one layer, models that learned something, mean over the data sets that tried the
-    weight. `chosen`: the weight of Table 1 on some data set.
-    """
-    part = without(_weighed(found), idle)
-    rows = []
-    for (variant, strength), own in part[part["variant"].isin(REGULARISED)].groupby(["variant", "strength"]):
-        both = pd.concat([own, part[part["variant"] == "base"]])
-        row = {"variant": variant, "strength": strength, "chosen": bool(own["chosen"].any())}
-        for name, frame in (("change", drops(both, "macro")), ("f1", both[both["metric"] == "f1_trained"])):
-            gap = contrasts(frame, "variant", variant, "base", cells=["dataset"])
-            row |= {name: gap["value"].mean(), "trainings": gap["trainings"].max()}
-        rows.append(row)
-    return _ordered(
-        pd.DataFrame(rows, columns=["variant", "strength", "chosen", "change", "f1", "trainings"]).dropna(),
-        ["variant", "strength"],
-    )
+    chosen = effects(dev, keys, text=None, bounds=(0.0, 100.0)).assign(metric=DEV)
+    return _ordered(pd.concat([chosen, summary(scored, keys), probability(read, keys)]), [*keys, "metric"])
 
 
 def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -214,6 +193,28 @@ def information_table(information: pd.DataFrame) -> pd.DataFrame:
     return beside(_ordered(found, ["dataset", "metric", "variant"]), STUDY, 2)
 
 
+def estimator_table(k: int, n: int, *, seed: int = 0) -> pd.DataFrame:
+    """What each estimator makes of `n` samples of variables whose mutual information is known, in nats.
+
+    Independent labels share nothing; equal labels their entropy, ln k; a Gaussian pair with correlation 0.9, cut
+    into k equally likely bins, at most -ln(1 - 0.81) / 2.
+    """
+    rng = np.random.default_rng(seed)
+    x, noise = rng.standard_normal((2, n))
+    cut = [np.clip((stats.ranks(-v) - 1) * k // n, 0, k - 1).astype(int) for v in (x, 0.9 * x + 0.19**0.5 * noise)]
+    labels = rng.integers(0, k, (2, n))
+    cases = {
+        "independent": (labels[0], labels[1], 0.0),
+        "a Gaussian pair, correlation 0.9": (*cut, -0.5 * np.log(1 - 0.81)),
+        "equal": (labels[0], labels[0], float(np.log(k))),
+    }
+    rows = []
+    for name, (first, second, truth) in cases.items():
+        values = {e: mutual_information(first, second, estimator=e) for e in ESTIMATORS}
+        rows.append({"variables": name, "labels per side": k, "samples": n, "known": truth} | values)
+    return pd.DataFrame(rows)
+
+
 def information_gaps(information: pd.DataFrame) -> pd.DataFrame:
     """Each variant minus base in nats, mean over both samples of words of a model; Holm over the rows."""
     return _minus_base(known(information), ("residual", *REGULARISED), [], ["dataset", "attention"], text=None)
@@ -236,73 +237,6 @@ def _minus_base(frame, variants: Iterable[str], by: Sequence[str], cells: Sequen
     return _ordered(
         table.assign(p_holm=holm(table["p"].to_numpy(float))), [k for k in (*CELL, "metric") if k in table]
     )
-
-
-def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
-    """Figure 1 in numbers: JSD and TVD of the adversaries of every base and λ, with intervals."""
-    keys = ["dataset", "variant", "lam"]
-    if distances.empty:
-        return pd.DataFrame()
-    found = distances.assign(same=distances["prediction_base"] == distances["prediction_adversary"])
-    table = found.groupby(keys, sort=False)["same"].mean().rename("same decision").reset_index()
-    for name, most in (("tvd", 1.0), ("jsd", stats.LN2)):
-        part = effects(distances.assign(value=distances[name]), keys, bounds=(0.0, most))
-        names = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
-        counts = ["n", "trainings", "texts"] if name == "jsd" else []
-        table = table.merge(part.rename(columns=names)[[*keys, *names.values(), *counts]], on=keys)
-    return table.rename(columns={"lam": "λ"})
-
-
-def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
-    """`frontier_table` as it is shown: every λ in full, however small, and intervals next to their means."""
-    shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
-    for name in ("jsd", "tvd"):
-        ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
-        shown[name.upper()] = interval_texts(table.rename(columns=ends), 3)
-    return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", "n", "trainings", "texts"]]
-
-
-def frontier_gap(distances: pd.DataFrame, a: str, b: str, *, levels: int = 50) -> Effect:
-    """TVD that adversaries of `a` have beyond those of `b` at equal JSD, averaged over the JSD that both reach.
-
-    A curve joins the mean (JSD, TVD) of the adversaries of one training in order of JSD; both sides share the seed.
-    NaN where no two curves share a JSD.
-    """
-    both = distances[distances["variant"].isin([a, b])].dropna(subset="jsd")
-    text = ["dataset", "seed", "instance"]
-    points = both.pivot_table(index=text, columns=["variant", "lam"], values=["jsd", "tvd"])
-    sides = [[c for c in points if c[:2] == (name, side)] for side in (a, b) for name in ("jsd", "tvd")]
-    columns, cuts = list(chain(*sides)), np.cumsum([len(side) for side in sides])[:-1]
-    points.columns = points.columns.to_flat_index()
-
-    def gap(means: np.ndarray) -> float:
-        far_a, cost_a, far_b, cost_b = (side[~np.isnan(side)] for side in np.split(means, cuts))
-        return _apart(far_a, cost_a, far_b, cost_b, levels)
-
-    def statistic(part: pd.DataFrame) -> float:
-        return gap(part[columns].to_numpy(float).mean(0))
-
-    def without_each(part: pd.DataFrame) -> np.ndarray:
-        values = part[columns].to_numpy(float)
-        return np.array([gap(rest) for rest in (values.sum(0) - values) / (len(values) - 1)])
-
-    values = pseudovalues(points.reset_index(), statistic, ["dataset", "seed"], without_each=without_each)
-    return effect(values, ["dataset"], bounds=(-1.0, 1.0))
-
-
-def _apart(far_a, cost_a, far_b, cost_b, levels: int) -> float:
-    if not (len(far_a) and len(far_b)):
-        return float("nan")
-    low, high = max(far_a.min(), far_b.min()), min(far_a.max(), far_b.max())
-    if not low < high:
-        return float("nan")
-    at = np.linspace(low, high, levels)
-    curves = [
-        np.interp(at, far[order], cost[order])
-        for far, cost in ((far_a, cost_a), (far_b, cost_b))
-        for order in [np.argsort(far, kind="stable")]
-    ]
-    return float((curves[0] - curves[1]).mean())
 
 
 def agreement(table: pd.DataFrame) -> dict[str, float]:

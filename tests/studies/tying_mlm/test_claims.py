@@ -173,13 +173,13 @@ def checked() -> tuple[Results, Params]:
     """Frames as a grid of six models on one corpus leaves them."""
     params = Params(
         corpora=("planted",), variants=("base", "tying"), attentions=("additive",), seeds=(0, 1, 2), permutations=2,
-        deltas=(), etas=(), layers=(), layer_variants=(), adversary_bases=("base",),
+        delta=1.0, deltas=(), layers=(), layer_variants=(), adversary_bases=("base",),
     )  # fmt: skip
     swaps = swaps_of({"base": STEADY, "tying": CONSTANT}, n=40, dataset="planted")
     texts = texts_of({"base": 0.7, "tying": 0.6}, n=40, dataset="planted")
     trained = swaps[swaps["swap"] == "trained"].reset_index(drop=True)
     texts["prediction"] = trained["prediction"]
-    found = results(swaps=swaps, texts=texts)
+    found = dataclasses.replace(results(swaps=swaps, texts=texts), params=params)
     assert len(models(params)) == 6
     found.grid.corpora = {params.data("planted"): SimpleNamespace(name="planted", test=range(40))}
     return found, params

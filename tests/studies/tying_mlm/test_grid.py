@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from attnlib.reports.plan import plans
-from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.store.specs import FitSpec
 from attnlib.studies.study import Study
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm.params import Params
@@ -19,28 +20,53 @@ def planned(profile: str) -> Params:
 
 
 @pytest.mark.parametrize(
-    ("profile", "classifiers", "adversaries", "information"),
+    ("profile", "trials", "classifiers", "adversaries", "information"),
     [
-        ("smoke", 27, 12, 8),
-        ("cpu", 41, 27, 12),
-        ("paper", 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 3 * 6 * 42, 100),
+        ("smoke", 4, 27, 12, 8),
+        ("cpu", 6, 48, 27, 15),
+        ("paper", 6 * 9 * 5, 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 3 * 6 * 42, 100),
     ],
 )
-def test_the_grid_of_each_profile(profile, classifiers, adversaries, information) -> None:
+def test_the_grid_of_each_profile(profile, trials, classifiers, adversaries, information) -> None:
     params = planned(profile)
     runs = study.grid(params)
     tasks = [run.task.partition(":")[2] for run in runs]
-    assert all(isinstance(run, MeasureSpec) for run in runs)
     assert tasks.count("behaviour") == len(study.models(params)) == classifiers
     assert tasks.count("distances") == adversaries
     assert tasks.count("knowledge") == information
     assert len(set(runs)) == len(runs)
-    assert all(not model.train.train_embeddings and model.train.clip_norm == 5 for model in study.models(params))
+    assert len(study.undecided(params)) == trials
+    assert {model.train.train_embeddings for model in study.models(params)} == {profile == "cpu"}
 
 
 def test_the_grid_takes_plain_values_too() -> None:
     (plan,) = plans(["02_tying_mlm"], "smoke", [])
     assert Study("tying_mlm").grid(plan.values) == study.grid(Params(**plan.values))
+
+
+def test_dev_decides_on_the_weight_of_each_corpus() -> None:
+    params = Params(
+        corpora=("planted", "imdb"), seeds=(0, 1, 2), few=2, deltas=(1.0, 10.0), etas=(0.1, 1.0), eta=0.3
+    )
+    trials = study.undecided(params)
+    assert {run.label["variant"] for run in trials} == {"tying"}, "η is given"
+    best = {("planted", 10.0): 0.8, ("planted", 1.0): 0.7, ("imdb", 10.0): 0.6, ("imdb", 1.0): 0.6}
+    rows = []
+    for run in trials:
+        score = best[run.label["corpus"], run.label["strength"]] + 0.02 * run.label["seed"]
+        told = run.label | {"dataset": "x", "attention": "additive"}
+        rows.append(told | {"epoch": 1, "best": True, "dev_f1_macro": score})
+        rows.append(told | {"epoch": 2, "best": False, "dev_f1_macro": 1 - score})
+    history = pd.DataFrame(rows)
+    assert study.kept(history)["epochs"].tolist() == [2] * 8
+    chosen = study.decided(params, history)
+    assert chosen.delta_of == {"planted": 10.0, "imdb": 1.0}, "of equals the smaller"
+    assert chosen.eta_of == {}
+    assert study.undecided(chosen) == []
+    models = [run for run in study.models(chosen) if run.label["variant"] == "tying" and run.label["chosen"]]
+    assert {(run.data.corpus, run.label["strength"]) for run in models} == {("planted", 10.0), ("imdb", 1.0)}
+    before, after = ({fit.replace(label={}) for fit in made} for made in (trials, study.models(chosen)))
+    assert before <= after, "the trainings that chose are those of the tables"
 
 
 def test_adversaries_are_fresh_and_minimise_equation_6_alone() -> None:
@@ -62,7 +88,7 @@ def test_cells_share_no_seed_and_what_is_compared_within_one_does() -> None:
     for model in study.models(params):
         cell = (model.data.corpus, model.model.attention, model.label["seed"])
         seeds.setdefault(cell, set()).add(model.seed)
-    assert len(seeds) == 2 * 2 * 3
+    assert len(seeds) == 2 * 2 * 4
     assert all(len(own) == 1 for own in seeds.values()), "variants, weights, depths and starts are paired"
     assert len(set.union(*seeds.values())) == len(seeds)
     fooled = {study.adversary(params, "planted", v, 0, lam).seed for v in ("base", "mlm") for lam in (0.0, 1.0)}
@@ -86,7 +112,7 @@ def test_adversaries_meet_corpora_that_no_table_has() -> None:
     params = planned("paper")
     assert params.all_corpora == (*params.corpora, "diabetes")
     assert {model.data.corpus for model in study.models(params)} == set(params.corpora)
-    runs = [run for run in study.grid(params) if run.fits[0].data.corpus == "diabetes"]
+    runs = [run for run in study.grid(params) if run.fits and run.fits[0].data.corpus == "diabetes"]
     assert len(runs) == 14 * 3 * params.adversary_seeds
     assert all(run.task.endswith(":distances") for run in runs)
     assert runs[0].fits[0].data.options == {"path": "data/diabetes.csv"}

@@ -26,10 +26,25 @@ def test_models_differ_in_the_variant_alone() -> None:
 
 
 def test_weights_of_single_corpora() -> None:
-    params = Params(corpora=("planted", "imdb"), eta_of={"imdb": 0.1})
+    params = Params(corpora=("planted", "imdb"), eta=0.3, eta_of={"imdb": 0.1}, delta_of={"imdb": 20.0})
     assert params.model("planted", "mlm", "dot").mlm_eta == 0.3
     assert params.model("imdb", "mlm", "dot").mlm_eta == 0.1
     assert params.strength("imdb", "base") == 0
+    assert params.given("planted", "tying") is None, "dev decides"
+    assert params.given("imdb", "tying") == 20
+
+
+def test_delta_weighs_against_a_sum_over_the_batch() -> None:
+    params = Params(delta=10.0, batch_size=32)
+    assert params.model("planted", "tying", "dot").tying_delta == 10 / 32
+    assert params.replace(summed=False).model("planted", "tying", "dot").tying_delta == 10
+
+
+def test_more_replicates_of_a_part_of_the_seeds_take_seeds_along() -> None:
+    params = Params(seeds=(0, 1, 2), adversary_seeds=2, baseline_seeds=3)
+    assert params.more(["adversary_seeds"], 1).seeds == (0, 1, 2)
+    grown = params.more(["adversary_seeds"], 2)
+    assert (grown.adversary_seeds, grown.seeds) == (4, (0, 1, 2, 3, 4))
 
 
 def test_corpora_of_the_adversaries() -> None:
@@ -53,6 +68,9 @@ def test_corpora_of_the_adversaries() -> None:
             "variant in adversary_bases",
         ),
         ({"eta_of": {"imdb": 0.1}}, "corpus in eta_of"),
+        ({"delta_of": {"imdb": 0.1}}, "corpus in delta_of"),
+        ({"etas": []}, "etas must name at least one weight to try; or give eta"),
+        ({"monitor": "train_loss"}, "monitor"),
         ({"deltas": [0.0]}, "deltas.* greater than 0"),
         ({"lambdas": [-1.0]}, "lambdas.* equal to 0"),
         ({"layers": [1]}, "layers.* equal to 2; got 1"),

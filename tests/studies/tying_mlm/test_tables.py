@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from attnlib.studies.tying_mlm import tables
+from attnlib.studies.tying_mlm import adversaries, tables
 from attnlib.utils.errors import DataError
 from tests.studies.tying_mlm.frames import (
     FRAGILE,
     STEADY,
     distances_of,
     information_of,
+    kept_of,
     results,
     swaps_of,
     texts_of,
@@ -123,7 +124,7 @@ def test_per_token_probability_counts_correct_texts_alone() -> None:
     assert table["paper"].to_dict() == {"base": 0.712, "tying": 0.586}
 
 
-def test_the_ablation_rests_on_the_seeds_that_all_weights_have(holding) -> None:
+def test_the_ablation_rests_on_the_seeds_that_all_weights_have() -> None:
     chosen = swaps_of({"base": STEADY, "tying": FRAGILE}).assign(strength=lambda f: (f["variant"] == "tying") * 1.0)
     other = swaps_of({"tying": STEADY}, seeds=(0,), strength=10.0, chosen=False)
     found = tables.scores(pd.concat([chosen, other], ignore_index=True))
@@ -133,14 +134,13 @@ def test_the_ablation_rests_on_the_seeds_that_all_weights_have(holding) -> None:
             texts_of({"tying": 0.6}, seeds=(0,), strength=10.0, chosen=False),
         ]
     )
-    shown = tables.wide(tables.ablation_table(found, texts), ["dataset", "variant", "strength"])
+    dev = kept_of(pd.concat([chosen, other]))
+    dev.loc[dev["seed"] > 0, "dev_f1_macro"] = 0.1
+    shown = tables.wide(tables.ablation_table(found, texts, dev), ["dataset", "variant", "strength"])
     assert shown["trainings"].tolist() == [1, 1]
+    assert shown["macro-F1 on dev"].tolist() == ["70.0", "70.0"]
     assert shown["F1"].tolist() == ["90.1", "90.1"], "one training has no interval"
     assert shown["per token"][0].startswith("0.5")
-    weights = tables.weight_table(found, holding.idle).set_index("strength")
-    assert weights["chosen"].to_dict() == {1.0: True, 10.0: False}
-    assert weights["change"].tolist() == pytest.approx([-22, 0], abs=1)
-    assert weights["trainings"].tolist() == [1, 1]
 
 
 def test_information_next_to_the_papers() -> None:
@@ -168,35 +168,45 @@ def test_starts_of_the_query(holding) -> None:
 def test_the_price_at_equal_divergence_by_hand() -> None:
     # base pays jsd / 4, mlm jsd / 2: between 0.2 and 0.4 the mean gap is 0.3 / 4
     line = {"base": [(0.1, 0.025), (0.4, 0.1)], "mlm": [(0.2, 0.1), (0.6, 0.3)]}
-    gap = tables.frontier_gap(distances_of(line), "mlm", "base")
+    gap = adversaries.frontier_gap(distances_of(line), "mlm", "base")
     assert gap.estimate == pytest.approx(0.075, abs=2e-3)
     assert (gap.trainings, gap.texts) == (3, 50)
     assert 0 < gap.low < gap.estimate < gap.high
     apart = distances_of({"base": [(0.1, 0.0), (0.2, 0.1)], "mlm": [(0.5, 0.0), (0.6, 0.1)]})
-    assert np.isnan(tables.frontier_gap(apart, "mlm", "base").estimate)
+    assert np.isnan(adversaries.frontier_gap(apart, "mlm", "base").estimate)
 
 
 def test_the_price_without_each_text_is_the_slow_definition() -> None:
     frame = distances_of({"base": [(0.1, 0.025), (0.4, 0.1)], "mlm": [(0.2, 0.1), (0.6, 0.3)]}, seeds=(0,), n=12)
-    whole = tables.frontier_gap(frame, "mlm", "base").estimate
+    whole = adversaries.frontier_gap(frame, "mlm", "base").estimate
     rest = [
-        tables.frontier_gap(frame[frame["instance"] != i], "mlm", "base").estimate
+        adversaries.frontier_gap(frame[frame["instance"] != i], "mlm", "base").estimate
         for i in frame["instance"].unique()
     ]
     values = 12 * whole - 11 * np.array(rest)
     two = pd.concat([frame, frame.assign(seed=1)])
-    found = tables.frontier_gap(two, "mlm", "base")
+    found = adversaries.frontier_gap(two, "mlm", "base")
     assert found.from_texts == pytest.approx(values.var(ddof=1) / 12)
 
 
 def test_adversaries_in_numbers() -> None:
-    table = tables.frontier_table(distances_of({"base": [(0.1, 0.02), (0.4, 0.1)]}))
+    table = adversaries.frontier_table(distances_of({"base": [(0.1, 0.02), (0.4, 0.1)]}))
     assert len(table) == 2
     assert table["n"].tolist() == [150, 150]
     assert table["trainings"].tolist() == [3, 3]
     assert table["same decision"].tolist() == [0.5, 0.5]
-    shown = tables.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
+    shown = adversaries.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
     assert shown["λ"].tolist() == ["0", "0.00025"]
     one = table.iloc[1]
     assert shown["TVD"][1] == f"{one['tvd']:.3f} [{one['tvd_low']:.3f}, {one['tvd_high']:.3f}]"
-    assert tables.frontier_table(pd.DataFrame()).empty
+    assert adversaries.frontier_table(pd.DataFrame()).empty
+
+
+def test_estimators_on_known_information() -> None:
+    table = tables.estimator_table(20, 20_000).set_index("variables")
+    independent, equal = table.loc["independent"], table.loc["equal"]
+    assert independent["plugin"] == pytest.approx(19 * 19 / 40_000, rel=0.2), "the bias of the plug-in estimate"
+    assert abs(independent["shuffled"]) < 0.002
+    assert equal["plugin"] == pytest.approx(equal["known"], abs=0.01)
+    gaussian = table.iloc[1]
+    assert gaussian["plugin"] == pytest.approx(gaussian["known"], abs=0.08)
