@@ -66,6 +66,7 @@ SETTINGS = [
     ),
     Setting("word vectors", "fastText, simple English", JW, _vectors, note="what installs by name, or none"),
     Setting("width of word vectors", 300, JW, "model.embedding_size", note="that of the vectors"),
+    Setting("words without a vector", "zero", JW, "model.oov", lambda fit: fit.model.vectors != "none"),
     Setting("word vectors trained", True, JW, "train.train_embeddings", _base, note=TIME),
     # models
     Setting("width of h, both directions", 256, APPENDIX, "model.hidden_size", _of("lstm"), note=TIME),
