@@ -1,0 +1,339 @@
+"""The battery: what an audit measures on a model that is there, and the gates that come before a verdict.
+
+`measure` asks the model; what comes back is one number per text and objection (`Measured`), so that `judged` can turn
+any sample of texts into rows. Objections 1 and 8 need further trainings: `attnlib.audit.trainings`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attnlib.audit.probe import Erased, Probe, Scores
+from attnlib.audit.rules import FAIL, OPEN, Row, judge, not_applicable, rules
+from attnlib.engine.explainable import ATTENTION
+from attnlib.measures.adversary import search
+from attnlib.measures.perturbation import swap_attention
+from attnlib.stats.inference import Effect, effect
+from attnlib.utils.progress import progress
+from attnlib.utils.text import percent, plural
+
+FREE = {"alpha_grad": "attention × gradient", "input_x_grad": "input × gradient"}
+NAMES = {"alpha": "attention", **FREE, "leave-one-out": "leave-one-out", "random": "random"}
+"""Rankings, and what a card calls them."""
+REMOVED = {
+    "unk": "replaced by an unknown word", "mask": "replaced by the mask token", "pad": "not attended",
+    "delete": "deleted", ATTENTION: "weight set to zero",
+}  # fmt: skip
+ERASURE = ("weights", "words", "sign", "reading")
+"""Objections that need removals to leave the model in its element."""
+SEARCH = {"restarts": 3, "steps": 150, "learning_rate": 0.05}
+"""Of Jain & Wallace's search: fewer steps than theirs, each three times as long."""
+RAISED = 1e-6
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition under which the tests mean something."""
+
+    name: str
+    passed: bool
+    said: str
+
+
+@dataclass
+class Measured:
+    """One number per text of everything measured; n texts.
+
+    subject   the ranking under audit: `alpha`, or scores from elsewhere
+    right     (n,) whether the decision is right; `majority`: share of the largest class
+    erased    operator -> what removals do
+    moved     (n,) share of permutations of the weights that change the decision, or None
+    distance  (n,) how far attention can move (0 to 1) without changing the output, or None
+    hidden    (n,) whether the most decisive token lies in the lower half of the ranking; NaN: no token decides
+    inputs    the two operators of the input level
+    cut       share of texts that the model cannot read to their end
+    why       objection -> why it was not measured
+    """
+
+    subject: str
+    right: np.ndarray
+    majority: float
+    erased: dict[str, Erased]
+    inputs: tuple[str, str]
+    raised: dict[str, np.ndarray]
+    hidden: np.ndarray
+    moved: np.ndarray | None = None
+    distance: np.ndarray | None = None
+    cut: float = 0.0
+    why: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.right)
+
+    def take(self, rows: np.ndarray) -> Measured:
+        """The same for some of the texts; rows may repeat."""
+        some = {name: getattr(self, name) for name in ("right", "hidden", "moved", "distance")}
+        return replace(
+            self,
+            **{name: None if values is None else values[rows] for name, values in some.items()},
+            erased={name: found.take(rows) for name, found in self.erased.items()},
+            raised={name: values[rows] for name, values in self.raised.items()},
+        )
+
+
+def estimate(values: np.ndarray, bounds: tuple[float, float] | None = None) -> Effect:
+    """The mean over texts with an interval of the rules' level; the models are given."""
+    frame = pd.DataFrame({"value": values, "instance": np.arange(len(values))})
+    return effect(frame, training=None, bounds=bounds, level=rules()["level"])
+
+
+def measure(
+    probe: Probe,
+    scores: Scores | None = None,
+    *,
+    attention: bool = True,
+    deep: int | None = None,
+    closed: bool = True,
+    stop: Callable[[str], bool] = lambda what: False,
+) -> Measured:
+    """Everything that can be asked of the model without a training.
+
+    scores     the explanation under audit, one array per text; None: the model's attention
+    attention  whether to remove weights as well as words
+    deep       texts for the greedy search, see `Probe.erased`
+    closed     whether logits are a closed form of the attention, as in models of the kit
+    stop       asked before each optional part, by its objection; True leaves it out
+    """
+    subject = "alpha" if scores is None else "scores"
+    rankings: dict[str, Scores] = {subject: probe.read("alpha") if scores is None else scores}
+    rankings |= {name: probe.read(name) for name in FREE}
+    ways = [*probe.inputs, *([ATTENTION] if attention and scores is None and ATTENTION not in probe.inputs else [])]
+    erased = {way: probe.erased(way, rankings, deep=deep) for way in ways}
+    tops = np.array([int(np.argmax(ranking)) for ranking in rankings[subject]])
+    raised = {
+        way: np.array([float(alone[top] < -RAISED) for alone, top in zip(erased[way].alone, tops, strict=True)])
+        for way in probe.inputs
+    }
+    counts = np.bincount(probe.labels, minlength=len(probe.model.classes))
+    found = Measured(
+        subject=subject,
+        right=(probe.predicted == probe.labels).astype(float),
+        majority=float(counts.max() / counts.sum()),
+        erased=erased,
+        inputs=probe.inputs,
+        raised=raised,
+        hidden=_hidden(rankings[subject], erased[probe.inputs[-1]].alone),
+    )
+    if scores is not None:
+        given = "about the model's attention, not about the scores under audit"
+        found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
+    elif closed:
+        found.moved = _moved(probe)
+        if stop("alternatives"):
+            found.why["alternatives"] = "not measured within the budget; give more minutes"
+        else:
+            found.distance = _distance(probe)
+    return found
+
+
+def gates(found: Measured) -> list[Gate]:
+    """The conditions in order; `judged` leaves rows open that rest on one that does not hold."""
+    border, n = rules()["gates"], len(found)
+    told = [Gate("enough texts", n >= border["texts"], f"{plural(n, 'text')}; at least {border['texts']} are needed")]
+    good = estimate(found.right, (0, 1))
+    told.append(
+        Gate(
+            "better than the majority class",
+            good.low > found.majority,
+            f"accuracy {good.text()}; always answering with the largest class gives {found.majority:.2f}",
+        )
+    )
+    cut = f"{percent(found.cut)} of the texts are longer than the model reads; at most {percent(border['cut'])}"
+    told.append(Gate("texts read to their end", found.cut <= border["cut"], cut))
+    kept = [_kept(found, found.erased[way]) for way in found.inputs]
+    stands = [bool(ok[np.array(rules()["shares"]) <= border["shares"]].all()) for ok in kept]
+    left = ", ".join(
+        f"{percent(_retained(found, found.erased[way])[_asked()])} with words {REMOVED[way]}" for way in found.inputs
+    )
+    told.append(
+        Gate(
+            "removals leave the model in its element",
+            all(stands),
+            f"without a random {percent(border['shares'])} of the words, it keeps of its gain over the majority class: "
+            f"{left}; at least {percent(border['retained'])}",
+        )
+    )
+    reach = [estimate(_at(found, way).attainable) for way in found.inputs]
+    least = min(reach, key=lambda e: e.estimate)
+    told.append(
+        Gate(
+            "something to explain",
+            least.low > border["attainable"],
+            f"the best order of removal lowers the probability by {least.text()} more than a random one; more than "
+            f"{border['attainable']} is needed",
+        )
+    )
+    return told
+
+
+def judged(found: Measured) -> list[Row]:
+    """Rows 2 to 7 for these texts."""
+    if len(found) < 2:
+        return []
+    names = [o.id for o in rules().objections if o.id not in ("needed", "stable")]
+    rows = [_row(found, name) for name in names]
+    if not next(gate for gate in gates(found) if gate.name.startswith("removals")).passed:
+        why = "out of distribution: random removals alone make the model fail, so removals say little about the ranking"
+        rows = [
+            replace(row, status=OPEN, note=why, settles="Train or fine-tune with masking, then audit again.", p=math.nan)
+            if row.objection.id in ERASURE and row.objection.id != "weights" and row.objection.id not in found.why
+            else row
+            for row in rows
+        ]
+    return rows
+
+
+def hides(found: Measured) -> Effect | None:
+    """How often the most decisive token lies in the lower half of the ranking, where that is beyond its border.
+
+    Chance is one half. A model that is trained to keep attention off the words it uses (Pruthi et al. 2020) goes far
+    beyond it, while one whose attention means nothing stays there.
+    """
+    some = found.hidden[~np.isnan(found.hidden)]
+    if len(some) < 20:
+        return None
+    share = estimate(some, (0, 1))
+    return share if share.low > rules()["gates"]["hiding"] else None
+
+
+def readings(found: Measured, probe: Probe) -> pd.DataFrame:
+    """One row per ranking: S at the input (the worse operator) and with weights removed, and what it costs."""
+    rows = []
+    for name in (found.subject, *FREE, "leave-one-out"):
+        shares = {way: estimate(_at(found, way).share(name)) for way in found.erased}
+        way = min(found.inputs, key=lambda w: shares[w].estimate)
+        row = {"ranking": name, "name": NAMES.get(name, "the scores given"), "operator": way}
+        row |= {"value": shares[way].estimate, "low": shares[way].low, "high": shares[way].high}
+        row["other"] = next(shares[w].estimate for w in found.inputs if w != way)
+        row["weights"] = shares[ATTENTION].estimate if ATTENTION in shares else math.nan
+        row["random"], row["best"] = (float(_at(found, way).area(r).mean()) for r in ("random", "best"))
+        passes = probe.lengths.sum() / len(probe)
+        row["seconds"] = probe.seconds.get(name, math.nan)
+        row["forwards"] = passes if name == "leave-one-out" else math.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _row(found: Measured, name: str) -> Row:
+    objection = rules().objection(name)
+    if name in found.why:
+        return not_applicable(objection, found.why[name])
+    if name == "order":
+        return judge(objection, estimate(found.moved, (0, 1)), control="unchanged weights: 0")
+    if name == "alternatives":
+        return judge(objection, estimate(found.distance, (0, 1)), control="the model's own weights: 0")
+    if name == "weights":
+        return _weights(found, objection)
+    if name == "sign":
+        both = {way: estimate(found.raised[way], (0, 1)) for way in found.inputs}
+        way = max(both, key=lambda w: both[w].estimate)
+        random = np.mean([np.mean(alone < -RAISED) for alone in found.erased[way].alone])
+        return judge(objection, both[way], control=f"a random word: {random:.2f}", note=_way(way))
+    if name == "words":
+        both = {way: estimate(_at(found, way).share(found.subject)) for way in found.inputs}
+        way = min(both, key=lambda w: both[w].estimate)
+        return judge(objection, both[way], control=_between(_at(found, way)), note=_way(way))
+    differences = {}
+    for way in found.inputs:
+        at = _at(found, way)
+        other = max(FREE, key=lambda r, at=at: np.nan_to_num(at.share(r).mean(), nan=-9))
+        differences[way] = estimate(at.share(found.subject) - at.share(other)), other
+    way = min(differences, key=lambda w: differences[w][0].estimate)
+    best, other = differences[way]
+    share = _at(found, way).share(other).mean()
+    return judge(objection, best, control=f"{FREE[other]}: S = {share:.2f}", note=_way(way))
+
+
+def _weights(found: Measured, objection) -> Row:
+    at = _at(found, ATTENTION)
+    reach, border = estimate(at.attainable), rules()["gates"]["attainable"]
+    if reach.high < border:
+        note = (
+            f"no order of setting weights to zero lowers the probability by {border} more than a random order does: "
+            "the weights decide nothing. The value is that difference."
+        )
+        bad = replace(judge(replace(objection, passes=border, fails=border), reach), objection=objection)
+        return replace(bad, status=FAIL, note=note, settles="")
+    if reach.low < border:
+        note = "what setting weights to zero can change at most is about as small as the border of the gate"
+        return Row(objection, OPEN, reach, note=note, settles="More texts would show whether weights matter at all.")
+    return judge(objection, estimate(at.share(found.subject)), control=_between(at), note=_way(ATTENTION))
+
+
+def _at(found: Measured, way: str) -> Erased:
+    """The removals of an operator, over the shares at which the model still stands."""
+    at = found.erased[way]
+    kept = _kept(found, at)
+    return replace(at, kept=kept if kept.any() else None)
+
+
+def _retained(found: Measured, at: Erased) -> np.ndarray:
+    """(shares,) part of the gain over the majority class that survives random masking."""
+    gain = found.right.mean() - found.majority
+    return (at.masked.mean(0) - found.majority) / gain if gain > 0 else np.full(at.masked.shape[1], math.nan)
+
+
+def _kept(found: Measured, at: Erased) -> np.ndarray:
+    return _retained(found, at) >= rules()["gates"]["retained"]
+
+
+def _asked() -> int:
+    """The largest share that must pass the gate of masking."""
+    return int(np.flatnonzero(np.array(rules()["shares"]) <= rules()["gates"]["shares"])[-1])
+
+
+def _between(at: Erased) -> str:
+    loo = at.share("leave-one-out").mean()
+    return f"random: 0 (drop {at.area('random').mean():.2f}), leave-one-out: {loo:.2f}, best found: 1 (drop {at.area('best').mean():.2f})"
+
+
+def _way(way: str) -> str:
+    return f"words {REMOVED[way]}" if way != ATTENTION else REMOVED[way]
+
+
+def _hidden(scores: Scores, alone: Sequence[np.ndarray], least: float = 0.05) -> np.ndarray:
+    """(n,) 1 where the token whose removal costs most is in the lower half of the scores; NaN where none decides."""
+    out = np.full(len(alone), math.nan)
+    for i, (values, drops) in enumerate(zip(scores, alone, strict=True)):
+        if len(drops) >= 4 and drops.max() >= least:
+            above = (np.asarray(values) > values[int(drops.argmax())]).sum()
+            out[i] = float(above >= len(drops) / 2)
+    return out
+
+
+def _moved(probe: Probe) -> np.ndarray:
+    """(n,) share of permutations of the attention weights under which the decision changes."""
+    draws = rules()["permutations"]
+    changed = [
+        swap_attention(probe.model, probe.examples, "permuted", seed=probe.seed + d).argmax(1) != probe.predicted
+        for d in progress(range(draws), "permuting weights", unit="draw")
+    ]
+    return np.mean(changed, 0)
+
+
+def _distance(probe: Probe) -> np.ndarray:
+    """(n,) JSD / ln 2 of the farthest attention found whose output differs by at most epsilon."""
+    out = np.zeros(len(probe))
+    with torch.no_grad():
+        batches = probe.model.traces(probe.examples, 64)
+        for batch, trace in progress(batches, "other attention", total=math.ceil(len(probe) / 64), unit="batch"):
+            rows = batch.rows.tolist()
+            _, distance, _ = search(trace, epsilon=rules()["epsilon"], seed=probe.seed, rows=rows, **SEARCH)
+            out[rows] = distance.double().cpu().numpy() / math.log(2)
+    return out
