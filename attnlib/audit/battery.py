@@ -17,14 +17,23 @@ import torch
 from attnlib.audit.probe import Erased, Probe, Scores
 from attnlib.audit.rules import FAIL, OPEN, Row, judge, not_applicable, rules
 from attnlib.engine.explainable import ATTENTION
+from attnlib.importance.scores import readings as readings_of
 from attnlib.measures.adversary import search
 from attnlib.measures.perturbation import swap_attention
 from attnlib.stats.inference import Effect, effect
 from attnlib.utils.progress import progress
 from attnlib.utils.text import percent, plural
 
-FREE = {"alpha_grad": "attention × gradient", "input_x_grad": "input × gradient"}
-NAMES = {"alpha": "attention", **FREE, "leave-one-out": "leave-one-out", "random": "random"}
+FREE = ("alpha_grad", "attention_grad", "input_x_grad")
+"""Readings of the same model that cost a pass or two; attention must not be worse than the best of them."""
+OTHERS = ("rollout", "value_norm")
+"""Further readings of a transformer, for the table."""
+NAMES = {
+    "alpha": "attention", "cls_last": "attention", "alpha_grad": "attention × gradient",
+    "attention_grad": "attention × gradient", "input_x_grad": "input × gradient", "rollout": "attention rollout",
+    "value_norm": "attention × value norm", "leave-one-out": "leave-one-out", "random": "random order",
+    "scores": "the scores given",
+}  # fmt: skip
 """Rankings, and what a card calls them."""
 REMOVED = {
     "unk": "replaced by an unknown word", "mask": "replaced by the mask token", "pad": "not attended",
@@ -35,6 +44,7 @@ ERASURE = ("weights", "words", "sign", "reading")
 SEARCH = {"restarts": 3, "steps": 150, "learning_rate": 0.05}
 """Of Jain & Wallace's search: fewer steps than theirs, each three times as long."""
 RAISED = 1e-6
+SWAPPED = ("uniform", "permuted")
 
 
 @dataclass(frozen=True)
@@ -97,23 +107,23 @@ def measure(
     probe: Probe,
     scores: Scores | None = None,
     *,
-    attention: bool = True,
     deep: int | None = None,
     closed: bool = True,
-    stop: Callable[[str], bool] = lambda what: False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Measured:
     """Everything that can be asked of the model without a training.
 
-    scores     the explanation under audit, one array per text; None: the model's attention
-    attention  whether to remove weights as well as words
-    deep       texts for the greedy search, see `Probe.erased`
-    closed     whether logits are a closed form of the attention, as in models of the kit
-    stop       asked before each optional part, by its objection; True leaves it out
+    scores  the explanation under audit, one array per text; None: the model's attention
+    deep    texts for the greedy search, see `Probe.erased`
+    closed  whether logits are a closed form of the attention, as in models of the kit
+    stop    asked before the search for other attention; True leaves it out
     """
-    subject = "alpha" if scores is None else "scores"
-    rankings: dict[str, Scores] = {subject: probe.read("alpha") if scores is None else scores}
-    rankings |= {name: probe.read(name) for name in FREE}
-    ways = [*probe.inputs, *([ATTENTION] if attention and scores is None and ATTENTION not in probe.inputs else [])]
+    known = readings_of(probe.model)
+    own = "alpha" if closed else "cls_last"
+    subject = own if scores is None else "scores"
+    rankings: dict[str, Scores] = {subject: probe.read(own) if scores is None else scores}
+    rankings |= {name: probe.read(name) for name in (*FREE, *OTHERS) if name in known and (name in FREE or not closed)}
+    ways = [*probe.inputs, *([ATTENTION] if scores is None else [])]
     erased = {way: probe.erased(way, rankings, deep=deep) for way in ways}
     tops = np.array([int(np.argmax(ranking)) for ranking in rankings[subject]])
     raised = {
@@ -135,10 +145,15 @@ def measure(
         found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
     elif closed:
         found.moved = _moved(probe)
-        if stop("alternatives"):
+        if stop():
             found.why["alternatives"] = "not measured within the budget; give more minutes"
         else:
             found.distance = _distance(probe)
+    else:
+        changed = [swap_attention(probe.model, probe.examples, swap).argmax(1) != probe.predicted for swap in SWAPPED]
+        told = " and ".join(f"{s} attention in every layer changes {percent(c.mean())}" for s, c in zip(SWAPPED, changed))
+        found.why["order"] = f"the residual stream goes round attention. For information: {told} of the decisions"
+        found.why["alternatives"] = "the output is no closed form of attention in several layers, so none can be searched"
     return found
 
 
@@ -213,19 +228,17 @@ def hides(found: Measured) -> Effect | None:
 
 
 def readings(found: Measured, probe: Probe) -> pd.DataFrame:
-    """One row per ranking: S at the input (the worse operator) and with weights removed, and what it costs."""
+    """One row per ranking: S at the input (the worse operator) and with weights removed, seconds per 100 texts."""
     rows = []
-    for name in (found.subject, *FREE, "leave-one-out"):
+    for name in (n for n in found.erased[found.inputs[0]].drops if n not in ("random", "best")):
         shares = {way: estimate(_at(found, way).share(name)) for way in found.erased}
         way = min(found.inputs, key=lambda w: shares[w].estimate)
-        row = {"ranking": name, "name": NAMES.get(name, "the scores given"), "operator": way}
+        row = {"ranking": name, "name": NAMES[name], "operator": way}
         row |= {"value": shares[way].estimate, "low": shares[way].low, "high": shares[way].high}
         row["other"] = next(shares[w].estimate for w in found.inputs if w != way)
         row["weights"] = shares[ATTENTION].estimate if ATTENTION in shares else math.nan
         row["random"], row["best"] = (float(_at(found, way).area(r).mean()) for r in ("random", "best"))
-        passes = probe.lengths.sum() / len(probe)
-        row["seconds"] = probe.seconds.get(name, math.nan)
-        row["forwards"] = passes if name == "leave-one-out" else math.nan
+        row["seconds"] = probe.seconds.get(name, math.nan) * 100 / len(probe)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -252,12 +265,13 @@ def _row(found: Measured, name: str) -> Row:
     differences = {}
     for way in found.inputs:
         at = _at(found, way)
-        other = max(FREE, key=lambda r, at=at: np.nan_to_num(at.share(r).mean(), nan=-9))
+        free = [name for name in FREE if name in at.drops]
+        other = max(free, key=lambda r, at=at: np.nan_to_num(at.share(r).mean(), nan=-9))
         differences[way] = estimate(at.share(found.subject) - at.share(other)), other
     way = min(differences, key=lambda w: differences[w][0].estimate)
     best, other = differences[way]
     share = _at(found, way).share(other).mean()
-    return judge(objection, best, control=f"{FREE[other]}: S = {share:.2f}", note=_way(way))
+    return judge(objection, best, control=f"{NAMES[other]}: S = {share:.2f}", note=_way(way))
 
 
 def _weights(found: Measured, objection) -> Row:

@@ -149,7 +149,11 @@ class Probe:
         starts = range(0, len(self), CHUNK)
         for start in progress(starts, f"removing tokens ({operator})", total=len(starts), unit="batch"):
             rows = range(start, min(start + CHUNK, len(self)))
+            begun_alone = time.perf_counter()
             alone = self._alone(rows, operator, [[frozenset()] for _ in rows])
+            if operator == self.inputs[-1]:
+                spent = time.perf_counter() - begun_alone
+                self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + spent
             loo += [drops[0] for drops in alone]
             own = {name: [scores[i] for i in rows] for name, scores in rankings.items()}
             own["leave-one-out"] = [drops[0] for drops in alone]
