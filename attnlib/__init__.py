@@ -23,7 +23,7 @@ _PUBLIC: dict[str, str] = {
     "Trace": "attnlib.models",
     "fit": "attnlib.training.fit",
     "Fitted": "attnlib.training.fitted",
-    "load_model": "attnlib.training.fitted",
+    "load_model": "attnlib.hf.loading",
     "erase": "attnlib.engine.explainable",
     "importance": "attnlib.importance.scores",
     "fraction_to_flip": "attnlib.erasure.flips",

@@ -11,6 +11,7 @@ from attnlib.engine.explainable import erase as erase
 from attnlib.erasure.flips import erasure_curves as erasure_curves
 from attnlib.erasure.flips import fraction_to_flip as fraction_to_flip
 from attnlib.erasure.flips import top_token_flips as top_token_flips
+from attnlib.hf.loading import load_model as load_model
 from attnlib.importance.scores import importance as importance
 from attnlib.measures.faithfulness import aopc as aopc
 from attnlib.measures.faithfulness import comprehensiveness as comprehensiveness
@@ -22,7 +23,6 @@ from attnlib.store.specs import FitSpec as FitSpec
 from attnlib.store.specs import MeasureSpec as MeasureSpec
 from attnlib.training.fit import fit as fit
 from attnlib.training.fitted import Fitted as Fitted
-from attnlib.training.fitted import load_model as load_model
 from attnlib.viz import plots as plots
 from attnlib.viz.explorer import explore as explore
 from attnlib.viz.heatmap import heatmap as heatmap

@@ -13,8 +13,8 @@ for name in {blocked!r}:
     sys.modules[name] = None  # importing it fails as if it were not installed
 """
 OPTIONAL = (
-    "jupyterlab ipykernel ipywidgets papermill nbformat nbclient nbconvert latex2mathml IPython jinja2 pygments "
-    "distributed transformers tokenizers datasets captum"
+    "jupyterlab ipykernel ipywidgets anywidget papermill nbformat nbclient nbconvert latex2mathml IPython jinja2 "
+    "pygments distributed transformers tokenizers datasets captum"
 ).split()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,8 +66,8 @@ class Batch:
         return self._map(lambda t: t[rows])
 
     def _map(self, change) -> Batch:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Batch(**{k: None if v is None else change(v) for k, v in values.items()})
+        known = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
+        return replace(self, **{k: v._map(change) if isinstance(v, Batch) else change(v) for k, v in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,15 @@ class Vectoriser(ABC):
         query = query_mask = sentences = None
         if encoded[0].query is not None:
             query_width = max(1, max(len(e.query) for e in encoded))
-            query = _padded([e.query for e in encoded], query_width, self.pad_id)
-            query_mask = _padded([np.ones(len(e.query), bool) for e in encoded], query_width, False)
+            query = padded([e.query for e in encoded], query_width, self.pad_id)
+            query_mask = padded([np.ones(len(e.query), bool) for e in encoded], query_width, False)
         if encoded[0].sentences is not None:
-            sentences = _padded([e.sentences for e in encoded], width, 0)
+            sentences = padded([e.sentences for e in encoded], width, 0)
         return Batch(
-            ids=_padded([e.ids for e in encoded], width, self.pad_id),
-            mask=_padded([np.ones(len(e), bool) for e in encoded], width, False),
-            content=_padded([e.content for e in encoded], width, False),
-            words=_padded([e.words for e in encoded], width, -1),
+            ids=padded([e.ids for e in encoded], width, self.pad_id),
+            mask=padded([np.ones(len(e), bool) for e in encoded], width, False),
+            content=padded([e.content for e in encoded], width, False),
+            words=padded([e.words for e in encoded], width, -1),
             rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
             labels=torch.tensor([e.label for e in encoded]) if known else None,
             query=query,
@@ -281,7 +281,7 @@ class WordVectoriser(Vectoriser):
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
 
 
-def _padded(rows: Sequence[np.ndarray], width: int, fill: int | bool) -> Tensor:
+def padded(rows: Sequence[np.ndarray], width: int, fill: int | bool) -> Tensor:
     """(len(rows), width): each row, then `fill`."""
     table = np.full((len(rows), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
     for i, row in enumerate(rows):

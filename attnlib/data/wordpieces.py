@@ -21,6 +21,7 @@ from attnlib.utils.extras import needs
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+    from transformers import PreTrainedTokenizerFast
 
 LONGEST = 512
 """Pieces a text may have where neither the tokeniser nor the model says."""
@@ -161,30 +162,38 @@ def vectoriser_from_json(text: str) -> Vectoriser:
     return kinds[kind].from_values(values)
 
 
-def _load(pretrained: str) -> LoadedTokenizer:
+def fast_tokenizer(place: str, name: str, **options: Any) -> PreTrainedTokenizerFast:
+    """The tokeniser of a folder or hub id, which must know words and tie pieces to their places."""
     needs("transformers", "hub")
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoTokenizer
 
-    place = pretrained
-    if pretrained == "minilm":
-        place = str(packaged.minilm())
     with reading("tokeniser", place):
-        # byte-level tokenisers see words only where a space is put before each
-        tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False, **options)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         # without its files, the library makes a tokeniser that knows no word
-        raise ConfigError(
-            f"The tokeniser of {pretrained!r} has no words: tokenizer.json or the vocabulary is missing."
-        )
+        raise ConfigError(f"The tokeniser of {name!r} has no words: tokenizer.json or the vocabulary is missing.")
     if not tokenizer.is_fast:
         raise ConfigError(
-            f"The tokeniser of {pretrained!r} has no fast version (tokenizer.json), which ties pieces to words."
+            f"The tokeniser of {name!r} has no fast version (tokenizer.json), which ties pieces to words."
         )
+    return tokenizer
+
+
+def longest_text(tokenizer: PreTrainedTokenizerFast, positions: int | None) -> int:
+    """Pieces a model reads: what its tokeniser says or its positions allow, whichever is less."""
+    return min((n for n in (tokenizer.model_max_length, positions) if n and 0 < n < 10**6), default=LONGEST)
+
+
+def _load(pretrained: str) -> LoadedTokenizer:
+    place = str(packaged.minilm()) if pretrained == "minilm" else pretrained
+    # byte-level tokenisers see words only where a space is put before each
+    tokenizer = fast_tokenizer(place, pretrained, add_prefix_space=True)
+    from transformers import AutoConfig
+
     try:
         config = AutoConfig.from_pretrained(place, trust_remote_code=False)
         positions = getattr(config, "max_position_embeddings", None)
     except (OSError, ValueError):
         positions = None  # a tokeniser saved on its own
-    known = [n for n in (tokenizer.model_max_length, positions) if n is not None and 0 < n < 10**6]
     special = {role: getattr(tokenizer, f"{role}_token") for role in ("pad", "unk", "mask")}
-    return LoadedTokenizer(tokenizer.backend_tokenizer, special, min(known, default=LONGEST))
+    return LoadedTokenizer(tokenizer.backend_tokenizer, special, longest_text(tokenizer, positions))

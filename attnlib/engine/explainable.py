@@ -7,9 +7,11 @@ needs more than its own code are functions of it, in the rooms where the algorit
 readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.importance.scores`
            names those that apply
 erase      `erase(model, texts, removed, operator)`: logits without sets of words; `operators(model)` names the
-           ways, `attention` (words stay in the text, their weights go) among them
+           ways, `attention` (words stay in the text, their weights go) among them; `cut(model, texts)` counts the
+           texts longer than it reads
 swap       `swap_attention(model, texts, "uniform")` in `attnlib.measures.perturbation`: logits with the attention
            replaced by uniform, permuted or no weights
+labels     `aligned(model, corpus.classes)`: the model with its logits in the order of the data's classes
 """
 
 from __future__ import annotations
@@ -24,16 +26,15 @@ import torch
 from torch import Tensor
 
 from attnlib.data.checks import DataWarning
-from attnlib.data.wordpieces import WordPieceVectoriser
 from attnlib.engine import attention
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
-from attnlib.utils.errors import ConfigError, DataError, one_of
+from attnlib.models.trace import Trace
+from attnlib.utils.errors import DataError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.data.types import Example
-    from attnlib.models.trace import Trace
     from attnlib.training.fitted import Prediction, Text
 
 Answer = Callable[[int, Tensor], Tensor]
@@ -63,10 +64,12 @@ class Answers(Protocol):
 class Explainable(Protocol):
     """A text classifier that can be read and erased. Units are what it attends to: words.
 
-    classes   names of the classes, in the order of the logits
+    classes       names of the classes, in the order of the logits
+    hierarchical  whether its attention looks at sentences: units then differ between input and attention
     """
 
     classes: tuple[str, ...]
+    hierarchical: bool
 
     def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
         """Raw texts as Examples; Examples pass through. Texts without a word are refused."""
@@ -139,10 +142,9 @@ def operators(model: Explainable) -> tuple[str, ...]:
     return (*(name for name in OPERATORS if has.get(name, True)), ATTENTION)
 
 
-@singledispatch
-def answers(model: Explainable, batch: Batch, trace: Trace, operator: str) -> Answer:
+def answers(model: Explainable, batch: Batch, trace: Answers, operator: str) -> Answer:
     """What answers for the texts of a traced batch without sets of their units."""
-    if operator != ATTENTION:
+    if operator != ATTENTION or not isinstance(trace, Trace):
         eraser = input_eraser(model, batch, trace, operator, generic=True)
 
         def answer(text: int, removed: Tensor) -> Tensor:
@@ -166,11 +168,10 @@ def answers(model: Explainable, batch: Batch, trace: Trace, operator: str) -> An
     return weigh
 
 
-@singledispatch
 def cut(model: Explainable, examples: Iterable[Text]) -> int:
     """How many of the texts are longer than the model reads, so that their ends play no part."""
     examples, vectoriser = model.examples(examples), model.vectoriser
-    if isinstance(vectoriser, WordPieceVectoriser):
+    if hasattr(vectoriser, "truncated"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             vectoriser.encode(examples)
@@ -178,11 +179,15 @@ def cut(model: Explainable, examples: Iterable[Text]) -> int:
     return 0 if vectoriser.max_length is None else sum(len(e) > vectoriser.max_length for e in examples)
 
 
-def refuse_closed_form(model: object, what: str) -> None:
-    """Say why `what` cannot be asked of a model whose logits are no linear function of its attention."""
-    if not hasattr(model, "model_config"):
-        raise ConfigError(
-            f"{what} needs logits that are a closed form of one pooling attention, z = b + Σ α s v, which models "
-            "trained by attnlib have; in a Hugging Face classifier attention acts in every layer. Use "
-            "fraction_to_flip, top_token_flips, comprehensiveness or swap_attention."
+@singledispatch
+def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
+    """The model for a corpus of these classes, its logits in their order; an error lists both where they differ.
+
+    A Hugging Face classifier is relabelled by the names of its config (`hf.classifier.relabelled`).
+    """
+    if tuple(classes) != model.classes:
+        raise DataError(
+            f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "
+            f"{', '.join(classes)}. Use the corpus that the model was trained on, or one with its classes."
         )
+    return model

@@ -21,14 +21,14 @@ from attnlib.utils.errors import one_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.training.fitted import Fitted
+    from attnlib.engine.explainable import Explainable
 
 __all__ = ["FLIP_QUIRKS", "LEVELS", "erasure_curves", "fraction_to_flip", "single_removals", "top_token_flips"]
 
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)
 
 
-def fraction_to_flip(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
     """Units removed until the decision first flips. One row per text, in the order given.
 
     id, length       the text; its number of units (words; at the attention level of a HAN, sentences)
@@ -49,7 +49,7 @@ def fraction_to_flip(fitted: Fitted, examples: Iterable, ranking: Ranking, **how
     return _first_flips(fitted, examples, Erasure.of(ranking, how, quirks=FLIP_QUIRKS), "fraction to flip")
 
 
-def top_token_flips(fitted: Fitted, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+def top_token_flips(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
     """Whether removing the single top-ranked unit flips the decision. Columns and `how` as in `fraction_to_flip`.
 
     `removed` is 1 where it flips; `only_when_empty` marks texts of which the removal of one unit leaves nothing.
@@ -59,12 +59,12 @@ def top_token_flips(fitted: Fitted, examples: Iterable, ranking: Ranking, **how:
 
 
 def erasure_curves(
-    fitted: Fitted, examples: Iterable, ranking: Ranking, *, first: str = "most", **how: Unpack[How]
+    fitted: Explainable, examples: Iterable, ranking: Ranking, *, first: str = "most", **how: Unpack[How]
 ) -> pd.DataFrame:
     """The predicted class's probability with k = 0, 1, …, n units removed: one row per text and k.
 
-    text, id, length, removed, fraction (k / n), probability (of the class predicted for the whole text), flipped
-    (whether the decision at k differs), mass_removed.
+    text, id, length, removed, fraction (k / n), probability (of the class predicted for the whole text), decision
+    (the class at k), flipped (whether it differs), mass_removed.
 
     first   `most`: the most important go first (comprehensiveness); `least`: the least important go first, so that
             row k keeps the n - k most important (sufficiency)
@@ -89,6 +89,7 @@ def erasure_curves(
             "length": lengths[text],
             "removed": k,
             "probability": logits.softmax(-1).gather(-1, index).squeeze(-1)[text, k],
+            "decision": logits.argmax(-1)[text, k],
             "flipped": (logits.argmax(-1) != predicted.unsqueeze(1))[text, k],
             "mass_removed": found.mass()[text, k],
         }
@@ -96,11 +97,12 @@ def erasure_curves(
     frame = pd.DataFrame({name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]})
     frame.insert(1, "id", np.array([e.id for e in examples], dtype=object)[frame["text"]])
     frame.insert(4, "fraction", frame["removed"] / frame["length"])
+    frame["decision"] = np.array(fitted.classes, dtype=object)[frame["decision"]]
     return frame.sort_values(["text", "removed"], kind="stable", ignore_index=True)
 
 
 def single_removals(
-    fitted: Fitted, examples: Iterable, ranking: Ranking = "alpha", **how: Unpack[How]
+    fitted: Explainable, examples: Iterable, ranking: Ranking = "alpha", **how: Unpack[How]
 ) -> pd.DataFrame:
     """Serrano & Smith's single-weight tests: the top unit i* against a random other r, at the attention level.
 
@@ -140,7 +142,7 @@ def single_removals(
 
 
 def _first_flips(
-    fitted: Fitted, examples: Iterable, request: Erasure, what: str, most: int | None = None
+    fitted: Explainable, examples: Iterable, request: Erasure, what: str, most: int | None = None
 ) -> pd.DataFrame:
     """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
     import pandas as pd
@@ -151,7 +153,7 @@ def _first_flips(
         with torch.no_grad():
             first = _flips(fitted, found, request, most)
             empty = first.removed == found.lengths
-            if request.level == "attention":
+            if request.closed(found.trace):
                 emptied = attention.emptied(found.trace, found.order, reproject=request.reproject)
                 empty = emptied.gather(1, first.removed.unsqueeze(1)).squeeze(1)
         told = _rows(fitted, found, first, empty, request.quirks)
@@ -162,9 +164,9 @@ def _first_flips(
     return frame.astype({"removed": "Int64", "flipped": flags, "only_when_empty": flags})
 
 
-def _flips(fitted: Fitted, found: RankedBatch, request: Erasure, most: int | None) -> flips.Flips:
+def _flips(fitted: Explainable, found: RankedBatch, request: Erasure, most: int | None) -> flips.Flips:
     trace, lengths = found.trace, found.lengths
-    if request.level == "attention":
+    if request.closed(trace):
         logits = attention.prefix_logits(trace, found.order, reproject=request.reproject)
         return flips.from_table(logits[:, : None if most is None else most + 1], trace.prediction, lengths)
     eraser = request.eraser(fitted, found.batch, trace)

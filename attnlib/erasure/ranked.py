@@ -15,11 +15,10 @@ from attnlib.utils.progress import bar
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.data.types import Example
+    from attnlib.engine.explainable import Answers, Explainable
     from attnlib.erasure.request import Erasure
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
-Rank = Callable[["Batch", "Trace", Tensor], tuple[Tensor, list[str]]]
+Rank = Callable[["Batch", "Answers", Tensor], tuple[Tensor, list[str]]]
 """A batch, its trace and its units (B, T) to scores (B, T), and what is wrong with the ranking of each text."""
 
 
@@ -27,7 +26,7 @@ class RankedBatch(NamedTuple):
     """A traced batch with its order of removal (B, T), its units (B, T), and why a row cannot be ranked."""
 
     batch: Batch
-    trace: Trace
+    trace: Answers
     order: Tensor
     units: Tensor
     problems: list[str]
@@ -48,16 +47,16 @@ class RankedBatch(NamedTuple):
         ordered = alpha.double().gather(1, self.order)
         return torch.cat([torch.zeros_like(ordered[:, :1]), ordered.cumsum(1)], 1)
 
-    def table(self, fitted: Fitted, request: Erasure) -> Tensor:
+    def table(self, fitted: Explainable, request: Erasure) -> Tensor:
         """(B, T + 1, C) float64 logits with k = 0, 1, … units removed."""
-        if request.level == "input":
+        if not request.closed(self.trace):
             return flips.table(request.eraser(fitted, self.batch, self.trace), self.order)
         logits = attention.prefix_logits(self.trace, self.order, reproject=request.reproject)
         logits[:, 0] = self.trace.logits.double()
         return logits
 
 
-def ranked(fitted: Fitted, examples: list[Example], request: Erasure, what: str) -> Iterator[RankedBatch]:
+def ranked(fitted: Explainable, examples: list[Example], request: Erasure, what: str) -> Iterator[RankedBatch]:
     """All batches of the examples, behind a progress bar that counts the texts done."""
     rank = _by_method(fitted, request) if request.explainer else _by_scores(examples, request)
     with bar(f"{what}, {request.level} level", total=len(examples), unit="text") as line:
@@ -71,15 +70,15 @@ def ranked(fitted: Fitted, examples: list[Example], request: Erasure, what: str)
             line.update(len(batch))
 
 
-def _by_method(fitted: Fitted, request: Erasure) -> Rank:
+def _by_method(fitted: Explainable, request: Erasure) -> Rank:
     explain = request.explainer
-    if request.level == "attention" and explain.level == "input" and fitted.model_config.hierarchical:
+    if request.level == "attention" and explain.level == "input" and fitted.hierarchical:
         raise ConfigError(
             f"Ranking {explain.method!r} ranks words; the attention level of a hierarchical model has sentences. "
             "Use a method with level 'hidden', such as 'alpha' or 'alpha_grad'."
         )
 
-    def rank(batch: Batch, trace: Trace, units: Tensor) -> tuple[Tensor, list[str]]:
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> tuple[Tensor, list[str]]:
         scores, _ = explain(fitted, batch, trace)
         bad = (scores.isnan() & units).any(1).tolist()
         return scores.nan_to_num(0.0), [f"NaN from {explain.method}" if b else orders.FITS for b in bad]

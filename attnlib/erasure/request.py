@@ -23,6 +23,7 @@ from attnlib.engine.explainable import ATTENTION, operators
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.importance.scores import METHODS, Explainer
+from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ class Removal:
     def way(self, model: Explainable) -> str:
         """The operator for this model, one of `operators(model)`."""
         return ATTENTION if self.level == ATTENTION else self.operator or operators(model)[0]
+
+    def closed(self, trace: Answers) -> bool:
+        """Whether removal has a closed form: weights of one pooling attention."""
+        return self.level == ATTENTION and isinstance(trace, Trace)
 
     def eraser(self, model: Explainable, batch: Batch, trace: Answers) -> Rows:
         """What answers for texts without some of their words: wherever there is no closed form."""

@@ -2,6 +2,145 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
-class HFClassifier:
-    """Placeholder of the contract's second keeper, until the reader of checkpoints is in place."""
+import numpy as np
+import torch
+from torch import Tensor
+
+from attnlib.data.types import Example
+from attnlib.engine.explainable import aligned, operators
+from attnlib.engine.rows import Rows
+from attnlib.engine.select import input_eraser
+from attnlib.hf import attention
+from attnlib.hf.network import HFAnswers, Network, no_closed_form
+from attnlib.hf.words import PIECES, HFVectoriser, Removal, WordBatch, raw_text
+from attnlib.training.fitted import TextClassifier
+from attnlib.utils.errors import ConfigError, DataError, one_of
+
+SWAPS = ("uniform", "permuted", "zeroed")
+
+
+class HFClassifier(TextClassifier):
+    """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`.
+
+    A typed text is read unchanged. An Example of a corpus is read as its words, joined by blanks except before
+    closing signs; load such a corpus with `preprocessing={"lower": False}` where the model knows capitals.
+    """
+
+    def __init__(self, network: Network, vectoriser: HFVectoriser, classes: Sequence[str], *, query: bool = False):
+        self.model, self.vectoriser, self.classes, self.query = network, vectoriser, tuple(classes), query
+        words = "one text" if not query else ("one text", "one query")
+        self.model.probe(vectoriser.batch(self.examples(words)).to(self.device))
+
+    hierarchical = False
+
+    def typed(self, text: str, query: str | None = None) -> Example:
+        return raw_text(text, query)
+
+    def swapped(
+        self,
+        examples: Iterable[Example],
+        swap: str,
+        *,
+        seed: int = 0,
+        layers: Collection[int] | None = None,
+        batch_size: int = 256,
+    ) -> np.ndarray:
+        """(n, C) logits with attention replaced in every layer, or in `layers`; see `measures.perturbation`."""
+        one_of("swap", swap, SWAPS)
+        layers = None if layers is None else set(layers)
+        if layers is not None and not layers <= set(range(self.model.layers)):
+            raise ConfigError(f"layers: this model has layers 0 to {self.model.layers - 1}; got {sorted(layers)}.")
+        examples = self.examples(examples)
+        logits = np.empty((len(examples), len(self.classes)))
+        for batch in self.vectoriser.batches(examples, batch_size):
+            for _, pieces in self.model.slices(batch.pieces.to(self.device)):
+                rows, lengths = pieces.rows.tolist(), pieces.mask.sum(1).tolist()
+                changes = {
+                    "uniform": attention.uniform,
+                    "zeroed": attention.zeroed,
+                    "permuted": attention.permuted(seed, rows, lengths),
+                }
+                watch = attention.Watch(change=attention.only(changes[swap], layers))
+                with torch.no_grad(), attention.watching(self.model.network, watch):
+                    logits[rows] = self.model(pieces).logits.double().cpu().numpy()
+        return logits
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("model_config", "train_config", "history", "save"):
+            raise no_closed_form(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        kind = type(self.model.network).__name__
+        return (
+            f"HFClassifier({kind}, {self.model.layers} layers of {self.model.heads} heads, at most "
+            f"{self.vectoriser.max_length} pieces, classes: {', '.join(self.classes)})"
+        )
+
+
+class HFRows(Rows):
+    """Input erasure for a Hugging Face classifier: variants as rows, the pieces of a pass bounded."""
+
+    def answers(self, texts: Tensor, removed: Tensor) -> Tensor:
+        return self.model(self.operator(self.batch.select(texts), removed)).logits.double()
+
+    def _pieces(self, n: int) -> Iterator[slice]:
+        step = max(1, PIECES // self.batch.pieces.ids.shape[1])
+        for start in range(0, n, step):
+            yield slice(start, start + step)
+
+
+@input_eraser.register
+def _(model: HFClassifier, batch: WordBatch, trace: HFAnswers, operator: str, *, generic: bool = False) -> HFRows:
+    return HFRows(model.model, batch, trace, removal(model, operator))
+
+
+@operators.register
+def _(model: HFClassifier) -> tuple[str, ...]:
+    return tuple(model.vectoriser.operators())
+
+
+@aligned.register
+def _(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
+    return relabelled(model, classes)
+
+
+def removal(model: HFClassifier, operator: str) -> Removal:
+    """The operator of that name, or an error that says which the model has."""
+    known = model.vectoriser.operators()
+    if operator not in known:
+        raise ConfigError(
+            f"operator {operator!r} needs a token that the tokeniser of this model lacks. Use {', '.join(known)}."
+        )
+    return known[operator]
+
+
+def relabelled(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
+    """The model with its logits in the order of a corpus's classes; classes the corpus lacks come last.
+
+    Names are compared without regard to case and to "_", "-" and blanks. LABEL_0, LABEL_1, … stand for the labels
+    0, 1, …; against other names they are refused, since nobody said which is which.
+    """
+    plain = [_plain(name) for name in model.classes]
+    numbered = [name.removeprefix("label") for name in plain]
+    if all(name.startswith("label") and number.isdigit() for name, number in zip(plain, numbered, strict=True)):
+        plain = plain if {_plain(c) for c in classes} <= set(plain) else numbered
+    places = [plain.index(name) if (name := _plain(c)) in plain else None for c in classes]
+    if None in places or len(set(places)) < len(places):
+        raise DataError(
+            f"The classes of the model and of the data do not map. Model, in the order of its logits: "
+            f"{', '.join(model.classes)}. Data: {', '.join(classes)}. Name the model's classes in the data's "
+            "words, in the order of its logits: load_model(PLACE, classes=(…))."
+        )
+    rest = [i for i in range(len(plain)) if i not in places]
+    order = model.model.order[torch.tensor([*places, *rest], device=model.model.order.device)]
+    network = Network(model.model.network, order.tolist()).to(model.device)
+    names = (*classes, *(model.classes[i] for i in rest))
+    return HFClassifier(network, model.vectoriser, names, query=model.query)
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c not in "_- ")

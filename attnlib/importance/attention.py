@@ -28,7 +28,9 @@ from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 
 
-@method("random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace")
+@method(
+    "random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace", models="both"
+)
 def random(case: Case) -> Tensor:
     scores = torch.zeros(case.units.shape, dtype=torch.float64)
     for i, (row, n) in enumerate(zip(case.batch.rows.tolist(), case.units.sum(1).tolist(), strict=True)):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+from attnlib.hf.network import per_word
+from attnlib.models.trace import Trace
 from attnlib.utils.registry import Registry
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+    from attnlib.engine.explainable import Answers, Explainable
 
+Run = Callable[..., Tensor] | None
 LEVELS = ("input", "hidden")
 TARGETS = ("logit", "probability")
 
@@ -37,11 +39,19 @@ class Spec:
     levels: tuple[str, ...]
     summary: str
     needs: str
-    run: Callable[..., Tensor] | None
-    hf: Callable[..., Tensor] | None = None
+    run: Run
+    hf: Run = None
     target: str | None = None
     quirks: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> str:
+        """Which models it applies to, in words."""
+        inside = "attnlib models with a transformer inside" if self.needs == "self-attention" else "attnlib models"
+        return " and ".join(
+            [inside] * (self.run is not None) + ["Hugging Face classifiers"] * (self.hf is not None)
+        )
 
 
 METHODS: Registry[Spec] = Registry("importance method")
@@ -51,9 +61,9 @@ METHODS: Registry[Spec] = Registry("importance method")
 class Case:
     """One traced batch to score. Methods return (B, T) scores; those at `units` count."""
 
-    fitted: Fitted
+    fitted: Explainable
     batch: Batch
-    trace: Trace
+    trace: Answers
     level: str
     target: str | None
     seed: int
@@ -62,6 +72,11 @@ class Case:
     @property
     def model(self) -> nn.Module:
         return self.fitted.model
+
+    @property
+    def at_once(self) -> int:
+        """Positions of a pass that keeps its graph."""
+        return 16_384 if isinstance(self.trace, Trace) else 1_024
 
     @property
     def flat(self) -> bool:
@@ -81,15 +96,34 @@ class Case:
         return values.gather(-1, index).squeeze(-1)
 
 
-def method(name: str, *, levels: tuple[str, ...], summary: str, needs: str, **more) -> Callable:
-    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method."""
+def method(
+    name: str, *, levels: tuple[str, ...], summary: str, needs: str, models: str = "attnlib", hf: Run = None, **more
+) -> Callable:
+    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method.
+
+    models  whose: `attnlib`, `hf`, `both`, or `pieces`: both, for Hugging Face piece by piece and summed to words
+    hf      what computes it for Hugging Face classifiers, where that is another function
+    """
 
     def add(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
         options = tuple(p for p in inspect.signature(run).parameters if p != "case")
-        METHODS.register(name)(Spec(name, levels, summary, needs, run, options=options, **more))
+        own = run if models != "hf" else None
+        other = hf or {"attnlib": None, "pieces": _by_pieces(run)}.get(models, run)
+        METHODS.register(name)(Spec(name, levels, summary, needs, own, other, options=options, **more))
         return run
 
     return add
+
+
+def _by_pieces(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A method that scores pieces, for the words of a Hugging Face classifier."""
+
+    def summed(case: Case, **options) -> Tensor:
+        pieces = case.batch.pieces
+        trace = replace(case.trace, mask=pieces.content, batch=pieces)
+        return per_word(run(replace(case, batch=pieces, trace=trace, level="input"), **options), case.batch)
+
+    return summed
 
 
 def normalised(scores: Tensor, units: Tensor) -> Tensor:

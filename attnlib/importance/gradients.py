@@ -24,6 +24,7 @@ class Unfinished(UserWarning):
     levels=LEVELS,
     summary="norm of the gradient at each input (or hidden state), sums to one (Meister et al. 2021, eq. 4)",
     needs="gradient",
+    models="pieces",
     target="probability",
 )
 def gradient_norm(case: Case, attention: str = "live") -> Tensor:
@@ -39,6 +40,7 @@ def gradient_norm(case: Case, attention: str = "live") -> Tensor:
     levels=("input",),
     summary="embedding times gradient, summed over its dimensions, signed",
     needs="gradient",
+    models="pieces",
     target="logit",
 )
 def input_x_grad(case: Case, attention: str = "live", absolute: bool = False) -> Tensor:
@@ -53,6 +55,7 @@ def input_x_grad(case: Case, attention: str = "live", absolute: bool = False) ->
     levels=("input",),
     summary="integrated gradients from the zero embedding, by the midpoint rule (Sundararajan et al. 2017)",
     needs="gradient",
+    models="pieces",
     target="logit",
     quirks=("tasc_ig",),
 )
@@ -98,7 +101,7 @@ def path_integral(case: Case, steps: int) -> Integral:
     at = (torch.arange(steps, device=embedded.device, dtype=embedded.dtype) + 0.5) / steps
     for text in range(len(embedded)):
         mean = torch.zeros_like(embedded[text])
-        for piece in pieces(steps, embedded.shape[1]):
+        for piece in pieces(steps, embedded.shape[1], case.at_once):
             points = start[text] + at[piece].reshape(-1, 1, 1) * span[text]
             texts = torch.full((len(points),), text, device=embedded.device)
             mean += _gradient(case, case.batch.select(texts), points, texts)[0].sum(0) / steps
@@ -115,7 +118,7 @@ def gradients(case: Case, attention: str = "live") -> tuple[Tensor, Tensor]:
     embedded = case.model.embed(case.batch).detach()
     index = torch.arange(len(embedded), device=embedded.device)
     parts = []
-    for piece in pieces(*embedded.shape[:2]):
+    for piece in pieces(*embedded.shape[:2], case.at_once):
         batch = case.batch.select(index[piece])
         parts.append(_gradient(case, batch, embedded[piece], index[piece], attention))
     gradient, point = (torch.cat(side) for side in zip(*parts, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from attnlib.importance import hf
 from attnlib.importance.base import Case, method
 from attnlib.utils.errors import ConfigError, one_of
 
@@ -19,6 +20,7 @@ from attnlib.utils.errors import ConfigError, one_of
     levels=("input",),
     summary="attention rollout through the layers of a transformer (Abnar & Zuidema 2020)",
     needs="self-attention",
+    hf=hf.rollout,
 )
 def rollout(case: Case, row: str = "alpha") -> Tensor:
     r""":math:`R = \prod_l \tfrac12 (\bar A_l + I)`, with :math:`\bar A_l` the mean over heads of layer l."""

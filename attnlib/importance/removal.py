@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from attnlib.engine import attention
+from attnlib.engine.explainable import ATTENTION
 from attnlib.engine.select import input_eraser
 from attnlib.importance.base import LEVELS, Case, method, normalised
 from attnlib.models.projections import EXPONENTIAL
+from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError
 
 ROUNDINGS = 8
@@ -20,6 +22,7 @@ ROUNDINGS = 8
     levels=LEVELS,
     summary="word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)",
     needs="variants",
+    models="both",
     target="probability",
 )
 def omission(case: Case, operator: str | None = None) -> Tensor:
@@ -32,6 +35,7 @@ def omission(case: Case, operator: str | None = None) -> Tensor:
     levels=LEVELS,
     summary="|ŷ - ŷ without x_i|, sums to one (Meister et al. 2021; Jain & Wallace 2019)",
     needs="variants",
+    models="both",
     target="probability",
 )
 def leave_one_out(case: Case, operator: str | None = None) -> Tensor:
@@ -48,6 +52,8 @@ def _drop(case: Case, operator: str | None, default: str) -> Tensor:
                 f"operator={operator!r} says how words leave the input; at level 'hidden' the text stays, and "
                 "states lose their weight. Leave operator out, or use level='input'."
             )
+        operator = ATTENTION
+    if operator == ATTENTION and isinstance(case.trace, Trace):
         # A sparse projection moves its threshold when a position goes; renormalising would not.
         logits = attention.single_logits(case.trace, reproject=case.model.config.projection not in EXPONENTIAL)
     else:

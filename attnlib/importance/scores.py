@@ -19,6 +19,7 @@ from torch import Tensor
 
 from attnlib import quirks as quirk_names
 from attnlib.importance import LEVELS, METHODS, TARGETS, Case, Spec
+from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
 
@@ -66,12 +67,15 @@ def importance(
 
 def readings(model: Explainable) -> tuple[str, ...]:
     """The names of `METHODS` that apply to this model."""
-    hugging = not hasattr(model, "model_config")
-    if hugging:
+    if (config := getattr(model, "model_config", None)) is None:
         return tuple(name for name, spec in METHODS.items() if spec.hf is not None)
-    config = model.model_config
     inside = config.encoder in ("transformer", "bert") and not config.hierarchical
     return tuple(n for n, s in METHODS.items() if s.run is not None and (inside or s.needs != "self-attention"))
+
+
+def attention_of(model: Explainable) -> str:
+    """The name of this model's attention as it is, in `METHODS`."""
+    return "alpha" if "alpha" in readings(model) else "cls_last"
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,13 @@ class Explainer:
     def __call__(self, fitted: Explainable, batch: Batch, trace: Answers) -> tuple[Tensor, Tensor]:
         """Scores (B, T) of one batch that was traced already, and its units (B, T)."""
         spec = METHODS[self.method]
+        run = spec.run if isinstance(trace, Trace) else spec.hf
+        if run is None:
+            raise ConfigError(
+                f"Importance method {self.method!r} applies to {spec.models} only. For this model: "
+                f"{', '.join(readings(fitted))}."
+            )
         target, quirks = self.target or spec.target, self.quirks & set(spec.quirks)
         case = Case(fitted, batch, trace, self.level, target, self.seed, quirks)
         with torch.no_grad():
-            return spec.run(case, **self.options), case.units
+            return run(case, **self.options), case.units

@@ -31,6 +31,7 @@ class AllZero(UserWarning):
     levels=("input",),
     summary="weights of a linear model of the answers to removed words (Ribeiro et al. 2016), by Captum",
     needs="variants",
+    models="both",
     target="probability",
 )
 def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
@@ -47,6 +48,7 @@ def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
     levels=("input",),
     summary="Shapley values estimated by weighted regression (Lundberg & Lee 2017), by Captum",
     needs="variants",
+    models="both",
     target="probability",
 )
 def kernel_shap(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:

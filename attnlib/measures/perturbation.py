@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attnlib.hf.classifier import HFClassifier
+from attnlib.hf.classifier import SWAPS, HFClassifier
 from attnlib.stats.differentiable import tvd
 from attnlib.utils.errors import ConfigError, one_of
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted, Text
-
-SWAPS = ("uniform", "permuted", "zeroed")
 
 
 def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
@@ -84,12 +82,12 @@ def swap_attention(
     residual stream goes round it, so the two kinds of model do not compare.
     """
     one_of("swap", swap, SWAPS)
-    examples = model.examples(texts)
-    logits = np.empty((len(examples), len(model.classes)))
     if isinstance(model, HFClassifier):
-        return model.swapped(examples, swap, seed=seed, layers=layers, batch_size=batch_size)
+        return model.swapped(texts, swap, seed=seed, layers=layers, batch_size=batch_size)
     if layers is not None:
         raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
+    examples = model.examples(texts)
+    logits = np.empty((len(examples), len(model.classes)))
     with torch.no_grad():
         for batch, trace in model.traces(examples, batch_size):
             rows = batch.rows.tolist()

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.data.pretrained import reading, refuse_pickles
+from attnlib.data.pretrained import reading, refuse_pickles, without_bar
 from attnlib.data.readers import packaged
 from attnlib.models.masking import Averaged, blank
 from attnlib.utils.errors import ConfigError, DataError
@@ -103,7 +103,7 @@ def load_pretrained(name: str) -> nn.Module:
     refuse_pickles(name)
     # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
     options = {"attn_implementation": "eager", "output_loading_info": True}
-    with _without_bar(), reading("pretrained encoder", name):
+    with without_bar(), reading("pretrained encoder", name):
         network, loaded = AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False, **options)
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):
@@ -112,17 +112,3 @@ def load_pretrained(name: str) -> nn.Module:
             "them. Save the model again, or give the config it was saved with."
         )
     return network.float()
-
-
-@contextmanager
-def _without_bar() -> Iterator[None]:
-    """No progress bar for reading weights, which an executed notebook would keep; the user's setting comes back."""
-    from transformers.utils import logging
-
-    enabled = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if enabled:
-            logging.enable_progress_bar()

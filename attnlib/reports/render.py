@@ -71,8 +71,13 @@ def report(folder: Path) -> str:
     )
     contents = [heading for heading in headings if heading.level in (2, 3)]
     page = {"run": run, "title": title, "top": top, "contents": contents, "series": navigation(folder, run)}
-    html, _ = _exporter().from_notebook_node(notebook, resources={"page": {**page, **theme.assets()}})
+    assets = theme.assets(explorer=any(_explores(output) for cell in cells for output in cell.get("outputs", ())))
+    html, _ = _exporter().from_notebook_node(notebook, resources={"page": {**page, **assets}})
     return html
+
+
+def _explores(output: Any) -> bool:
+    return 'class="attnlib-explorer"' in "".join(output.get("data", {}).get("text/html", ""))
 
 
 def _placed(output: Any, claims: Sequence[matrix.Claim], anchors: set[str]) -> Any:

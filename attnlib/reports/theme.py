@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.utils.extras import needs
+from attnlib.viz.explorer import script as explorer_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,9 +23,9 @@ def fill(template: str, **values: Any) -> str:
 
 
 @cache
-def assets() -> dict[str, str]:
-    """Style sheet, script and content security policy of a page."""
-    script = read("report.js")
+def assets(explorer: bool = False) -> dict[str, str]:
+    """Style sheet, script and content security policy of a page; with the explorer's script where it has one."""
+    script = read("report.js") + (explorer_script() if explorer else "")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return {"style": read("report.css") + read("ledger.css"), "script": script, "policy": policy}

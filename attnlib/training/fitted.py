@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from attnlib.utils.errors import DataError, TrainingError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from attnlib.data.batching import Batch
+    from attnlib.data.batching import Batch, Vectoriser
     from attnlib.models.trace import Trace
 
 Text = str | tuple[str, str] | Example
@@ -32,18 +32,25 @@ class Prediction(NamedTuple):
     probabilities: np.ndarray
 
 
-class Fitted(Parts):
-    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`."""
+class TextClassifier:
+    """What a model that reads text does with it, whoever trained it.
 
-    def __post_init__(self) -> None:
-        self.model.eval()
-        self.classes, self.notes = tuple(self.classes), tuple(self.notes)
+    model       (batch, embedded) -> its answers; `model.embed(batch)` gives what `embedded` may replace
+    vectoriser  texts to batches
+    classes     names in the order of the logits
+    query       whether its texts come with a query
+    """
+
+    model: torch.nn.Module
+    vectoriser: Vectoriser
+    classes: tuple[str, ...]
+    query: bool
 
     @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    def to(self, device: str | torch.device) -> Fitted:
+    def to(self, device: str | torch.device) -> Self:
         """Move the model; returns itself."""
         self.model.to(resolve(device))
         return self
@@ -151,16 +158,32 @@ class Fitted(Parts):
             )
         return examples
 
+    def typed(self, text: str, query: str | None = None) -> Example:
+        """A typed text (with its query) as an Example without a label."""
+        read = self.vectoriser.preprocessing.tokens
+        return Example(read(text), -1, query=None if query is None else read(query))
+
     def _example(self, text: Text) -> Example:
         if isinstance(text, Example):
             return text
         if isinstance(text, str):
-            return Example(self.vectoriser.preprocessing.tokens(text), -1)
+            return self.typed(text)
         if self.query and _is_pair(text):
-            read = self.vectoriser.preprocessing.tokens
-            return Example(read(text[0]), -1, query=read(text[1]))
+            return self.typed(*text)
         allowed = "an Example or a (text, query) pair of strings" if self.query else "a string or an Example"
         raise DataError(f"A text for this model is {allowed}; got {text!r}.")
+
+
+class Fitted(TextClassifier, Parts):
+    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`."""
+
+    def __post_init__(self) -> None:
+        self.model.eval()
+        self.classes, self.notes = tuple(self.classes), tuple(self.notes)
+
+    @property
+    def hierarchical(self) -> bool:
+        return self.model_config.hierarchical
 
     def parameters_count(self) -> dict[str, int]:
         """How many parameters each part has, trained or not; shared ones are counted where they come first."""

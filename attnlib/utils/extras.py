@@ -1,6 +1,6 @@
 """Packages that only some uses of the kit need: imported where they are used, named with their extra when missing.
 
-notebooks   papermill, nbclient, nbconvert, jinja2, ipywidgets …: run notebooks and write reports
+notebooks   papermill, nbclient, nbconvert, jinja2, anywidget …: run notebooks and write reports
 cluster     distributed: `--executor dask:ADDRESS`
 hub         datasets, transformers: corpora and models of the Hugging Face hub
 captum      captum: the rankings lime and kernel_shap

@@ -1,12 +1,15 @@
-"""The explorer and its static twin tell the same story as the engine."""
+"""The explorer shows what the library computes."""
+
+import json
+from itertools import chain
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
 import attnlib as al
-from attnlib.utils.errors import ConfigError, UnknownName
-from attnlib.viz import explorer as widgets
+from attnlib.utils.errors import UnknownName
+from attnlib.viz import explorer
 from attnlib.viz.textmap import Html
 
 
@@ -15,14 +18,14 @@ def corpus():
     return al.load_corpus("planted", n_train=120, n_dev=20, n_test=20)
 
 
+def trained(corpus, **model):
+    config = al.ModelConfig(embedding_size=16, hidden_size=16, **model)
+    return al.fit(corpus, config, al.TrainConfig(epochs=3, learning_rate=0.02), seed=0)
+
+
 @pytest.fixture(scope="module")
 def fitted(corpus):
-    return al.fit(
-        corpus,
-        al.ModelConfig(embedding_size=16, hidden_size=16),
-        al.TrainConfig(epochs=3, learning_rate=0.02),
-        seed=0,
-    )
+    return trained(corpus)
 
 
 @pytest.fixture
@@ -32,177 +35,112 @@ def watched(monkeypatch):
     monkeypatch.delenv("ATTNLIB_OUT", raising=False)
 
 
-def text_of(html):
-    return BeautifulSoup(str(html), "html.parser").get_text()
+def only(data):
+    return data["models"][0]["texts"]
 
 
 @pytest.mark.parametrize("level", ["attention", "input"])
 @pytest.mark.parametrize("by", ["alpha", "alpha_grad"])
-def test_a_path_agrees_with_fraction_to_flip(corpus, fitted, level, by):
+def test_paths_agree_with_fraction_to_flip(corpus, fitted, level, by):
     table = al.fraction_to_flip(fitted, list(corpus.test), by, level=level)
     assert table["flipped"].any(), "the test needs a text that flips"
-    for example, removed, status in zip(corpus.test, table["removed"], table["status"], strict=True):
-        path = widgets.erase(fitted, example, by=by, level=level)
-        assert path.first_flip == (None if status == "never" else removed)
-        assert path.probability.shape == path.flipped.shape == (len(example) + 1,)
-        assert not path.flipped[0]
-        np.testing.assert_allclose(path.probability[0], path.reading.probabilities.max(), atol=1e-6)
-        words = {
-            "never": "never changes",
-            "only_when_empty": "only when nothing is left",
-            "flipped": "first changes",
-        }
-        assert words[status] in path.verdict()
+    data = explorer.explored({"": fitted}, list(corpus.test), [by], level)
+    for text, row in zip(only(data), table.itertuples(), strict=True):
+        path = text["paths"][level][by]
+        others = [k for k, winner in enumerate(path["winner"]) if winner != text["predicted"]]
+        assert (others[0] if others else None) == (row.removed if row.flipped else None)
+        assert len(path["p"]) == len(path["winner"]) == len(path["order"]) + 1 == row.length + 1
+
+
+@pytest.mark.parametrize("model", [{}, {"scaling": "lin"}, {"encoder": "mlp", "projection": "sparsemax"}])
+def test_a_prediction_can_be_computed_from_what_the_page_holds(corpus, model):
+    fitted = trained(corpus, **model)
+    data = explorer.explored({"": fitted}, list(corpus.test[:5]), ["alpha"], "attention")
+    expected = fitted.predict(corpus.test[:5]).probabilities
+    for text, probabilities in zip(only(data), expected, strict=True):
+        pooled = text["pooled"]
+        z = np.array(pooled["bias"]) + np.array(pooled["alpha"]) @ np.array(pooled["values"])
+        np.testing.assert_allclose(np.exp(z) / np.exp(z).sum(), probabilities, atol=1e-6)
 
 
 def test_probability_colours_but_attention_ranks(corpus, fitted):
-    path = widgets.erase(fitted, corpus.test[0], by="probability")
-    assert list(path.reading.rows) == ["probability"]
-    assert path.order.tolist() == widgets.erase(fitted, corpus.test[0]).order.tolist()
+    data = explorer.explored({"": fitted}, corpus.test[:2], ["probability"], "attention")
+    assert list(only(data)[0]["rows"]) == ["probability"]
+    assert list(only(data)[0]["paths"]["attention"]) == ["alpha"]
+    assert data["models"][0]["ranks"]["probability"] == "alpha"
 
 
-def test_a_step_strikes_out_what_is_gone(corpus, fitted):
-    path = widgets.erase(fitted, corpus.test[0])
-    page = BeautifulSoup(str(path.step(3)), "html.parser")
-    struck = [tag.get_text() for tag in page.find_all(title=True) if "line-through" in tag["style"]]
-    gone = sorted(path.order[:3])
-    assert struck == [path.reading.tokens[i] for i in gone]
-    assert f"erased 3 of {len(corpus.test[0])}" in page.get_text()
-    assert f"= {path.probability[3]:.2f}" in page.get_text()
-    assert ("decision changed" in page.get_text()) == bool(path.flipped[3])
+def test_a_hierarchical_model_erases_sentences_at_its_attention_layer():
+    corpus = al.load_corpus("planted", n_train=60, n_dev=20, n_test=10)
+    fitted = trained(corpus, hierarchical=True)
+    data = explorer.explored({"": fitted}, corpus.test[:3], ["alpha", "omission"], "attention")
+    table = al.fraction_to_flip(fitted, corpus.test[:3], "alpha", level="attention")
+    for text, row in zip(only(data), table.itertuples(), strict=True):
+        assert list(chain(*text["sentences"])) == list(range(len(text["tokens"])))
+        assert len(text["weights"]) == len(text["sentences"]) == row.length
+        assert list(text["paths"]["attention"]) == ["alpha"]
+        assert list(text["paths"]["input"]) == ["alpha", "omission"]
+        assert sorted(map(tuple, text["paths"]["attention"]["alpha"]["order"])) == list(
+            map(tuple, text["sentences"])
+        )
+        assert text["pooled"]["units"] == text["sentences"]
 
 
-def test_the_static_twin_shows_each_text_until_its_decision_changes(corpus, fitted):
-    examples = list(corpus.test[:3])
-    text = text_of(widgets.explore_static(fitted, examples, steps=2))
-    for example in examples:
-        path = widgets.erase(fitted, example)
-        assert path.verdict() in text
-        assert f"erased 2 of {len(example)}" in text
-        if path.first_flip:
-            assert f"erased {path.first_flip} of {len(example)}" in text
-    assert "highest attention down, at the attention level" in text
+def test_a_model_that_joins_a_query_cannot_be_edited():
+    corpus = al.load_corpus("planted", task="qa", n_train=40, n_dev=10, n_test=5)
+    fitted = al.fit(corpus, al.ModelConfig(embedding_size=8, hidden_size=8), al.TrainConfig(epochs=1))
+    data = explorer.explored({"": fitted}, corpus.test[:2], ["alpha"], "attention")
+    assert only(data)[0]["pooled"] is None
+
+
+def test_long_texts_are_erased_in_steps(corpus, fitted):
+    example = " ".join(["wonderful story"] * 100)
+    (text,) = only(explorer.explored({"": fitted}, [example], ["alpha"], "attention"))
+    path = text["paths"]["attention"]["alpha"]
+    assert len(path["order"]) == explorer.STEPS
+    assert sorted(chain(*path["order"])) == list(range(200))
 
 
 def test_what_somebody_wrote_is_shown_not_run(fitted):
-    html = widgets.explore_static(fitted, ["a <script>alert(1)</script> wonderful story <img src=x onerror=y>"])
-    page = BeautifulSoup(str(html), "html.parser")
-    assert not page.find_all(["script", "img"])
-    assert "script" in page.get_text()
-    assert "http" not in str(html)
+    hostile = "a </script><script>alert(1)</script> wonderful <img src=x onerror=y>"
+    page = BeautifulSoup(str(explorer.frozen({"": fitted}, [hostile], ["alpha"], "attention")), "html.parser")
+    (script,) = page.find_all("script")
+    assert script["type"] == "application/json"
+    assert not page.find_all("img")
+    assert json.loads(script.string)["texts"][0]["name"] == hostile
+    assert "wonderful" in page.find(class_="ax-place").get_text(), "something to see without scripts"
 
 
 @pytest.mark.parametrize("variable", [("ATTNLIB_PROGRESS", "0"), ("ATTNLIB_OUT", "somewhere")])
-def test_in_a_batch_run_the_twin_stands_in(corpus, fitted, monkeypatch, watched, variable):
+def test_in_a_batch_run_it_is_frozen(corpus, fitted, monkeypatch, watched, variable):
     monkeypatch.setenv(*variable)
-    assert isinstance(widgets.explore(fitted, list(corpus.test[:1])), Html)
+    assert isinstance(al.explore(fitted, list(corpus.test[:1])), Html)
 
 
-def test_the_widget_follows_its_controls(corpus, fitted, watched):
-    assert not isinstance(widgets.explore(fitted, list(corpus.test[:2])), Html)
-    explorer = widgets.Explorer(fitted, list(corpus.test[:2]), ("alpha", "probability"), "attention", 0)
-    assert "nothing erased" in text_of(explorer.view.value)
-    assert explorer.count.max == len(corpus.test[0])
-    explorer.count.value = 2
-    assert f"erased 2 of {len(corpus.test[0])}" in text_of(explorer.view.value)
-    explorer.by.value = "probability"
-    assert "p(positive): 0 (negative)" in text_of(explorer.view.value)
-    explorer.level.value = "input"
-    expected = widgets.erase(fitted, corpus.test[0], by="probability", level="input")
-    assert f"= {expected.probability[2]:.2f}" in text_of(explorer.view.value)
-    explorer.chosen.value = corpus.test[1]
-    assert explorer.count.max == len(corpus.test[1])
-    assert f"of {len(corpus.test[1])}" in text_of(explorer.view.value)
+def test_a_typed_text_joins_the_others(corpus, fitted, watched):
+    widget = al.explore({"one": fitted, "two": fitted}, list(corpus.test[:2]), by=["alpha"])
+    widget.typed = "a wonderful <b>story</b>"
+    assert [text["name"] for text in widget.data["texts"]][2:] == ["a wonderful <b>story</b>"]
+    assert [len(model["texts"]) for model in widget.data["models"]] == [3, 3]
+    assert not widget.problem
 
 
-def test_the_widget_takes_a_typed_text_and_says_what_is_wrong_with_it(corpus, fitted, watched):
-    explorer = widgets.Explorer(fitted, list(corpus.test[:1]), ("alpha",), "attention", 0)
-    assert explorer.typed.layout.display is None, "the box is always there"
-    assert type(explorer.typed).__name__ == "Text", "a line, which Enter submits"
-    explorer.typed.value = "a wonderful <b>story</b>"
-    assert explorer.chosen.value is widgets.OWN, "what was typed is what is shown"
-    assert "wonderful" in text_of(explorer.view.value)
-    assert "<b>story" not in explorer.view.value
-    explorer.count.value = 2
-    explorer.typed.value = "x" * 3 + "\u200b"
-    assert explorer.path is not None
-    explorer.typed.value = "good"
-    assert explorer.count.max == 1
-    assert "erased 1 of 1" in text_of(explorer.view.value)
-    explorer.chosen.value = corpus.test[0]
-    assert explorer.count.max == len(corpus.test[0])
-    explorer.typed.value = ""
-    assert explorer.chosen.value is corpus.test[0], "an emptied box chooses nothing"
-    explorer.chosen.value = widgets.OWN
-    assert "Type a text" in text_of(explorer.view.value)
-    assert explorer.flip.value == ""
+def test_what_is_wrong_with_a_typed_text_is_said(corpus, fitted, watched, monkeypatch):
+    from attnlib.utils.errors import DataError
+
+    widget = al.explore(fitted, list(corpus.test[:1]), by=["alpha"])
+
+    def refuse(*_):
+        raise DataError("nothing to read")
+
+    monkeypatch.setattr(explorer, "explored", refuse)
+    widget.typed = "…"
+    assert widget.problem == "nothing to read"
+    assert len(widget.data["texts"]) == 1
 
 
-def test_the_widget_says_that_it_computes(corpus, fitted, watched, monkeypatch):
-    explorer = widgets.Explorer(fitted, list(corpus.test[:1]), ("alpha",), "attention", 0)
-    seen, erase = [], widgets.erase
-
-    def slow(*given, **options):
-        seen.append(text_of(explorer.view.value))
-        return erase(*given, **options)
-
-    monkeypatch.setattr(widgets, "erase", slow)
-    explorer.level.value = "input"
-    assert seen == ["computing…"]
-    assert "computing" not in explorer.view.value
-    assert explorer.level.description == "erase at"
-    assert [shown for shown, _ in explorer.level.options] == ["attention level", "input level"]
-
-
-def test_the_flip_is_marked_under_the_slider(corpus, fitted, watched):
-    explorer = widgets.Explorer(fitted, list(corpus.test), ("alpha",), "attention", 0)
-    marked = 0
-    for example in corpus.test:
-        explorer.chosen.value = example
-        k, n = explorer.path.first_flip, len(example)
-        page = BeautifulSoup(explorer.flip.value, "html.parser")
-        parts = [tag["style"] for tag in page.find_all("span")][:-1]
-        label = page.find_all("span")[-1]
-        if k is None:
-            assert "never" in label.get_text()
-            assert len(parts) == 1
-            continue
-        marked += 1
-        assert str(k) in label.get_text()
-        assert f"left:{k / n:.2%}" in label["style"] or f"right:{1 - k / n:.2%}" in label["style"]
-        assert "rgb(0,114,178)" in parts[0]
-        assert f"width:{(k - 0.5) / n:.2%}" in parts[0], "blue up to the step before the flip"
-        assert "rgb(213,94,0)" in parts[1]
-        assert len(parts) == 1 + np.abs(np.diff(explorer.path.flipped.astype(int))).sum()
-    assert marked, "the test needs a text that flips"
-
-
-def test_an_error_is_shown_in_the_widget(corpus, watched):
-    stories = al.load_corpus("planted", n_train=30, n_dev=5, n_test=3, task="qa")
-    asked = al.fit(stories, al.ModelConfig(embedding_size=8, hidden_size=8), al.TrainConfig(epochs=0))
-    explorer = widgets.Explorer(asked, list(stories.test[:1]), ("alpha",), "attention", 0)
-    explorer.chosen.value = widgets.OWN
-    explorer.typed.value = "john went home ."
-    alert = BeautifulSoup(explorer.view.value, "html.parser").find(role="alert")
-    assert "query" in alert.get_text()
-    explorer.count.value = 1
-    assert BeautifulSoup(explorer.view.value, "html.parser").find(role="alert"), (
-        "the slider must not hide the error"
-    )
-
-
-def test_a_hierarchical_model_loses_words_from_the_input_alone(corpus, watched):
-    han = al.fit(
-        corpus, al.ModelConfig(embedding_size=8, hidden_size=8, hierarchical=True), al.TrainConfig(epochs=0), seed=0
-    )
-    with pytest.raises(ConfigError, match="level='input'"):
-        widgets.erase(han, corpus.test[0])
-    path = widgets.erase(han, corpus.test[0], level="input")
-    np.testing.assert_allclose(path.reading.rows["alpha"].sum(), 1, atol=1e-6)
-    explorer = widgets.Explorer(han, list(corpus.test[:1]), ("alpha",), "attention", 0)
-    assert explorer.level.options == (("input level", "input"),)
-
-
-def test_a_wrong_level_is_named(corpus, fitted):
-    with pytest.raises(UnknownName, match=r"Unknown level 'inptu'\. Did you mean 'input'"):
-        widgets.erase(fitted, corpus.test[0], level="inptu")
+def test_unknown_names(corpus, fitted):
+    with pytest.raises(UnknownName, match="Did you mean 'attention'"):
+        al.explore(fitted, corpus.test[:1], level="atention")
+    with pytest.raises(UnknownName, match="alpha_grad"):
+        al.explore(fitted, corpus.test[:1], by=["alpha_gard"])

@@ -1,0 +1,176 @@
+"""The model inside an HFClassifier, called as the kit calls models, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.hf.attention import Layer, Watch, watching
+from attnlib.hf.words import PieceBatch, WordBatch
+from attnlib.models.trace import Trace
+from attnlib.utils.errors import ConfigError
+
+CELLS = 2**24
+"""Attention weights (texts × heads × T × T) that exist at a time."""
+
+
+class NoClosedForm(ConfigError, AttributeError):
+    """Something that only models with one pooling attention have."""
+
+
+def no_closed_form(name: str) -> NoClosedForm:
+    return NoClosedForm(
+        f"{name!r} belongs to models that attnlib trains, whose logits are a closed form of one pooling attention, "
+        "z = b + Σ α s v. A Hugging Face classifier attends in every layer and has none. Importances, "
+        "fraction_to_flip, top_token_flips, erasure_curves, comprehensiveness, sufficiency, aopc, erase and "
+        "swap_attention work for it."
+    )
+
+
+@dataclass(frozen=True)
+class HFAnswers:
+    """What a Hugging Face classifier answers to a batch: `Answers` of the contract, at the level of words."""
+
+    mask: Tensor
+    logits: Tensor
+    network: Network
+    batch: WordBatch | PieceBatch
+    words: None = None
+
+    @cached_property
+    def alpha(self) -> Tensor:
+        """(B, W) `cls_last`: the last layer's attention of the position that the head reads; special tokens get
+        the rest to one."""
+        return per_word(cls_last(self.network, self.batch.pieces), self.batch)
+
+    token_alpha = property(lambda self: self.alpha)
+    lengths, probabilities, prediction = Trace.lengths, Trace.probabilities, Trace.prediction
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else no_closed_form(name)
+
+
+class Network(nn.Module):
+    """The model itself, called as the kit calls models: batch (and embeddings) in, answers out.
+
+    order    logits in the order of the classes
+    layers, heads   layers that attend, and their heads; 0 where the model does not use transformers' interface
+    reads    `first` ([CLS]), `last` (a decoder) or `mean`: the positions of the last layer that the head reads
+    """
+
+    def __init__(self, network: nn.Module, order: Sequence[int]) -> None:
+        super().__init__()
+        self.network = network.eval()
+        self.register_buffer("order", torch.tensor(list(order)), persistent=False)
+        self.layers = self.heads = 0
+        self.reads = "first"
+
+    def embed(self, batch: WordBatch | PieceBatch) -> Tensor:
+        """(B, T, D) embeddings of the pieces, before positions are added."""
+        return self.network.get_input_embeddings()(_pieces(batch).ids)
+
+    def forward(self, batch: WordBatch | PieceBatch, embedded: Tensor | None = None) -> HFAnswers:
+        pieces = _pieces(batch)
+        width = int(pieces.mask.any(0).nonzero().max()) + 1
+        inputs = {"input_ids": pieces.ids[:, :width], "attention_mask": pieces.mask[:, :width].long()}
+        if pieces.types is not None:
+            inputs["token_type_ids"] = pieces.types[:, :width]
+        if embedded is None:
+            logits = self.network(**inputs).logits
+        else:
+            # Ids go in as well: positions, and which piece a decoder's head reads, are worked out from them.
+            place = self.network.get_input_embeddings()
+            hook = place.register_forward_hook(lambda *_: embedded[:, :width])
+            try:
+                logits = self.network(**inputs).logits
+            finally:
+                hook.remove()
+        return HFAnswers(batch.content, logits[:, self.order], self, batch)
+
+    def rows(self, pieces: PieceBatch) -> Tensor:
+        """(B, T) weights over the positions that the head reads, each text's sum one."""
+        mask = pieces.mask.to(torch.get_default_dtype())
+        if self.reads == "mean":
+            return mask / mask.sum(1, keepdim=True)
+        place = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+        last = place.masked_fill(~pieces.mask, -1).amax(1)
+        chosen = last if self.reads == "last" else pieces.mask.int().argmax(1)
+        return (place == chosen.unsqueeze(1)).to(mask.dtype)
+
+    def slices(self, pieces: PieceBatch, kept: int = 1) -> Iterator[tuple[slice, PieceBatch]]:
+        """The texts in slices of which `kept` layers' weights fit into memory, at least one text each."""
+        if not self.layers:
+            raise ConfigError(
+                f"{type(self.network).__name__} does not compute its attention through transformers' "
+                "AttentionInterface, so it can be neither read nor replaced. Gradients, omission and erasure from "
+                "the input work for it."
+            )
+        step = max(1, CELLS // (kept * self.heads * pieces.ids.shape[1] ** 2))
+        for start in range(0, len(pieces), step):
+            part = slice(start, min(start + step, len(pieces)))
+            yield part, pieces.select(torch.arange(len(pieces), device=pieces.ids.device)[part])
+
+    def probe(self, batch: WordBatch) -> None:
+        """Find out from one text how many layers and heads attend, and which positions the head reads."""
+        seen = Watch(see=lambda layer: setattr(self, "heads", layer.weights.shape[1]))
+        states: list[Tensor] = []
+        base = self.network.base_model
+        hook = base.register_forward_hook(lambda module, inputs, output: states.append(output[0]))
+        try:
+            with torch.enable_grad(), watching(self.network, seen):
+                embedded = self.embed(batch).detach().requires_grad_()
+                (slope,) = torch.autograd.grad(self(batch, embedded).logits.abs().sum(), states[:1])
+        finally:
+            hook.remove()
+        self.layers = seen.calls
+        moved = slope[0].abs().amax(-1) > 0
+        single = int(moved.sum()) == 1
+        self.reads = "mean" if not single else "first" if moved[0] else "last"
+
+
+def cls_last(network: Network, pieces: PieceBatch) -> Tensor:
+    r""":math:`r \bar A_L`: what the [CLS] of an encoder, or the last token of a decoder, attends to in the end."""
+
+    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
+        found: list[Tensor] = []
+
+        def see(layer: Layer) -> None:
+            if layer.number == network.layers - 1:
+                found.append(read(rows, layer.weights.mean(1)))
+
+        return Watch(see), lambda: found[0]
+
+    return watched(network, pieces, seen)
+
+
+def per_word(scores: Tensor, batch: WordBatch) -> Tensor:
+    """(B, W) sums of (B, T) scores over the pieces of each word."""
+    owners = batch.pieces.words[:, : scores.shape[1]]
+    out = torch.zeros(batch.content.shape, dtype=scores.dtype, device=scores.device)
+    return out.scatter_add(1, owners.clamp_min(0), scores.masked_fill(owners < 0, 0.0))
+
+
+def watched(network: Network, pieces: PieceBatch, seen: Callable) -> Tensor:
+    """One forward pass per slice of texts, each watched by what `seen(rows)` makes."""
+    out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
+    for part, some in network.slices(pieces):
+        width = int(some.mask.any(0).nonzero().max()) + 1
+        watch, result = seen(network.rows(some)[:, :width])
+        with torch.no_grad(), watching(network.network, watch):
+            network(some)
+        out[part, :width] = result().to(out.dtype)
+    return out
+
+
+def read(rows: Tensor, table: Tensor) -> Tensor:
+    """(B, T): rows (B, T) of tables (B, T, T)."""
+    return (rows.to(table.dtype).unsqueeze(1) @ table).squeeze(1)
+
+
+def _pieces(batch: WordBatch | PieceBatch) -> PieceBatch:
+    return batch.pieces if isinstance(batch, WordBatch) else batch

@@ -1,0 +1,150 @@
+r"""What the attention inside a transformer says of each piece, at the position(s) that its head reads.
+
+All return (B, T) per piece, special tokens included. `cls_last`, `rollout`, `value_norm` and `value_zeroing` sum to
+one over the pieces of a text: one minus the sum over its words is what special tokens swallow. Weights (T × T)
+exist for a slice of texts at a time and are reduced at once.
+
+A is a layer's attention, :math:`\bar A` its mean over heads, r the row (or mean of rows) that the head reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from attnlib.hf.attention import Layer, Watch, watching
+from attnlib.hf.network import CELLS, Network, read, watched
+from attnlib.hf.words import PIECES, PieceBatch
+from attnlib.utils.errors import ConfigError
+
+
+def value_norm(network: Network, pieces: PieceBatch) -> Tensor:
+    r""":math:`\|\alpha_j v_j\|` in the last layer, heads joined, over its sum (after Kobayashi et al. 2020).
+
+    Values before the output projection: :math:`\sqrt{\sum_h (\alpha^h_j \|v^h_j\|)^2}`.
+    """
+
+    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
+        found: list[Tensor] = []
+
+        def see(layer: Layer) -> None:
+            if layer.number == network.layers - 1:
+                norms = layer.weights * layer.value.norm(dim=-1).unsqueeze(2)
+                scores = read(rows, norms.square().sum(1).sqrt())
+                found.append(scores / scores.sum(1, keepdim=True))
+
+        return Watch(see), lambda: found[0]
+
+    return watched(network, pieces, seen)
+
+
+def rollout(network: Network, pieces: PieceBatch) -> Tensor:
+    r""":math:`r \prod_{l = L}^{1} \tfrac12 (\bar A_l + I)` (Abnar & Zuidema 2020)."""
+
+    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
+        flow: list[Tensor] = []
+
+        def see(layer: Layer) -> None:
+            mixed = layer.weights.mean(1)
+            mixed = (mixed + torch.eye(mixed.shape[-1], dtype=mixed.dtype, device=mixed.device)) / 2
+            flow[:] = [mixed @ flow[0] if flow else mixed]
+
+        return Watch(see), lambda: read(rows, flow[0])
+
+    return watched(network, pieces, seen)
+
+
+def attention_grad(network: Network, pieces: PieceBatch, explained: Callable[[Tensor, slice], Tensor]) -> Tensor:
+    r"""Attention times its gradient through all layers (Chefer et al. 2021): :math:`r \prod_l (I + \bar E_l) - r`.
+
+    :math:`\bar E_l` is the mean over heads of :math:`(\partial f / \partial A_l \odot A_l)^+`, and f the
+    explained number of logits (B, C). The backward pass needs the weights of all layers, for a slice of texts
+    at a time.
+    """
+    out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
+    for part, some in network.slices(pieces, kept=4 * max(1, network.layers)):
+        weights: list[Tensor] = []
+        watch = Watch(lambda layer, weights=weights: weights.append(layer.weights))
+        with torch.enable_grad(), watching(network.network, watch):
+            # From the embeddings on: parameters that do not train would cut the graph.
+            value = explained(network(some, network.embed(some).detach().requires_grad_()).logits, part).sum()
+            slopes = torch.autograd.grad(value, weights)
+        rows = network.rows(some)[:, : weights[0].shape[-1]]
+        flow = rows
+        for weight, slope in zip(reversed(weights), reversed(slopes), strict=True):
+            flow = flow + read(flow, (weight.detach() * slope).clamp_min(0).mean(1))
+        out[part, : flow.shape[1]] = flow - rows
+    return out
+
+
+def value_zeroing(network: Network, pieces: PieceBatch) -> Tensor:
+    r"""How much a layer's outputs turn when the value of one piece is set to zero (Mohebbi et al. 2023).
+
+    :math:`C_{ij} = 1 - \cos(\tilde x_i, \tilde x_i^{\neg j})` of the whole layer, residual, norm and feed-forward
+    included; rows divided by their sums and multiplied through the layers. Every layer runs once per piece.
+    """
+    stack = _stack(network)
+    out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
+    for text, (_, one) in enumerate(_single(network, pieces)):
+        calls: list[tuple] = []
+        hooks = [
+            module.register_forward_hook(lambda *call, calls=calls: calls.append(call), with_kwargs=True)
+            for module in stack
+        ]
+        try:
+            with watching(network.network, Watch()):
+                network(one)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        flow = None
+        for module, inputs, options, output in calls:
+            change = _turned(network, module, inputs, options, _states(output))
+            flow = change if flow is None else change @ flow
+        out[text, : one.ids.shape[1]] = read(network.rows(one), flow.unsqueeze(0))[0]
+    return out
+
+
+def _turned(network: Network, layer: nn.Module, inputs: tuple, options: dict, before: Tensor) -> Tensor:
+    """(T, T): how far each output of a layer turns without the value of each piece, rows divided by their sums."""
+    states = inputs[0] if inputs else options["hidden_states"]
+    options = {name: value for name, value in options.items() if name != "hidden_states"}
+    n = states.shape[1]
+    step = max(1, min(PIECES // n, CELLS // (network.heads * n * n)))
+    columns = []
+    for keys in torch.arange(n, device=states.device).split(step):
+        gone = (torch.arange(n, device=states.device) == keys.unsqueeze(1))[:, None, None, :]
+        # A key without weight adds nothing, as one whose value is zero; the others keep theirs.
+        watch = Watch(change=lambda layer, gone=gone: layer.weights.masked_fill(gone, 0.0))
+        with watching(network.network, watch):
+            after = _states(layer(states.expand(len(keys), -1, -1), *inputs[1:], **options))
+        columns.append(1 - torch.cosine_similarity(after.double(), before.double(), dim=-1))
+    change = torch.cat(columns).T.clamp_min(0)
+    total = change.sum(1, keepdim=True)
+    return (change / torch.where(total > 0, total, 1.0)).to(before.dtype)
+
+
+def _single(network: Network, pieces: PieceBatch):
+    """Each text alone, without padding."""
+    next(network.slices(pieces))  # refuses a model whose attention cannot be seen
+    for i in range(len(pieces)):
+        one = pieces.select(torch.tensor([i], device=pieces.ids.device))
+        n = int(one.mask.sum())
+        yield i, one._map(lambda t, n=n: t[:, :n] if t.dim() > 1 else t)
+
+
+def _stack(network: Network) -> nn.ModuleList:
+    """The layers of the transformer."""
+    for module in network.network.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == network.layers:
+            return module
+    raise ConfigError(
+        f"value_zeroing needs the layers of {type(network.network).__name__} as a list of modules, one per "
+        "attention; it has none (some models share one layer). Use rollout or attention_grad."
+    )
+
+
+def _states(output: Tensor | tuple) -> Tensor:
+    return output if isinstance(output, Tensor) else output[0]

@@ -1,0 +1,122 @@
+"""Tiny Hugging Face classifiers with random weights: BERT, RoBERTa-like and Llama-like tokenisers trained on the spot."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+TEXTS = [
+    "A gorgeous, witty and seductive movie!",
+    "the film is unbearably dull; nobody cares",
+    "It's well-made, but (in the end) a 3.5 out of 10.",
+    "good",
+    "an unforgettable masterpiece of storytelling, told with warmth and wit by a director in full command",
+]
+
+
+def wordpiece():
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer = normalizers.BertNormalizer()
+    t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    t.decoder = decoders.WordPiece()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    t.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=90, special_tokens=special))
+    t.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", t.token_to_id("[CLS]")), ("[SEP]", t.token_to_id("[SEP]"))],
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=t, model_input_names=inputs, **names)
+
+
+def byte_level(*, decoder: bool):
+    """BPE on bytes: of RoBERTa with <s> … </s>, of GPT-2 without any special token around a text."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    special = ["<|end|>"] if decoder else ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet)
+    t.train_from_iterator(TEXTS, trainer)
+    if decoder:
+        t.post_processor = processors.ByteLevel(trim_offsets=False)
+        return PreTrainedTokenizerFast(tokenizer_object=t, eos_token="<|end|>", bos_token="<|end|>")
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True)
+    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    return PreTrainedTokenizerFast(tokenizer_object=t, **names)
+
+
+def metaspace():
+    """Pieces of Llama: a text is one run, blanks are part of the pieces; <s> in front."""
+    from tokenizers import Tokenizer, models, normalizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    t = Tokenizer(models.BPE(unk_token="<unk>"))
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    t.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=120, special_tokens=["<unk>", "<s>", "</s>"]))
+    t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=t, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+
+
+def build(kind: str, folder, **config):
+    """Save a tiny classifier with random, lively weights and its tokeniser; returns the folder."""
+    import transformers as hf
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 32}
+    if kind == "bert":
+        tokenizer = wordpiece()
+        values = small | {"vocab_size": len(tokenizer), "max_position_embeddings": 64} | config
+        network = hf.BertForSequenceClassification(hf.BertConfig(**values))
+    elif kind == "roberta":
+        tokenizer = byte_level(decoder=False)
+        values = small | {"vocab_size": len(tokenizer), "max_position_embeddings": 66, "pad_token_id": 1} | config
+        network = hf.RobertaForSequenceClassification(hf.RobertaConfig(**values))
+    elif kind == "gpt2":
+        tokenizer = byte_level(decoder=True)
+        values = {"n_embd": 16, "n_layer": 3, "n_head": 4, "n_positions": 64, "vocab_size": len(tokenizer)}
+        values |= {"bos_token_id": 0, "eos_token_id": 0} | config
+        network = hf.GPT2ForSequenceClassification(hf.GPT2Config(**values))
+    else:
+        tokenizer = metaspace()
+        values = small | {"vocab_size": len(tokenizer), "num_key_value_heads": 2, "max_position_embeddings": 64}
+        values |= {"pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2} | config
+        network = hf.LlamaForSequenceClassification(hf.LlamaConfig(**values))
+    with torch.no_grad():
+        for name, p in network.named_parameters():
+            if p.dim() > 1:
+                p.mul_(8 if "embed" not in name else 4)  # so that attention differs from uniform, and words decide
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+KINDS = ("bert", "roberta", "gpt2", "llama")
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    made = {}
+
+    def folder(kind: str):
+        if kind not in made:
+            made[kind] = build(kind, tmp_path_factory.mktemp(kind))
+        return made[kind]
+
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def model(request, folders):
+    import attnlib as al
+
+    return al.load_model(folders(request.param), device="cpu")
