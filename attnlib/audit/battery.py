@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 
 from attnlib.audit.probe import Erased, Probe, Scores
-from attnlib.audit.rules import FAIL, OPEN, Row, judge, not_applicable, rules
+from attnlib.audit.rules import FAIL, OPEN, Row, judge, not_applicable, rules, unmeasured
 from attnlib.engine.explainable import ATTENTION
 from attnlib.importance.scores import readings as readings_of
 from attnlib.measures.adversary import search
@@ -44,6 +44,7 @@ ERASURE = ("weights", "words", "sign", "reading")
 SEARCH = {"restarts": 3, "steps": 150, "learning_rate": 0.05}
 """Of Jain & Wallace's search: fewer steps than theirs, each three times as long."""
 RAISED = 1e-6
+LEAST = 100
 SWAPPED = ("uniform", "permuted")
 
 
@@ -68,7 +69,8 @@ class Measured:
     hidden    (n,) whether the most decisive token lies in the lower half of the ranking; NaN: no token decides
     inputs    the two operators of the input level
     cut       share of texts that the model cannot read to their end
-    why       objection -> why it was not measured
+    why       objection -> why it does not apply
+    late      objections that were not measured within the budget
     """
 
     subject: str
@@ -82,6 +84,7 @@ class Measured:
     distance: np.ndarray | None = None
     cut: float = 0.0
     why: dict[str, str] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
         return len(self.right)
@@ -109,22 +112,36 @@ def measure(
     *,
     deep: int | None = None,
     closed: bool = True,
-    stop: Callable[[], bool] = lambda: False,
+    left: Callable[[], float] = lambda: math.inf,
 ) -> Measured:
     """Everything that can be asked of the model without a training.
 
     scores  the explanation under audit, one array per text; None: the model's attention
     deep    texts for the greedy search, see `Probe.erased`
     closed  whether logits are a closed form of the attention, as in models of the kit
-    stop    asked before the search for other attention; True leaves it out
+    left    seconds that may still be spent here: where removals are slower than was forecast, texts are left out, and
+            where nothing is left the search for other attention is
     """
     known = readings_of(probe.model)
     own = "alpha" if closed else "cls_last"
     subject = own if scores is None else "scores"
-    rankings: dict[str, Scores] = {subject: probe.read(own) if scores is None else scores}
-    rankings |= {name: probe.read(name) for name in (*FREE, *OTHERS) if name in known and (name in FREE or not closed)}
+    if scores is not None:
+        probe.rankings[subject] = scores
+    rankings: dict[str, Scores] = {subject: probe.read(subject)}
+    rankings |= {
+        name: probe.read(name) for name in (*FREE, *OTHERS) if name in known and (name in FREE or not closed)
+    }
     ways = [*probe.inputs, *([ATTENTION] if scores is None else [])]
-    erased = {way: probe.erased(way, rankings, deep=deep) for way in ways}
+    erased: dict[str, Erased] = {}
+    for done, way in enumerate(ways):
+        erased[way] = probe.erased(way, rankings, deep=deep)
+        ahead = erased[way].seconds * (len(ways) - done - 1)
+        if ahead > left() and len(probe) > LEAST:  # slower than forecast: go on with fewer texts
+            n = max(LEAST, int(len(probe) * left() / ahead))
+            rows = np.sort(np.random.default_rng(probe.seed).permutation(len(probe))[:n])
+            probe.keep(rows)
+            rankings = {name: [scores[i] for i in rows] for name, scores in rankings.items()}
+            erased = {name: found.take(rows) for name, found in erased.items()}
     tops = np.array([int(np.argmax(ranking)) for ranking in rankings[subject]])
     raised = {
         way: np.array([float(alone[top] < -RAISED) for alone, top in zip(erased[way].alone, tops, strict=True)])
@@ -145,22 +162,30 @@ def measure(
         found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
     elif closed:
         found.moved = _moved(probe)
-        if stop():
-            found.why["alternatives"] = "not measured within the budget; give more minutes"
+        if left() <= 0.02 * len(probe):
+            found.late.add("alternatives")
         else:
             found.distance = _distance(probe)
     else:
-        changed = [swap_attention(probe.model, probe.examples, swap).argmax(1) != probe.predicted for swap in SWAPPED]
-        told = " and ".join(f"{s} attention in every layer changes {percent(c.mean())}" for s, c in zip(SWAPPED, changed))
+        changed = [
+            swap_attention(probe.model, probe.examples, swap).argmax(1) != probe.predicted for swap in SWAPPED
+        ]
+        told = " and ".join(
+            f"{s} attention in every layer changes {percent(c.mean())}" for s, c in zip(SWAPPED, changed)
+        )
         found.why["order"] = f"the residual stream goes round attention. For information: {told} of the decisions"
-        found.why["alternatives"] = "the output is no closed form of attention in several layers, so none can be searched"
+        found.why["alternatives"] = (
+            "the output is no closed form of attention in several layers, so none can be searched"
+        )
     return found
 
 
 def gates(found: Measured) -> list[Gate]:
     """The conditions in order; `judged` leaves rows open that rest on one that does not hold."""
     border, n = rules()["gates"], len(found)
-    told = [Gate("enough texts", n >= border["texts"], f"{plural(n, 'text')}; at least {border['texts']} are needed")]
+    told = [
+        Gate("enough texts", n >= border["texts"], f"{plural(n, 'text')}; at least {border['texts']} are needed")
+    ]
     good = estimate(found.right, (0, 1))
     told.append(
         Gate(
@@ -174,7 +199,8 @@ def gates(found: Measured) -> list[Gate]:
     kept = [_kept(found, found.erased[way]) for way in found.inputs]
     stands = [bool(ok[np.array(rules()["shares"]) <= border["shares"]].all()) for ok in kept]
     left = ", ".join(
-        f"{percent(_retained(found, found.erased[way])[_asked()])} with words {REMOVED[way]}" for way in found.inputs
+        f"{percent(_retained(found, found.erased[way])[_asked()])} with words {REMOVED[way]}"
+        for way in found.inputs
     )
     told.append(
         Gate(
@@ -206,7 +232,9 @@ def judged(found: Measured) -> list[Row]:
     if not next(gate for gate in gates(found) if gate.name.startswith("removals")).passed:
         why = "out of distribution: random removals alone make the model fail, so removals say little about the ranking"
         rows = [
-            replace(row, status=OPEN, note=why, settles="Train or fine-tune with masking, then audit again.", p=math.nan)
+            replace(
+                row, status=OPEN, note=why, settles="Train or fine-tune with masking, then audit again.", p=math.nan
+            )
             if row.objection.id in ERASURE and row.objection.id != "weights" and row.objection.id not in found.why
             else row
             for row in rows
@@ -247,6 +275,8 @@ def _row(found: Measured, name: str) -> Row:
     objection = rules().objection(name)
     if name in found.why:
         return not_applicable(objection, found.why[name])
+    if name in found.late:
+        return unmeasured(objection, "Not measured within the budget: give more minutes.")
     if name == "order":
         return judge(objection, estimate(found.moved, (0, 1)), control="unchanged weights: 0")
     if name == "alternatives":
@@ -286,7 +316,9 @@ def _weights(found: Measured, objection) -> Row:
         return replace(bad, status=FAIL, note=note, settles="")
     if reach.low < border:
         note = "what setting weights to zero can change at most is about as small as the border of the gate"
-        return Row(objection, OPEN, reach, note=note, settles="More texts would show whether weights matter at all.")
+        return Row(
+            objection, OPEN, reach, note=note, settles="More texts would show whether weights matter at all."
+        )
     return judge(objection, estimate(at.share(found.subject)), control=_between(at), note=_way(ATTENTION))
 
 

@@ -143,7 +143,9 @@ def doses(n: int) -> pd.DataFrame:
     return pd.DataFrame(rows).round(3)
 
 
-def calibrate(kinds: Sequence[str] = planted.KINDS, *, texts: int = 600, sizes=SIZES, seeds: int = 50) -> pd.DataFrame:
+def calibrate(
+    kinds: Sequence[str] = planted.KINDS, *, texts: int = 600, sizes=SIZES, seeds: int = 50
+) -> pd.DataFrame:
     """The confusion table of all planted models."""
     frames = []
     for kind in progress(kinds, "planted models", unit="model"):
@@ -163,7 +165,11 @@ def main() -> None:
     table = pd.concat([table, doses(options.texts)], ignore_index=True)
     table.to_csv(TABLE, index=False)
     judged = table[table["wrong"].notna()]
-    print(judged.groupby(["model", "n"], sort=False)[["wrong", "covers", "undetermined"]].agg(["mean", "max"]).round(3))
+    print(
+        judged.groupby(["model", "n"], sort=False)[["wrong", "covers", "undetermined"]]
+        .agg(["mean", "max"])
+        .round(3)
+    )
     print(table[table["model"].str.startswith("dose")].dropna(axis=1))
 
 

@@ -111,7 +111,9 @@ def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Seque
     if not isinstance(scores, Mapping):
         found = list(scores)
         if len(found) != len(examples):
-            raise DataError(f"scores: {len(found):,} arrays for {len(examples):,} texts. Give one per text, or by id.")
+            raise DataError(
+                f"scores: {len(found):,} arrays for {len(examples):,} texts. Give one per text, or by id."
+            )
         scores = {example.id: one for example, one in zip(examples, found, strict=True)}
     missing = [e.id for e in examples if e.id not in scores]
     if missing:
@@ -124,7 +126,9 @@ def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Seque
         try:
             array = np.asarray(scores[example.id], dtype=float)
         except (TypeError, ValueError):
-            raise DataError(f"scores of text {example.id!r} are no list of numbers: {scores[example.id]!r:.60}.") from None
+            raise DataError(
+                f"scores of text {example.id!r} are no list of numbers: {scores[example.id]!r:.60}."
+            ) from None
         if array.shape != (len(own),):
             raise DataError(
                 f"scores of text {example.id!r}: {array.size} numbers for {len(own)} tokens ({some(own, 6)}). Give one "
@@ -142,7 +146,9 @@ def _score_table(path: Path) -> dict[str, Any]:
     table = read_table(path)
     columns = {str(name).lower(): name for name in table.columns}
     if not {"id", "scores"} <= set(columns):
-        raise DataError(f"scores: {path.name} needs the columns 'id' and 'scores'; it has {', '.join(table.columns)}.")
+        raise DataError(
+            f"scores: {path.name} needs the columns 'id' and 'scores'; it has {', '.join(table.columns)}."
+        )
     ids = [str(i) for i in table.columns[columns["id"]]]
     if twice := [i for i, n in Counter(ids).items() if n > 1]:
         raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, twice), 3)}.")

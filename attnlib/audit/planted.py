@@ -38,9 +38,7 @@ def corpus(n: int, *, seed: int = 0, train: int = 1000) -> Corpus:
     """n test texts of 8 to 24 words: one decisive word, or two, and a decoy of the other class."""
     rng = np.random.default_rng([seed, 20])
     sizes = {"train": train, "dev": 50, "test": n}
-    splits = {
-        split: tuple(_text(rng, f"{split}-{i}") for i in range(size)) for split, size in sizes.items()
-    }
+    splits = {split: tuple(_text(rng, f"{split}-{i}") for i in range(size)) for split, size in sizes.items()}
     return Corpus("planted models", **splits, classes=("no", "yes"), preprocessing=Preprocessing())
 
 

@@ -116,6 +116,17 @@ class Probe:
         neutral = next(name for name in ("mask", "unk") if name in known)
         return neutral, next(name for name in known if name != neutral)
 
+    def keep(self, rows: np.ndarray) -> None:
+        """Go on with some of the texts, as if the others had not been given."""
+        pick = [int(i) for i in rows]
+        self.examples = [self.examples[i] for i in pick]
+        for name in ("probabilities", "predicted", "labels", "lengths"):
+            setattr(self, name, getattr(self, name)[pick])
+        self.seconds = {name: spent * len(pick) / max(len(values), 1) for name, spent in self.seconds.items()
+                        for values in [self.rankings.get(name, pick)]}  # fmt: skip
+        self.rankings = {name: [scores[i] for i in pick] for name, scores in self.rankings.items()}
+        self.random = [[scores[i] for i in pick] for scores in self.random]
+
     def read(self, name: str) -> Scores:
         """The scores of a reading, computed once and timed."""
         if name not in self.rankings:
@@ -205,7 +216,9 @@ class Probe:
         pairs = zip(np.stack(drops, 1), np.stack(right, 1), strict=True)
         return dict(zip(rankings, pairs, strict=True))
 
-    def _alone(self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]]) -> list[list[np.ndarray]]:
+    def _alone(
+        self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]]
+    ) -> list[list[np.ndarray]]:
         """For each text and each of its sets, the drop without the set and one token more; -inf within the set."""
         sets = [
             [one | {j} for one in own for j in range(self.lengths[i]) if j not in one]

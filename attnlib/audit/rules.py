@@ -120,9 +120,14 @@ def judge(objection: Objection, effect: Effect, *, control: str = "", note: str 
     return Row(objection, status, effect, control, note, settles, p=_p_fail(objection, effect))
 
 
-def not_applicable(objection: Objection, why: str, effect: Effect | None = None) -> Row:
-    """A row that this model, or this budget, has no answer to."""
-    return Row(objection, SKIPPED, effect or Effect(math.nan), note=why)
+def not_applicable(objection: Objection, why: str) -> Row:
+    """A row that does not apply to this model or explanation."""
+    return Row(objection, SKIPPED, note=why)
+
+
+def unmeasured(objection: Objection, settles: str) -> Row:
+    """A row that applies and was not measured: open, so that a small budget never makes attention readable."""
+    return Row(objection, OPEN, settles=settles)
 
 
 def overall(rows: Sequence[Row], gates_passed: bool) -> tuple[str, list[Row]]:
