@@ -64,7 +64,8 @@ QUIRKS: dict[str, Quirk] = {
     "eraser_trapezoid": Quirk(
         "DeYoung et al. 2020",
         "plausibility (AUPRC)",
-        "the precision-recall curve is interpolated linearly, so that ties are paid for: constant scores beat random "
+        "the precision-recall curve is interpolated linearly, so that ties are paid for: constant scores beat "
+        "random "
         "ones",
         "average precision, a step function, with ties in a random order",
     ),

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -63,6 +64,8 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ATTNLIB_STORE", str(folder / "store"))
     monkeypatch.setattr("attnlib.store.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
     arguments = shlex.split(line)[1:]
+    if arguments[0] == "audit":
+        monkeypatch.setattr("attnlib.audit.run.audit", lambda *_, **__: SimpleNamespace(save=Path, exit_code=0))
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

@@ -1,12 +1,13 @@
 """The battery: what an audit measures on a model that is there, and the gates that come before a verdict.
 
-`measure` asks the model; what comes back is one number per text and objection (`Measured`), so that `judged` can turn
-any sample of texts into rows. Objections 1 and 8 need further trainings: `attnlib.audit.trainings`.
+`measure` asks the model; what comes back is one number per text and objection (`Measured`), so that `judged` can
+turn any sample of texts into rows. Objections 1 and 8 need further trainings: `attnlib.audit.trainings`.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,7 +45,6 @@ ERASURE = ("weights", "words", "sign", "reading")
 SEARCH = {"restarts": 3, "steps": 150, "learning_rate": 0.05}
 """Of Jain & Wallace's search: fewer steps than theirs, each three times as long."""
 RAISED = 1e-6
-LEAST = 100
 SWAPPED = ("uniform", "permuted")
 
 
@@ -119,8 +119,8 @@ def measure(
     scores  the explanation under audit, one array per text; None: the model's attention
     deep    texts for the greedy search, see `Probe.erased`
     closed  whether logits are a closed form of the attention, as in models of the kit
-    left    seconds that may still be spent here: where removals are slower than was forecast, texts are left out, and
-            where nothing is left the search for other attention is
+    left    seconds that may still be spent here: where removals are slower than was forecast, texts are left out,
+            and where nothing is left the search for other attention is
     """
     known = readings_of(probe.model)
     own = "alpha" if closed else "cls_last"
@@ -134,14 +134,13 @@ def measure(
     ways = [*probe.inputs, *([ATTENTION] if scores is None else [])]
     erased: dict[str, Erased] = {}
     for done, way in enumerate(ways):
-        erased[way] = probe.erased(way, rankings, deep=deep)
-        ahead = erased[way].seconds * (len(ways) - done - 1)
-        if ahead > left() and len(probe) > LEAST:  # slower than forecast: go on with fewer texts
-            n = max(LEAST, int(len(probe) * left() / ahead))
-            rows = np.sort(np.random.default_rng(probe.seed).permutation(len(probe))[:n])
-            probe.keep(rows)
-            rankings = {name: [scores[i] for i in rows] for name, scores in rankings.items()}
-            erased = {name: found.take(rows) for name, found in erased.items()}
+        until = time.monotonic() + left() / (len(ways) - done)
+        erased[way] = probe.erased(way, rankings, deep=deep, left=lambda until=until: until - time.monotonic())
+        n = len(erased[way].alone)
+        if n < len(probe):  # slower than was forecast: go on with fewer texts
+            probe.keep(n)
+            rankings = {name: scores[:n] for name, scores in rankings.items()}
+            erased = {name: found.take(np.arange(n)) for name, found in erased.items()}
     tops = np.array([int(np.argmax(ranking)) for ranking in rankings[subject]])
     raised = {
         way: np.array([float(alone[top] < -RAISED) for alone, top in zip(erased[way].alone, tops, strict=True)])
@@ -171,7 +170,8 @@ def measure(
             swap_attention(probe.model, probe.examples, swap).argmax(1) != probe.predicted for swap in SWAPPED
         ]
         told = " and ".join(
-            f"{s} attention in every layer changes {percent(c.mean())}" for s, c in zip(SWAPPED, changed)
+            f"{s} attention in every layer changes {percent(c.mean())}"
+            for s, c in zip(SWAPPED, changed, strict=True)
         )
         found.why["order"] = f"the residual stream goes round attention. For information: {told} of the decisions"
         found.why["alternatives"] = (
@@ -206,7 +206,8 @@ def gates(found: Measured) -> list[Gate]:
         Gate(
             "removals leave the model in its element",
             all(stands),
-            f"without a random {percent(border['shares'])} of the words, it keeps of its gain over the majority class: "
+            f"without a random {percent(border['shares'])} of the words, it keeps of its gain over the "
+            "majority class: "
             f"{left}; at least {percent(border['retained'])}",
         )
     )
@@ -230,7 +231,7 @@ def judged(found: Measured) -> list[Row]:
     names = [o.id for o in rules().objections if o.id not in ("needed", "stable")]
     rows = [_row(found, name) for name in names]
     if not next(gate for gate in gates(found) if gate.name.startswith("removals")).passed:
-        why = "out of distribution: random removals alone make the model fail, so removals say little about the ranking"
+        why = "out of distribution: random removals alone make the model fail, so they say little about the ranking"
         rows = [
             replace(
                 row, status=OPEN, note=why, settles="Train or fine-tune with masking, then audit again.", p=math.nan
@@ -245,8 +246,8 @@ def judged(found: Measured) -> list[Row]:
 def hides(found: Measured) -> Effect | None:
     """How often the most decisive token lies in the lower half of the ranking, where that is beyond its border.
 
-    Chance is one half. A model that is trained to keep attention off the words it uses (Pruthi et al. 2020) goes far
-    beyond it, while one whose attention means nothing stays there.
+    Chance is one half. A model that is trained to keep attention off the words it uses (Pruthi et al. 2020) goes
+    far beyond it, while one whose attention means nothing stays there.
     """
     some = found.hidden[~np.isnan(found.hidden)]
     if len(some) < 20:
@@ -309,7 +310,8 @@ def _weights(found: Measured, objection) -> Row:
     reach, border = estimate(at.attainable), rules()["gates"]["attainable"]
     if reach.high < border:
         note = (
-            f"no order of setting weights to zero lowers the probability by {border} more than a random order does: "
+            f"no order of setting weights to zero lowers the probability by {border} more than a random order "
+            "does: "
             "the weights decide nothing. The value is that difference."
         )
         bad = replace(judge(replace(objection, passes=border, fails=border), reach), objection=objection)
@@ -346,7 +348,8 @@ def _asked() -> int:
 
 def _between(at: Erased) -> str:
     loo = at.share("leave-one-out").mean()
-    return f"random: 0 (drop {at.area('random').mean():.2f}), leave-one-out: {loo:.2f}, best found: 1 (drop {at.area('best').mean():.2f})"
+    random, best = (at.area(name).mean() for name in ("random", "best"))
+    return f"random: 0 (drop {random:.2f}), leave-one-out: {loo:.2f}, best found: 1 (drop {best:.2f})"
 
 
 def _way(way: str) -> str:
@@ -354,7 +357,7 @@ def _way(way: str) -> str:
 
 
 def _hidden(scores: Scores, alone: Sequence[np.ndarray], least: float = 0.05) -> np.ndarray:
-    """(n,) 1 where the token whose removal costs most is in the lower half of the scores; NaN where none decides."""
+    """(n,) 1 where the token that matters most lies in the lower half of the scores; NaN where none decides."""
     out = np.full(len(alone), math.nan)
     for i, (values, drops) in enumerate(zip(scores, alone, strict=True)):
         if len(drops) >= 4 and drops.max() >= least:

@@ -79,14 +79,16 @@ class Card:
             said = [f"This model could not be judged: {blocked[0].said}."]
         else:
             said = [
-                f"It is not decided whether {what} may be read: {len(open_)} of {len(self.rows)} objections are open."
+                f"It is not decided whether {what} may be read: {len(open_)} of {len(self.rows)} objections "
+                "are open."
             ]
         if failed and self.verdict != MAY:
             reasons = "; ".join(f"{row.objection.says[0].lower()}{row.objection.says[1:]}" for row in failed[:4])
             said.append(f"What speaks against it: {reasons}.")
         if self.hiding is not None:
             said.append(
-                f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies on most gets "
+                f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies "
+                "on most gets "
                 "less attention than half of the other words (chance: 50%). Models trained to hide what they use "
                 "behave like this (Pruthi et al. 2020)."
             )
@@ -106,18 +108,21 @@ class Card:
         if len(free):
             best = free.iloc[0]
             return (
-                f"To explain this model, read {best['name']} instead: it reaches {best['value']:.0%} of the effect that "
+                f"To explain this model, read {best['name']} instead: it reaches {best['value']:.0%} of the "
+                "effect that "
                 f"any ranking could ({own['name']}: {own['value']:.0%}), without training anything."
             )
         good = [repair for repair in self.repairs if repair.recommended]
         if good:
             return (
-                f"Train again with {good[0].name}: attention then reaches {good[0].share.estimate:.0%} of the effect "
+                f"Train again with {good[0].name}: attention then reaches {good[0].share.estimate:.0%} of the "
+                "effect "
                 f"that any ranking could, and F1 changes by {good[0].f1_change:+.3f}."
             )
         if len(others):
             return (
-                "Remove one word at a time and watch the probability (leave-one-out): nothing cheaper explains this "
+                "Remove one word at a time and watch the probability (leave-one-out): nothing cheaper "
+                "explains this "
                 f"model well. It reaches {others.iloc[0]['value']:.0%} of the effect that any ranking could."
             )
         return "No reading that was tried explains this model well: decide by removing words, text by text."
@@ -127,20 +132,23 @@ class Card:
         """What a reader must not conclude."""
         told = [
             "The verdict is about this model on texts like these, not about attention in general.",
-            "An explanation is judged by what removing words does to the prediction. It may be faithful and still be "
+            "An explanation is judged by what removing words does to the prediction. It may be faithful and "
+            "still be "
             "hard to read.",
         ]
         skipped = self.of(SKIPPED)
         if skipped:
             told.append(
-                f"{len(skipped)} of {len(self.rows)} objections were not tested: {', '.join(r.objection.says.lower() for r in skipped)}."
+                f"{len(skipped)} of {len(self.rows)} objections were not tested: "
+                f"{', '.join(r.objection.says.lower() for r in skipped)}."
             )
         return told + [note[0].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, as plain values."""
         made = {
-            "attnlib": __version__, "rules": rules()["version"], "verdict": self.verdict, "exit_code": self.exit_code,
+            "attnlib": __version__, "rules": rules()["version"],
+            "verdict": self.verdict, "exit_code": self.exit_code,
             "answer": self.answer, "facts": self.facts, "level": rules()["level"],
             "gates": [vars(gate) for gate in self.gates], "rows": [row.to_dict() for row in self.rows],
             "hiding": None if self.hiding is None else self.hiding.row(),
@@ -167,8 +175,8 @@ class Card:
 
     def html(self) -> str:
         """The page, self-contained."""
-        return theme.fill("card_page.html.j2", card=self._repr_html_(), title=f"{HEADS[self.verdict]}: {self.answer[0]}",
-                          **theme.assets())  # fmt: skip
+        title = f"{HEADS[self.verdict]}: {self.answer[0]}"
+        return theme.fill("card_page.html.j2", card=self._repr_html_(), title=title, **theme.assets())
 
     def _repr_html_(self) -> str:
         own = next((r for r in self.repairs if r.recommended), None)
@@ -213,8 +221,17 @@ def picture(row: Row) -> str:
     sides = {"good": (good, WIDTH - good), "bad": (0, bad)}
     if o.direction == "less":
         sides = {"good": (0, good), "bad": (bad, WIDTH - bad)}
-    return theme.fill("card_interval.svg.j2", width=WIDTH, height=HEIGHT, middle=HEIGHT / 2, sides=sides, dot=x(e.estimate),
-                      whisker=(x(e.low), x(e.high)), status=row.status.replace(" ", "-"), told=_numbers(row))  # fmt: skip
+    return theme.fill(
+        "card_interval.svg.j2",
+        width=WIDTH,
+        height=HEIGHT,
+        middle=HEIGHT / 2,
+        sides=sides,
+        dot=x(e.estimate),
+        whisker=(x(e.low), x(e.high)),
+        status=row.status.replace(" ", "-"),
+        told=_numbers(row),
+    )
 
 
 def _numbers(row: Row) -> str:

@@ -5,7 +5,8 @@ much attention they get (`salience`) and nothing else, so every number of a mode
 
 honest      attention finds the decisive words and nothing is mixed: each word's state is its own
 mixing      every state holds the mean of the text, and attention follows words that say nothing
-elsewhere   every state holds the mean of the text, though attention points at the decisive words: any other would do
+elsewhere   every state holds the mean of the text, though attention points at the decisive words: any other would
+            do
 random      nothing is mixed, but attention was never trained
 inverted    attention is largest on a word that speaks against the decision
 deceptive   every state holds the mean of the text, and attention stays off the decisive words (Pruthi et al. 2020)

@@ -1,8 +1,9 @@
 r"""What a model answers without some of its tokens, and how far any order of removal can push it.
 
-For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's probability
-after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does not compare
-across models, since some models can be moved further than others (Edin et al. 2025). The share of the attainable
+For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's
+probability after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does
+not compare across models, since some models can be moved further than others (Edin et al. 2025). The share of the
+attainable
 
 .. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from attnlib.importance.scores import importance
 from attnlib.utils.progress import progress
 
 Scores = Sequence[np.ndarray]
-CHUNK = 32
+CHUNK = 8
 """Texts asked about at once, so that memory stays flat and progress is seen."""
 BEAM = 3
 
@@ -71,8 +72,8 @@ class Erased:
 def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.ndarray:
     r"""One number per text whose mean is S and whose spread is that of the ratio of means, to first order.
 
-    With :math:`a_i = A_i - A_{random,i}` and :math:`b_i = A_{best,i} - A_{random,i}`: :math:`S + (a_i - S b_i)/\bar b`.
-    NaN where nothing is attainable.
+    With :math:`a_i = A_i - A_{random,i}` and :math:`b_i = A_{best,i} - A_{random,i}`: :math:`S + (a_i - S
+    b_i)/\bar b`. NaN where nothing is attainable.
     """
     a, b = drop - random, best - random
     if not b.mean() > 1e-9:
@@ -116,9 +117,9 @@ class Probe:
         neutral = next(name for name in ("mask", "unk") if name in known)
         return neutral, next(name for name in known if name != neutral)
 
-    def keep(self, rows: np.ndarray) -> None:
-        """Go on with some of the texts, as if the others had not been given."""
-        pick = [int(i) for i in rows]
+    def keep(self, n: int) -> None:
+        """Go on with the first n texts, as if the others had not been given."""
+        pick = list(range(n))
         self.examples = [self.examples[i] for i in pick]
         for name in ("probabilities", "predicted", "labels", "lengths"):
             setattr(self, name, getattr(self, name)[pick])
@@ -139,15 +140,31 @@ class Probe:
         """How many of n tokens each share is: at least one, and one is always left."""
         return [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in self.shares]
 
-    def cost(self, deep: int | None = None) -> float:
-        """Forward passes that one operator takes, roughly: rankings, draws, leave-one-out and the greedy search."""
-        steps = [len(set(self.counts(n))) for n in self.lengths]
-        each = [(len(self.random) + 6) * k + n for k, n in zip(steps, self.lengths, strict=True)]
-        some = range(len(self) if deep is None else min(deep, len(self)))
-        return float(sum(each) + sum((steps[i] - 1) * self.lengths[i] * BEAM for i in some))
+    def cost(self, lengths: Sequence[int] | None = None, *, search: bool = True) -> float:
+        """Positions that the model reads for all removals of one operator, per text: what their time grows with.
 
-    def erased(self, operator: str, rankings: dict[str, Scores], *, deep: int | None = None) -> Erased:
+        lengths  of other texts; None: of these
+        search   whether the best order is searched for
+        """
+        lengths = self.lengths if lengths is None else lengths
+        steps = [len(set(self.counts(n))) for n in lengths]
+        asked = [
+            (len(self.random) + 6) * k + n * (1 + search * BEAM * (k - 1))
+            for k, n in zip(steps, lengths, strict=True)
+        ]
+        return float(np.mean([forwards * n for forwards, n in zip(asked, lengths, strict=True)]))
+
+    def erased(
+        self,
+        operator: str,
+        rankings: dict[str, Scores],
+        *,
+        deep: int | None = None,
+        left: Callable[[], float] = lambda: math.inf,
+    ) -> Erased:
         """A of every ranking, of random ones and of the best order found, for one operator.
+
+        left  seconds that may still be spent: where none are left, the answer is for the first texts alone
 
         deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
               the given rankings, plus what the search gained on those that were searched
@@ -183,6 +200,8 @@ class Probe:
             elif gained:
                 best = best + np.concatenate(gained).mean(0)
             parts["best"].append(best)
+            if left() <= 0:
+                break
         drops = {name: np.concatenate(some) for name, some in parts.items()}
         return Erased(drops, np.concatenate(masked), loo, time.perf_counter() - begun)
 
@@ -237,7 +256,7 @@ class Probe:
         return found
 
     def _greedy(self, rows: Sequence[int], operator: str, first: list[list[np.ndarray]]) -> np.ndarray:
-        """(n, shares) drops of the order that a beam search finds: at every share what matters most *now* goes next."""
+        """(n, shares) drops of the order that a beam search finds: at each share what matters most *now* goes."""
         best = np.empty((len(rows), len(self.shares)))
         beams = [[(frozenset(), 0.0, drops[0])] for drops in first]
         steps = [self.counts(self.lengths[i]) for i in rows]

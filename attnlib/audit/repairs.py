@@ -1,7 +1,8 @@
 """What would help, cheapest first: each repair with its gain in faithfulness, its cost in F1 and its minutes.
 
 Reading the same model in another way is free, and the battery has measured it. The others train again: with words
-masked (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention; last, another encoder.
+masked (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention; last, another
+encoder.
 """
 
 from __future__ import annotations

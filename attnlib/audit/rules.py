@@ -1,8 +1,9 @@
 """From effects to a verdict: borders from `rules.yaml`, one status per objection, one answer for the model.
 
-A row *passes* where its whole 90% interval lies past the pass border and *fails* where it lies past the fail border;
-else it is *undetermined*, and says how many texts would settle it. Attention *may be read* if every applicable row
-passes; it *must not be read* if one row fails after Holm's correction; anything else is *undetermined*.
+A row *passes* where its whole 90% interval lies past the pass border and *fails* where it lies past the fail
+border; else it is *undetermined*, and says how many texts would settle it. Attention *may be read* if every
+applicable row passes; it *must not be read* if one row fails after Holm's correction; anything else is
+*undetermined*.
 """
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ def _settles(objection: Objection, effect: Effect) -> str:
     bad = not objection.past(effect.estimate, objection.fails)
     if not (good or bad):
         return (
-            "The estimate lies between the two borders. More texts would make it more precise; they would settle it "
+            "The estimate lies between the two borders. More texts would make it more precise; they would "
+            "settle it "
             "only if the estimate moved."
         )
     if effect.se == 0:

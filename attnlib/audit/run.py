@@ -35,7 +35,7 @@ OWN = ModelConfig(encoder="lstm", attention="additive", hidden_size=64)
 TRAINING = TrainConfig(epochs=6, patience=2, learning_rate=5e-3)
 TEXTS = 500
 """Texts judged on, where budget and data allow: precision depends on this number, not on the size of the corpus."""
-PILOT, DEEP = 6, 32
+PILOT, DEEP = 8, 16
 TRAININGS = 3
 REPAIR_TEXTS = 100
 CARD_SECONDS = 4.0
@@ -132,9 +132,7 @@ class Audit:
             probe, given, deep = self._probe(model, scores, texts)
             until = self.clock.spent + (0.6 if closed else 0.95) * self.clock.left
             before = len(probe)
-            found = battery.measure(
-                probe, given, deep=deep, closed=closed, left=lambda: until - self.clock.spent
-            )
+            found = battery.measure(probe, given, deep=deep, closed=closed, left=lambda: until - self.clock.spent)
             if len(probe) < before:
                 self.notes.append(f"{before - len(probe):,} texts were left out on the way, to fit the budget")
             found.cut = cut(model, probe.examples) / len(probe)
@@ -164,7 +162,8 @@ class Audit:
                 examples=_examples(probe, found),
                 facts={
                     "Model": _described(model, own),
-                    "Data": f"{self.corpus.name}: {plural(len(probe), 'text')} judged on, classes {', '.join(model.classes)}",
+                    "Data": f"{self.corpus.name}, {plural(len(probe), 'text')} judged on",
+                    "Classes": ", ".join(model.classes),
                     "Accuracy": f"{found.right.mean():.3f} (largest class: {found.majority:.3f}), F1 {f1:.3f}",
                     "Took": f"{duration(self.clock.spent)} of a budget of {duration(self.clock.seconds)}",
                 },
@@ -199,11 +198,15 @@ class Audit:
         pilot = Probe(model, some, **options)
         begun = time.monotonic()
         battery.measure(pilot, closed=isinstance(model, Fitted))
-        rate = (time.monotonic() - begun) / pilot.cost()
+        rate = (time.monotonic() - begun) / pilot.cost() / len(pilot)
         share = (0.5 if isinstance(model, Fitted) else 0.85) * self.clock.left
-        length = np.mean([len(model.tokens(e)) for e in sampled(pool, 50, self.seed)])
+        lengths = [len(model.tokens(e)) for e in sampled(pool, 100, self.seed)]
         for deep in (None, DEEP):
-            full = rate * pilot.cost(deep and 0) / len(pilot) * length / pilot.lengths.mean()
+            full = rate * pilot.cost(lengths, search=deep is None)
+            searched = (
+                0 if deep is None else deep * rate * (pilot.cost(lengths) - pilot.cost(lengths, search=False))
+            )
+            share = max(share - searched, 0.3 * share)
             n = int(share / full)
             if n >= min(len(pool), 2 * rules()["gates"]["texts"]):
                 break
@@ -213,6 +216,8 @@ class Audit:
             n = max(n, 20)
             self.notes.append(f"{n:,} of {len(pool):,} texts judged on, to fit the budget")
         chosen = sampled(pool, min(n, len(pool)), self.seed)
+        # in a random order: should the time run out, what is done is a random part
+        chosen = [chosen[i] for i in np.random.default_rng(self.seed).permutation(len(chosen))]
         self.probing = full
         probe = Probe(model, chosen, **options)
         if deep is not None:

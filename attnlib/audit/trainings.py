@@ -28,7 +28,7 @@ SHARE = 0.5
 
 
 def uniform_twin(corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
-    """The same training with attention held uniform: its parameters are zero and frozen, so all scores are equal."""
+    """The same training with uniform attention: its parameters are zero and frozen, so all scores are equal."""
     blank = fit(corpus, config, train.replace(epochs=0), seed)
     with torch.no_grad():
         for parameter in blank.model.parts()["attention"].parameters():
@@ -136,7 +136,7 @@ def shortcut(
     texts: int = 200,
     seed: int = 0,
 ) -> Shortcut | None:
-    """Train on texts with a planted shortcut, plant the word of *another* class in test texts, and ask the readings.
+    """Train on texts with a planted shortcut, plant the word of *another* class in test texts, ask the readings.
 
     None where fewer than twenty decisions follow the planted word: then nothing is known about what decides.
     """

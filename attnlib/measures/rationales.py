@@ -3,14 +3,15 @@ r"""Does a ranking mark what people marked? Plausibility, after ERASER (DeYoung 
 A rationale is one bool per token; scores are one number per token. Of one text:
 
 average precision  area under the precision-recall curve as a step function. Equal scores are put in a random order,
-                   fixed by `seed`: ERASER's trapezoid (`quirks={"eraser_trapezoid"}`) pays for ties, so that constant
-                   scores, and one-hot attention, beat random ones by far
-token_f1           2 |T ∩ P| / (|T| + |P|) of the top k tokens P, with k the mean length of the rationales of the split
-iou_f1             F1 over spans: a predicted span counts where its best IoU with a marked span is at least 0.5. To be
-                   shown, never judged by: a ranking that knows half of all marked tokens gets almost nothing
+                   fixed by `seed`: ERASER's trapezoid (`quirks={"eraser_trapezoid"}`) pays for ties, so that
+                   constant scores, and one-hot attention, beat random ones by far
+token_f1           2 |T ∩ P| / (|T| + |P|) of the top k tokens P, with k the mean length of the rationales of the
+                   split
+iou_f1             F1 over spans: a predicted span counts where its best IoU with a marked span is at least 0.5. To
+                   be shown, never judged by: a ranking that knows half of all marked tokens gets almost nothing
 
-Density differs between splits (.07 on val and .31 on test of ERASER's movies), so that splits are never pooled. Every
-score stands between two controls, random scores and, where there are several annotators, another human:
+Density differs between splits (.07 on val and .31 on test of ERASER's movies), so that splits are never pooled.
+Every score stands between two controls, random scores and, where there are several annotators, another human:
 (score - random) / (human - random).
 """
 
@@ -110,7 +111,7 @@ def rationale_scores(
 
 
 def summary(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Mean and interval of each metric over texts; iou_f1 as F1 of mean precision and recall, without an interval."""
+    """Mean and interval of each metric over texts; iou_f1: F1 of mean precision and recall, without an interval."""
     rows = []
     for metric, part in frame.groupby("metric", sort=False):
         if metric == "iou_f1":
@@ -138,8 +139,8 @@ def plausibility(
     ranking          of the model: the name of an importance, or scores of your own
     humans           further annotators' masks of the same texts: each is scored like a ranking
 
-    One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random); human is
-    NaN with a single annotator, and relative is then (value - random) / (1 - random).
+    One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random);
+    human is NaN with a single annotator, and relative is then (value - random) / (1 - random).
     """
     if hasattr(model, "logits"):
         kept = [e for e in model.examples(examples) if e.rationale is not None and any(e.rationale)]
@@ -175,7 +176,8 @@ def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) ->
     if scores.shape != marked.shape or scores.ndim != 1:
         where = "" if text is None else f" of text {text}"
         raise DataError(
-            f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one number per "
+            f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one "
+            "number per "
             "token; rationales mark words, so that scores of word pieces must be summed to words first."
         )
     return scores, marked

@@ -73,7 +73,9 @@ def test_the_kept_table_keeps_its_promises():
     open_ = judged.groupby("n")["undetermined"].mean()
     assert open_.is_monotonic_decreasing
     dose = table[table["model"].str.startswith("dose")]["true_value"].to_numpy()
-    assert len(dose) == 6 and (np.diff(dose) <= 0.01).all() and dose[0] - dose[-1] > 0.3
+    assert len(dose) == 6
+    assert (np.diff(dose) <= 0.01).all()
+    assert dose[0] - dose[-1] > 0.3
 
 
 def test_the_share_of_the_attainable_by_hand():
@@ -105,8 +107,8 @@ def test_texts_left_out_on_the_way_leave_the_rest_unchanged():
     whole = measure(probe)
     small = Probe(model, corpus.test, shares=(0.1,), draws=2)
     small.read("alpha")
-    rows = np.array([1, 4, 7])
-    small.keep(rows)
+    rows = np.arange(3)
+    small.keep(3)
     part = measure(small)
     assert np.array_equal(part.erased["pad"].drops["random"], whole.take(rows).erased["pad"].drops["random"])
     assert np.array_equal(part.right, whole.right[rows])

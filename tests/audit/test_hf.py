@@ -25,7 +25,7 @@ def checkpoint(tmp_path_factory):
     t.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
     tokenizer = hf.PreTrainedTokenizerFast(tokenizer_object=t, **names)
     torch.manual_seed(0)
     config = hf.BertConfig(
@@ -84,6 +84,7 @@ def test_labels_must_map_and_zeroed_attention_is_the_mask(checkpoint, data):
     from attnlib.utils.errors import AttnlibError
 
     wrong = data.with_name("wrong.csv")
-    wrong.write_text(data.read_text(encoding="utf-8").replace(",no", ",cat").replace(",yes", ",dog"), encoding="utf-8")
-    with pytest.raises(AttnlibError, match="(?s)cat.*"):
+    text = data.read_text(encoding="utf-8").replace(",no", ",cat").replace(",yes", ",dog")
+    wrong.write_text(text, encoding="utf-8")
+    with pytest.raises(AttnlibError, match="cat"):
         audit(model, wrong, budget=0.5)

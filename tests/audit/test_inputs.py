@@ -61,7 +61,8 @@ def test_ordinary_labels_pass(tmp_path):
 def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
     corpus = load_data(table(tmp_path, ["yes", "no"] * 200), None, None, None)
     grown, pool, notes = pools(corpus, given=False)
-    assert len(pool) == len(grown.test) == 100 and "100 texts are kept" in notes[0]
+    assert len(pool) == len(grown.test) == 100
+    assert "100 texts are kept" in notes[0]
     assert not {e.tokens for e in grown.train} & {e.tokens for e in pool}
     _, everything, _ = pools(corpus, given=True)
     assert len(everything) == 400
