@@ -112,19 +112,18 @@ def measure(
     *,
     deep: int | None = None,
     closed: bool = True,
-    left: Callable[[], float] = lambda: math.inf,
+    left: Callable[[int], float] = lambda texts: math.inf,
 ) -> Measured:
     """Everything that can be asked of the model without a training.
 
     scores  the explanation under audit, one array per text; None: the model's attention
     deep    texts for the greedy search, see `Probe.erased`
     closed  whether logits are a closed form of the attention, as in models of the kit
-    left    seconds that may still be spent here: where removals are slower than was forecast, texts are left out,
-            and where nothing is left the search for other attention is
+    left    texts done -> seconds that may still be spent here: where removals are slower than was forecast, texts
+            are left out, and where nothing is left the search for other attention is
     """
     known = readings_of(probe.model)
-    own = "alpha" if closed else "cls_last"
-    subject = own if scores is None else "scores"
+    subject = ("alpha" if closed else "cls_last") if scores is None else "scores"
     if scores is not None:
         probe.rankings[subject] = scores
     rankings: dict[str, Scores] = {subject: probe.read(subject)}
@@ -134,8 +133,13 @@ def measure(
     ways = [*probe.inputs, *([ATTENTION] if scores is None else [])]
     erased: dict[str, Erased] = {}
     for done, way in enumerate(ways):
-        until = time.monotonic() + left() / (len(ways) - done)
-        erased[way] = probe.erased(way, rankings, deep=deep, left=lambda until=until: until - time.monotonic())
+        share, begun = len(ways) - done, time.monotonic()
+
+        def own(texts: int, share: int = share, begun: float = begun) -> float:
+            spent = time.monotonic() - begun
+            return (left(texts) + spent) / share - spent  # the rest is for the operators to come
+
+        erased[way] = probe.erased(way, rankings, deep=deep, left=own)
         n = len(erased[way].alone)
         if n < len(probe):  # slower than was forecast: go on with fewer texts
             probe.keep(n)
@@ -161,7 +165,7 @@ def measure(
         found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
     elif closed:
         found.moved = _moved(probe)
-        if left() <= 0.02 * len(probe):
+        if left(0) <= 0.02 * len(probe):
             found.late.add("alternatives")
         else:
             found.distance = _distance(probe)

@@ -160,11 +160,11 @@ class Probe:
         rankings: dict[str, Scores],
         *,
         deep: int | None = None,
-        left: Callable[[], float] = lambda: math.inf,
+        left: Callable[[int], float] = lambda done: math.inf,
     ) -> Erased:
         """A of every ranking, of random ones and of the best order found, for one operator.
 
-        left  seconds that may still be spent: where none are left, the answer is for the first texts alone
+        left  texts done -> seconds that may still be spent: without any, the answer is for the first texts alone
 
         deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
               the given rankings, plus what the search gained on those that were searched
@@ -200,7 +200,7 @@ class Probe:
             elif gained:
                 best = best + np.concatenate(gained).mean(0)
             parts["best"].append(best)
-            if left() <= 0:
+            if left(rows.stop) <= 0:
                 break
         drops = {name: np.concatenate(some) for name, some in parts.items()}
         return Erased(drops, np.concatenate(masked), loo, time.perf_counter() - begun)

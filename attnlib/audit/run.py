@@ -130,9 +130,15 @@ class Audit:
             closed = isinstance(model, Fitted)
             step("removing words")
             probe, given, deep = self._probe(model, scores, texts)
-            until = self.clock.spent + (0.6 if closed else 0.95) * self.clock.left
-            before = len(probe)
-            found = battery.measure(probe, given, deep=deep, closed=closed, left=lambda: until - self.clock.spent)
+            begun, before, least = self.clock.spent, len(probe), rules()["gates"]["texts"]
+            soon, late = ((share * self.clock.left) for share in ((0.6 if closed else 0.9), 0.9))
+            found = battery.measure(
+                probe,
+                given,
+                deep=deep,
+                closed=closed,
+                left=lambda n: begun + (soon if n >= least else late) - self.clock.spent,
+            )
             if len(probe) < before:
                 self.notes.append(f"{before - len(probe):,} texts were left out on the way, to fit the budget")
             found.cut = cut(model, probe.examples) / len(probe)

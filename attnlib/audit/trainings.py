@@ -42,18 +42,18 @@ def needed(truth: np.ndarray, own: Sequence[np.ndarray], uniform: Sequence[np.nd
 
     own, uniform  decisions on the same texts, one array per training, in pairs that share a seed
     """
-    rows = [
-        {"variant": name, "seed": seed, "instance": i, "truth": t, "prediction": p}
-        for name, trainings in (("own", own), ("uniform", uniform))
+    sides = (("own", own), ("uniform", uniform))
+    frames = [
+        pd.DataFrame(
+            {"variant": name, "seed": seed, "instance": np.arange(len(truth)), "truth": truth, "prediction": said}
+        )
+        for name, trainings in sides
         for seed, said in enumerate(trainings)
-        for i, (t, p) in enumerate(zip(truth, said, strict=True))
     ]
-    values = f1_values(pd.DataFrame(rows), ["variant", "seed"])
+    values = f1_values(pd.concat(frames, ignore_index=True), ["variant", "seed"])
     several = "seed" if len(own) > 1 else None
     found = contrast(values, "variant", "own", "uniform", training=several, level=rules()["level"])
-    if math.isnan(found.low):  # the twins decide alike on all texts: how many more would have to agree is known
-        far = exact_share(0, len(truth), rules()["level"]).high
-        found = Effect(0.0, -far, far, se=0.0, n=len(truth), texts=len(truth))
+    found = _agreed(found, len(truth))
     scores = values.groupby("variant")["point"].mean()
     control = f"F1 {scores['own']:.3f} with its attention, {scores['uniform']:.3f} with uniform attention"
     return judge(rules().objection("needed"), found, control=control, note=_few(len(own)))
@@ -69,6 +69,7 @@ def stable(rankings: Sequence[Sequence[np.ndarray]]) -> Row:
     several = "seed" if len(rankings) > 2 else None
     frame = values if several else values[values["seed"] == 0]
     found = effect(frame, training=several, level=rules()["level"])
+    found = _agreed(found, len(rankings[0]))
     found = replace(found, high=min(found.high, 1.0))
     return judge(rules().objection("stable"), found, control="chance: 0", note=_few(len(rankings), least=3))
 
@@ -158,6 +159,14 @@ def shortcut(
         precision[name] = float(np.mean([top == place for top, place in zip(tops, places, strict=True)]))
     chance = float(np.mean([1 / len(e.tokens) for e in followed]))
     return Shortcut(float(obeys.mean()), precision, chance, len(followed))
+
+
+def _agreed(found: Effect, n: int) -> Effect:
+    """An interval where all n texts agree, so that nothing varies: the share that may yet differ is bounded."""
+    if not math.isnan(found.low) or math.isnan(found.estimate):
+        return found
+    far = exact_share(0, n, rules()["level"]).high
+    return replace(found, low=found.estimate - far, high=found.estimate + far, se=0.0, texts=n)
 
 
 def _insert(example: Example, word: str, rng: np.random.Generator) -> Example:
