@@ -160,11 +160,7 @@ def _settles(objection: Objection, effect: Effect) -> str:
     good = objection.past(effect.estimate, objection.passes)
     bad = not objection.past(effect.estimate, objection.fails)
     if not (good or bad):
-        return (
-            "The estimate lies between the two borders. More texts would make it more precise; they would "
-            "settle it "
-            "only if the estimate moved."
-        )
+        return "The estimate lies between the borders: more texts alone would not settle it."
     if effect.se == 0:
         gap = abs(effect.estimate - (objection.passes if good else objection.fails))
         enough = math.ceil(math.log(1 - rules()["level"]) / math.log(1 - min(gap, 0.999))) if gap else MOST_TEXTS

@@ -128,6 +128,11 @@ class Audit:
             elif isinstance(model, Fitted):
                 config, train = model.model_config, model.train_config
             closed = isinstance(model, Fitted)
+            if not closed:
+                self.notes.append(
+                    "repairs that train are run for models of attnlib alone; fine-tune a Hugging Face model with words "
+                    "masked at random, and audit it again"
+                )
             step("removing words")
             probe, given, deep = self._probe(model, scores, texts)
             begun, before, least = self.clock.spent, len(probe), rules()["gates"]["texts"]

@@ -49,7 +49,7 @@ def test_an_interval_across_a_border_stays_open_and_says_how_many_texts_settle_i
     found = row("words", 0.52, spread=1.0, n=200)
     assert found.status == OPEN
     assert "texts would settle it" in found.settles
-    assert "between the two borders" in row("words", 0.35).settles
+    assert "between the borders" in row("words", 0.35).settles
     same = judge(rules().objection("order"), estimate(np.zeros(60), (0, 1)))
     assert same.status == OPEN
     assert "76 texts" in same.settles

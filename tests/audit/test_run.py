@@ -143,3 +143,17 @@ def test_the_command_line(tmp_path):
     assert "card.html" in found.output
     for bad in (["nope.csv"], [str(table), "--scores", "x"], [str(table), "--budget", "0"]):
         assert CliRunner().invoke(main, ["audit", *bad]).exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_model_trained_to_hide_what_it_uses_is_named():
+    """As Pruthi et al. (2020) train it: attention is kept off the decisive words."""
+    from tests.studies.deceptive import fit_hiding
+
+    corpus = al.load_corpus("planted", n_train=800, n_dev=100, n_test=120, negation=0.0)
+    model = al.ModelConfig(encoder="lstm", hidden_size=32, embedding_size=32)
+    hiding = fit_hiding(corpus, model, al.TrainConfig(epochs=8, learning_rate=0.01, patience=None), weight=3.0)
+    told = audit(hiding, corpus, budget=1)
+    assert told.verdict == "must not be read"
+    assert told.hiding is not None
+    assert "deceptive" in " ".join(told.answer)
