@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import softmax
 
 from attnlib.data.types import Example
-from attnlib.engine.explainable import ATTENTION, Explainable, erase, operators
+from attnlib.engine.explainable import Explainable, erase, operators
 from attnlib.importance.scores import importance
 from attnlib.utils.progress import progress
 
@@ -113,9 +113,8 @@ class Probe:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
-        known = [name for name in operators(self.model) if name != ATTENTION]
-        neutral = next(name for name in ("mask", "unk") if name in known)
-        return neutral, next(name for name in known if name != neutral)
+        known = operators(self.model)
+        return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
 
     def keep(self, n: int) -> None:
         """Go on with the first n texts, as if the others had not been given."""

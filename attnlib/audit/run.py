@@ -130,8 +130,8 @@ class Audit:
             closed = isinstance(model, Fitted)
             if not closed:
                 self.notes.append(
-                    "repairs that train are run for models of attnlib alone; fine-tune a Hugging Face model with words "
-                    "masked at random, and audit it again"
+                    "repairs that train are run for models of attnlib alone; fine-tune a Hugging Face model with "
+                    "words masked at random, and audit it again"
                 )
             step("removing words")
             probe, given, deep = self._probe(model, scores, texts)
