@@ -53,10 +53,10 @@ def corpora() -> Rows:
 
 
 def importances() -> Rows:
-    """Every ranking of words."""
+    """Every ranking of words, and the models it applies to."""
     from attnlib.importance.scores import METHODS
 
-    return [(name, method.summary) for name, method in METHODS.items()]
+    return [(name, f"{method.summary}\nfor {method.models}") for name, method in METHODS.items()]
 
 
 def notebooks() -> Rows:

@@ -43,7 +43,8 @@ class RankedBatch(NamedTuple):
 
     def mass(self) -> Tensor:
         """(B, T + 1): attention weight on the first k units; for the words of a HAN, word times sentence."""
-        alpha = self.trace.alpha if self.units is self.trace.mask else self.trace.token_alpha
+        sentences = self.trace.words is not None and self.units is self.trace.mask
+        alpha = self.trace.alpha if sentences else self.trace.token_alpha
         ordered = alpha.double().gather(1, self.order)
         return torch.cat([torch.zeros_like(ordered[:, :1]), ordered.cumsum(1)], 1)
 

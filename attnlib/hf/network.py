@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import torch
@@ -41,6 +42,7 @@ class HFAnswers:
     network: Network
     batch: WordBatch | PieceBatch
     words: None = None
+    linear: bool = False
 
     @cached_property
     def alpha(self) -> Tensor:
@@ -48,7 +50,11 @@ class HFAnswers:
         the rest to one."""
         return per_word(cls_last(self.network, self.batch.pieces), self.batch)
 
-    token_alpha = property(lambda self: self.alpha)
+    @property
+    def token_alpha(self) -> Tensor:
+        """The same; NaN where the attention of the model cannot be read."""
+        return self.alpha if self.network.layers else self.logits.new_full(self.mask.shape, float("nan"))
+
     lengths, probabilities, prediction = Trace.lengths, Trace.probabilities, Trace.prediction
 
     def __getattr__(self, name: str) -> Any:
@@ -68,6 +74,7 @@ class Network(nn.Module):
         self.network = network.eval()
         self.register_buffer("order", torch.tensor(list(order)), persistent=False)
         self.layers = self.heads = 0
+        self.typed = "token_type_ids" in signature(network.forward).parameters
         self.reads = "first"
 
     def embed(self, batch: WordBatch | PieceBatch) -> Tensor:
@@ -78,7 +85,7 @@ class Network(nn.Module):
         pieces = _pieces(batch)
         width = int(pieces.mask.any(0).nonzero().max()) + 1
         inputs = {"input_ids": pieces.ids[:, :width], "attention_mask": pieces.mask[:, :width].long()}
-        if pieces.types is not None:
+        if pieces.types is not None and self.typed:
             inputs["token_type_ids"] = pieces.types[:, :width]
         if embedded is None:
             logits = self.network(**inputs).logits

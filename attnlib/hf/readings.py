@@ -65,18 +65,21 @@ def attention_grad(network: Network, pieces: PieceBatch, explained: Callable[[Te
     """
     out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
     for part, some in network.slices(pieces, kept=4 * max(1, network.layers)):
-        weights: list[Tensor] = []
-        watch = Watch(lambda layer, weights=weights: weights.append(layer.weights))
-        with torch.enable_grad(), watching(network.network, watch):
-            # From the embeddings on: parameters that do not train would cut the graph.
-            value = explained(network(some, network.embed(some).detach().requires_grad_()).logits, part).sum()
-            slopes = torch.autograd.grad(value, weights)
-        rows = network.rows(some)[:, : weights[0].shape[-1]]
-        flow = rows
-        for weight, slope in zip(reversed(weights), reversed(slopes), strict=True):
-            flow = flow + read(flow, (weight.detach() * slope).clamp_min(0).mean(1))
-        out[part, : flow.shape[1]] = flow - rows
+        out[part] = _relevance(network, some, lambda logits, part=part: explained(logits, part))
     return out
+
+
+def _relevance(network: Network, some: PieceBatch, explained: Callable[[Tensor], Tensor]) -> Tensor:
+    weights: list[Tensor] = []
+    with torch.enable_grad(), watching(network.network, Watch(lambda layer: weights.append(layer.weights))):
+        # From the embeddings on: parameters that do not train would cut the graph.
+        value = explained(network(some, network.embed(some).detach().requires_grad_()).logits).sum()
+        slopes = torch.autograd.grad(value, weights)
+    rows = network.rows(some)
+    flow = rows[:, : weights[0].shape[-1]]
+    for weight, slope in zip(reversed(weights), reversed(slopes), strict=True):
+        flow = flow + read(flow, (weight.detach() * slope).clamp_min(0).mean(1))
+    return torch.nn.functional.pad(flow, (0, rows.shape[1] - flow.shape[1])) - rows
 
 
 def value_zeroing(network: Network, pieces: PieceBatch) -> Tensor:

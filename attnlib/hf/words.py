@@ -165,8 +165,9 @@ class HFVectoriser(Vectoriser):
     """Texts to words and pieces, by the tokeniser of a checkpoint.
 
     The tokeniser reads the text itself, a typed one unchanged, and pieces are tied to words by their places in it.
-    A word without a piece (a sign the tokeniser drops, or the end of a cut text) is no unit. `truncated` is the
-    number of texts that had to be cut in the last `encode`.
+    A word in which no piece begins (a sign the tokeniser drops or joins to the word before, the end of a cut text)
+    is no unit. `truncated` is the number of texts that had to be cut in the last `encode`; `mask_id` and `unk_id`
+    are -1 where the tokeniser has no such token.
     """
 
     kind = "hf"
@@ -174,14 +175,15 @@ class HFVectoriser(Vectoriser):
     def __init__(self, tokenizer: PreTrainedTokenizerFast, max_length: int, pad_id: int) -> None:
         self.tokenizer, self.max_length, self.pad_id = tokenizer, max_length, pad_id
         self.n_ids = len(tokenizer)
-        self.mask_id, self.unk_id = tokenizer.mask_token_id, tokenizer.unk_token_id
+        special = (tokenizer.mask_token_id, tokenizer.unk_token_id)
+        self.mask_id, self.unk_id = (-1 if token is None else token for token in special)
         self.preprocessing = Preprocessing(lower=False)
         self.truncated = 0
 
     def operators(self) -> dict[str, Removal]:
         """The ways to remove a word that this tokeniser allows, the default first."""
         tokens = {"mask": self.mask_id, "delete": self.pad_id, "pad": self.pad_id, "unk": self.unk_id}
-        known = {name: Removal(name, token) for name, token in tokens.items() if token is not None}
+        known = {name: Removal(name, token) for name, token in tokens.items() if token >= 0}
         return known | {"attention": Removal("attention", self.pad_id)}
 
     def encode_one(self, example: Example) -> EncodedPieces:
@@ -259,7 +261,7 @@ class HFVectoriser(Vectoriser):
         if not inside.any():
             # Nothing of the text can be read: one unknown piece stands for its first word.
             middle = (len(ids) + 1) // 2
-            unknown = self.pad_id if self.unk_id is None else self.unk_id
+            unknown = self.unk_id if self.unk_id >= 0 else self.pad_id
             ids, word = np.insert(ids, middle, unknown), np.insert(word, middle, 0)
             types = None if types is None else np.insert(types, middle, 0)
         words, first = np.unique(word, return_index=True)

@@ -40,7 +40,11 @@ def random(case: Case) -> Tensor:
 
 
 @method(
-    "alpha", levels=LEVELS, summary="attention weights; for the words of a HAN, word times sentence", needs="trace"
+    "alpha",
+    levels=LEVELS,
+    summary="attention weights; for the words of a HAN, word times sentence; for Hugging Face, cls_last",
+    needs="trace",
+    models="both",
 )
 def alpha(case: Case) -> Tensor:
     return case.trace.alpha if case.flat else case.trace.token_alpha

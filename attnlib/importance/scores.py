@@ -66,16 +66,11 @@ def importance(
 
 
 def readings(model: Explainable) -> tuple[str, ...]:
-    """The names of `METHODS` that apply to this model."""
+    """The names of `METHODS` that apply to this model; `alpha` of a Hugging Face classifier is `cls_last`."""
     if (config := getattr(model, "model_config", None)) is None:
-        return tuple(name for name, spec in METHODS.items() if spec.hf is not None)
+        return tuple(name for name, spec in METHODS.items() if spec.hf is not None and name != "alpha")
     inside = config.encoder in ("transformer", "bert") and not config.hierarchical
     return tuple(n for n, s in METHODS.items() if s.run is not None and (inside or s.needs != "self-attention"))
-
-
-def attention_of(model: Explainable) -> str:
-    """The name of this model's attention as it is, in `METHODS`."""
-    return "alpha" if "alpha" in readings(model) else "cls_last"
 
 
 @dataclass(frozen=True)

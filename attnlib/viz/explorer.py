@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import count, pairwise
 from pathlib import Path
@@ -29,20 +29,20 @@ from attnlib.viz.textmap import Html, Scale
 
 if TYPE_CHECKING:
     from attnlib.data.types import Example
+    from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
 
 MODULE = Path(__file__).with_name("explorer.js")
 LEVELS = {
     "attention": "the weight becomes zero and the others grow to sum to one",
     "input": "the token is blanked before the model reads the text",
 }
-ROWS = ("alpha", "probability", "alpha_grad", "omission")
 NAMES = {
     "alpha": "attention",
     "probability": "probability of the token alone",
     "alpha_grad": "attention × gradient",
     "omission": "leave-one-out",
+    "attention_grad": "attention × gradient, all layers",
 }
 """Names of rows in the explorer; other rows keep their own."""
 TEXTS = 20
@@ -60,10 +60,10 @@ def batch_run() -> bool:
 
 
 def explore(
-    fitted: Fitted | Mapping[str, Fitted],
+    fitted: Explainable | Mapping[str, Explainable],
     examples: Sequence[str | Example],
     *,
-    by: Sequence[str] = ROWS,
+    by: Sequence[str] | None = None,
     level: str = "attention",
     seed: int = 0,
 ) -> Any:
@@ -71,20 +71,34 @@ def explore(
 
     fitted  a model, or several by name, shown side by side
     by      what the text may be coloured and ranked by: importances, `alpha`, `probability`; the first is where it
-            starts
+            starts; None: what all the models have of attention, probability, attention × gradient and omission
     level   where tokens are erased at first; see LEVELS
     """
     if level not in LEVELS:
         raise UnknownName(unknown("level", level, LEVELS))
     models = dict(fitted) if isinstance(fitted, Mapping) else {"": fitted}
-    by = list(dict.fromkeys(by))
+    by = list(dict.fromkeys(by or _rows(models.values())))
     if batch_run():
         return frozen(models, list(examples)[:TEXTS], by, level, seed)
     return _widget(models, list(examples), by, level, seed)
 
 
+def _rows(models: Iterable[Explainable]) -> list[str]:
+    """Rows of the explorer that apply to all the models."""
+    from attnlib.importance.scores import readings
+
+    rows = ("alpha", "probability", "alpha_grad", "attention_grad", "omission", "rollout")
+    pooled = all(hasattr(model, "model_config") for model in models)
+    known = [{"alpha", *readings(model)} | ({"probability"} if pooled else set()) for model in models]
+    return [row for row in rows if all(row in names for names in known)][:4]
+
+
 def frozen(
-    models: Mapping[str, Fitted], examples: Sequence[str | Example], by: Sequence[str], level: str, seed: int = 0
+    models: Mapping[str, Explainable],
+    examples: Sequence[str | Example],
+    by: Sequence[str],
+    level: str,
+    seed: int = 0,
 ) -> Html:
     """What a report shows: the data of the explorer, and a heat map for readers without scripts."""
     data = explored(models, examples, by, level, seed)
@@ -110,7 +124,11 @@ def script() -> str:
 
 
 def explored(
-    models: Mapping[str, Fitted], examples: Sequence[str | Example], by: Sequence[str], level: str, seed: int = 0
+    models: Mapping[str, Explainable],
+    examples: Sequence[str | Example],
+    by: Sequence[str],
+    level: str,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Everything the explorer shows, as plain values.
 
@@ -129,7 +147,7 @@ def explored(
         for where in LEVELS:
             for ranking in dict.fromkeys("alpha" if row == "probability" else row for row in by):
                 _add_paths(held, fitted, readings, units, ranking, where)
-        kinds = {"input": "tokens", "attention": "sentences" if fitted.model_config.hierarchical else "tokens"}
+        kinds = {"input": "tokens", "attention": "sentences" if fitted.hierarchical else "tokens"}
         shown.append(
             {"name": name, "classes": list(fitted.classes), "ranks": {"probability": "alpha"}, "units": kinds}
             | {"texts": held}
@@ -138,7 +156,7 @@ def explored(
     return {"texts": texts, "models": shown, "rows": rows, "levels": LEVELS, "level": level}
 
 
-def _units(fitted: Fitted, reading: Reading) -> tuple[list[list[int]], Trace]:
+def _units(fitted: Explainable, reading: Reading) -> tuple[list[list[int]], Trace]:
     """The tokens of each unit of the attention layer, words or sentences; and the trace of the text."""
     trace = next(iter(fitted.traces([reading.example])))[1]
     if trace.words is None:
@@ -180,7 +198,7 @@ def _text(reading: Reading, by: Sequence[str], units: list[list[int]], trace: Tr
 
 def _add_paths(
     held: list[dict[str, Any]],
-    fitted: Fitted,
+    fitted: Explainable,
     readings: Sequence[Reading],
     units: Sequence[tuple[list[list[int]], Trace]],
     ranking: str,
@@ -189,7 +207,7 @@ def _add_paths(
     """The erasure of every text along one ranking; a hierarchical model's attention layer ranks by alpha alone."""
     from attnlib.erasure.flips import erasure_curves
 
-    sentences = level == "attention" and fitted.model_config.hierarchical
+    sentences = level == "attention" and fitted.hierarchical
     if sentences and ranking != "alpha":
         return
     scores = [reading.rows[ranking] for reading in readings]
@@ -219,7 +237,7 @@ def _plain(values: Any) -> Any:
     return [float(f"{v:.8g}") for v in values] if values.ndim == 1 else [_plain(row) for row in values]
 
 
-def _widget(models: Mapping[str, Fitted], examples: list, by: Sequence[str], level: str, seed: int) -> Any:
+def _widget(models: Mapping[str, Explainable], examples: list, by: Sequence[str], level: str, seed: int) -> Any:
     anywidget, traitlets = needs("anywidget", "notebooks"), needs("traitlets", "notebooks")
 
     class Explorer(anywidget.AnyWidget):

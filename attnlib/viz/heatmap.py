@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attnlib.utils.errors import UnknownName, unknown
+from attnlib.models.trace import Trace
+from attnlib.utils.errors import ConfigError, UnknownName, unknown
 from attnlib.viz.textmap import LIMIT, Html, Scale, text_heatmap
 
 if TYPE_CHECKING:
     from attnlib.data.types import Example
-    from attnlib.models.trace import Trace
-    from attnlib.training.fitted import Fitted
+    from attnlib.engine.explainable import Answers, Explainable
 
 __all__ = ["Html", "Reading", "Scale", "heatmap", "read", "text_heatmap"]
 
@@ -24,7 +24,7 @@ OWN_ROWS = ("alpha", "probability")
 
 
 def heatmap(
-    fitted: Fitted,
+    fitted: Explainable,
     texts: str | Example | Sequence[str | Example],
     by: str | Sequence[str] = "alpha",
     *,
@@ -35,7 +35,8 @@ def heatmap(
 ) -> Html:
     """Texts coloured by what a fitted model computes for their tokens.
 
-    by      `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows
+    by      `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows.
+            A Hugging Face classifier has no `probability`; its `alpha` is `cls_last`
     target  class that `probability` refers to; default: the second of two classes, the predicted one of more
     """
     shown = [
@@ -100,7 +101,7 @@ class Reading:
 
 
 def read(
-    fitted: Fitted,
+    fitted: Explainable,
     texts: str | Example | Sequence[str | Example],
     by: str | Sequence[str] = "alpha",
     *,
@@ -109,6 +110,11 @@ def read(
 ) -> list[Reading]:
     """One `Reading` per text, in the order given; `by` and `target` as of `heatmap`."""
     names = [by] if isinstance(by, str) else list(by)
+    if "probability" in names and not hasattr(fitted, "model_config"):
+        raise ConfigError(
+            "Row 'probability' decodes each token alone, as one pooling attention allows; a Hugging Face "
+            "classifier has none. Use alpha, rollout, attention_grad or omission."
+        )
     if target is not None and target not in fitted.classes:
         raise UnknownName(unknown("class", target, fitted.classes))
     wanted = None if target is None else list(fitted.classes).index(target)
@@ -134,7 +140,7 @@ def read(
     return readings
 
 
-def _importances(fitted: Fitted, names: Sequence[str]):
+def _importances(fitted: Explainable, names: Sequence[str]):
     """The function that scores tokens, after a check of the names; imported only where asked for."""
     wanted = [name for name in names if name not in OWN_ROWS]
     if not wanted:
@@ -148,12 +154,15 @@ def _importances(fitted: Fitted, names: Sequence[str]):
 
 
 def _own_rows(
-    trace: Trace, b: int, n_classes: int, target: int | None
+    trace: Answers, b: int, n_classes: int, target: int | None
 ) -> tuple[dict[str, np.ndarray], np.ndarray, int]:
     """alpha and probability of text b, its class probabilities and the class `probability` refers to."""
     probabilities = trace.probabilities[b].double().cpu().numpy()
     if target is None:
         target = 1 if n_classes == 2 else int(probabilities.argmax())
+    if not isinstance(trace, Trace):
+        rows = {"alpha": trace.alpha[b][trace.mask[b]].double().cpu().numpy()}
+        return rows, probabilities, target
     contexts = trace.hidden if trace.scale is None else trace.hidden * trace.scale.unsqueeze(-1)
     alone = trace.decode(contexts)[b].softmax(-1)[:, target]
     alpha, mask = trace.alpha[b], trace.mask[b]

@@ -1,4 +1,4 @@
-"""Tiny Hugging Face classifiers with random weights: BERT, RoBERTa-like and Llama-like tokenisers trained on the spot."""
+"""Tiny Hugging Face classifiers with random weights, their tokenisers trained on five texts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ TEXTS = [
     "good",
     "an unforgettable masterpiece of storytelling, told with warmth and wit by a director in full command",
 ]
+PLAIN = ["input_ids", "attention_mask"]
 
 
 def wordpiece():
@@ -49,22 +50,31 @@ def byte_level(*, decoder: bool):
     t.train_from_iterator(TEXTS, trainer)
     if decoder:
         t.post_processor = processors.ByteLevel(trim_offsets=False)
-        return PreTrainedTokenizerFast(tokenizer_object=t, eos_token="<|end|>", bos_token="<|end|>")
+        return PreTrainedTokenizerFast(
+            tokenizer_object=t, eos_token="<|end|>", bos_token="<|end|>", model_input_names=PLAIN
+        )
     t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True)
-    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
-    return PreTrainedTokenizerFast(tokenizer_object=t, **names)
+    names = {
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "mask_token": "<mask>",
+    }
+    return PreTrainedTokenizerFast(tokenizer_object=t, model_input_names=PLAIN, **names)
 
 
 def metaspace():
-    """Pieces of Llama: a text is one run, blanks are part of the pieces; <s> in front."""
-    from tokenizers import Tokenizer, models, normalizers, processors, trainers
+    """Pieces of Llama: blanks are part of the pieces; <s> in front."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
     t = Tokenizer(models.BPE(unk_token="<unk>"))
-    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
     t.train_from_iterator(TEXTS, trainers.BpeTrainer(vocab_size=120, special_tokens=["<unk>", "<s>", "</s>"]))
     t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return PreTrainedTokenizerFast(tokenizer_object=t, unk_token="<unk>", bos_token="<s>", eos_token="</s>")
+    names = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=t, model_input_names=PLAIN, **names)
 
 
 def build(kind: str, folder, **config):
@@ -92,9 +102,16 @@ def build(kind: str, folder, **config):
         values |= {"pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2} | config
         network = hf.LlamaForSequenceClassification(hf.LlamaConfig(**values))
     with torch.no_grad():
-        for name, p in network.named_parameters():
+        for _name, p in network.named_parameters():
             if p.dim() > 1:
-                p.mul_(8 if "embed" not in name else 4)  # so that attention differs from uniform, and words decide
+                p.mul_(12)  # so that attention differs from uniform, and words decide
+    return save(network, tokenizer, folder)
+
+
+def save(network, tokenizer, folder):
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -120,3 +137,11 @@ def model(request, folders):
     import attnlib as al
 
     return al.load_model(folders(request.param), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def planted_fitted():
+    import attnlib as al
+
+    corpus = al.load_corpus("planted").sample(100)
+    return al.fit(corpus, al.ModelConfig(encoder="mlp"), al.TrainConfig(epochs=1), seed=0), list(corpus.test[:4])

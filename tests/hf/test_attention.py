@@ -1,0 +1,145 @@
+"""Attention inside the model: seen without being changed, replaced exactly, never kept."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+
+import attnlib as al
+from attnlib.hf import attention
+from attnlib.hf.attention import Watch, watching
+from attnlib.measures.perturbation import swap_attention
+from attnlib.utils.errors import ConfigError
+
+from .conftest import TEXTS
+
+
+def pieces_of(model, texts):
+    return model.vectoriser.batch(model.examples(texts)).pieces
+
+
+def eager(model, texts):
+    model.model.network.set_attn_implementation("eager")
+    with torch.no_grad():
+        return model.model(pieces_of(model, texts)).logits
+
+
+def test_watching_changes_no_bit(model):
+    before = model.model.network.config._attn_implementation
+    seen = []
+    with torch.no_grad(), watching(model.model.network, Watch(lambda layer: seen.append(layer.weights.sum(-1)))):
+        watched = model.model(pieces_of(model, TEXTS)).logits
+    assert model.model.network.config._attn_implementation == before
+    assert torch.equal(watched, eager(model, TEXTS))
+    assert len(seen) == 3 == model.model.layers
+    assert all(torch.allclose(row, torch.ones_like(row), atol=1e-5) for row in seen)
+
+
+def test_zeroing_a_key_in_every_layer_is_the_attention_mask(model):
+    model.model.double()
+    pieces = pieces_of(model, TEXTS)
+    words = model.vectoriser.batch(model.examples(TEXTS))
+    for word in range(3):
+        removed = torch.zeros_like(words.content)
+        removed[:, word] = words.content[:, word] & (words.content.sum(1) > word + 1)  # something must be left
+        gone = removed.gather(1, pieces.words.clamp_min(0)) & (pieces.words >= 0)
+        with torch.no_grad(), watching(model.model.network, Watch(change=attention.without(gone))):
+            zeroed = model.model(pieces).logits
+        sets = [row.nonzero().flatten().tolist() for row in removed]
+        erased = al.erase(model, TEXTS, [[one] for one in sets], operator="attention")
+        assert np.abs(zeroed.numpy() - np.concatenate(erased)).max() < 1e-6
+        assert any(np.abs(np.concatenate(erased) - model.logits(TEXTS)).max(1) > 1e-4)
+
+
+def layers_of(model, change, texts=TEXTS):
+    """(weights, allowed, new) of the first layer under a change."""
+    held = []
+
+    def keep(layer):
+        new = change(layer)
+        held.append((layer.weights.clone(), layer.allowed.clone(), new.clone()))
+        return new
+
+    with torch.no_grad(), watching(model.model.network, Watch(change=keep)):
+        model.model(pieces_of(model, texts))
+    return held[0]
+
+
+def test_uniform_and_permuted_weights_stay_where_a_query_may_look(model):
+    pieces = pieces_of(model, TEXTS)
+    real = pieces.mask
+    weights, allowed, flat = layers_of(model, attention.uniform)
+    shuffle = attention.permuted(0, range(len(TEXTS)), real.sum(1).tolist())
+    _, _, shuffled = layers_of(model, shuffle)
+    rows = real[:, None, :].expand(weights.shape[:3])
+    assert torch.allclose(flat.sum(-1)[rows], torch.ones(1))
+    assert (flat[~allowed] == 0).all()
+    counts = allowed.sum(-1, keepdim=True).expand_as(flat)
+    assert torch.allclose(flat[allowed], 1 / counts[allowed])
+    own, other = weights[rows], shuffled[rows]
+    assert torch.equal(own.sort(-1).values, other.sort(-1).values)
+    assert not torch.equal(own, other)
+    assert (shuffled[~allowed & rows.unsqueeze(-1)] == 0).all()
+
+
+@pytest.mark.parametrize("swap", ["uniform", "permuted", "zeroed"])
+def test_swaps_do_not_depend_on_the_batch(model, swap):
+    together = swap_attention(model, TEXTS, swap, seed=3)
+    alone = swap_attention(model, TEXTS, swap, seed=3, batch_size=1)
+    assert np.abs(together - alone).max() < 1e-5
+    assert np.abs(together - model.logits(TEXTS)).max() > 1e-3
+    first = swap_attention(model, TEXTS, swap, seed=3, layers=[0])
+    assert np.abs(first - together).max() > 1e-4
+    again = swap_attention(model, TEXTS, swap, seed=4)
+    assert np.array_equal(again, together) == (swap != "permuted")
+
+
+def test_layers_and_swaps_are_checked(model):
+    with pytest.raises(ConfigError, match="layers 0 to 2"):
+        swap_attention(model, TEXTS, "uniform", layers=[3])
+    with pytest.raises(ConfigError, match="Did you mean 'uniform'"):
+        swap_attention(model, TEXTS, "unform")
+
+
+def test_swaps_of_a_model_of_attnlib_are_those_of_its_trace(planted_fitted):
+    fitted, texts = planted_fitted
+    flat = swap_attention(fitted, texts, "uniform")
+    trace = fitted.trace(texts)
+    hand = trace.token_logits[0][trace.mask[0]].mean(0) + trace.bias
+    assert np.allclose(flat[0], hand.detach().numpy(), atol=1e-5)
+    assert np.allclose(swap_attention(fitted, texts, "zeroed"), trace.bias.detach().numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cls_last", "rollout", "value_norm", "attention_grad", "value_zeroing"])
+def test_no_table_of_weights_outlives_its_slice(folders, name, monkeypatch):
+    """Slices of one text: whatever the number of texts, at most a slice's tables exist at once, and none after."""
+    from attnlib.hf import network
+
+    model = al.load_model(folders("bert"), device="cpu")
+    monkeypatch.setattr(network, "CELLS", 1)
+    texts = [TEXTS[4]] * 6
+    n = pieces_of(model, texts).ids.shape[1]
+    alive: list[weakref.ref] = []
+    most = []
+    plain = attention.Layer
+
+    def spied(weights, *rest):
+        alive.append(weakref.ref(weights))
+        most.append(sum(t.numel() for ref in alive if (t := ref()) is not None))
+        return plain(weights, *rest)
+
+    monkeypatch.setattr(attention, "Layer", spied)
+    peaks = []
+    for some in (texts[:1], texts):
+        most.clear()
+        alive.clear()
+        al.importance(model, some, name)
+        peaks.append(max(most))
+    assert peaks[0] == peaks[1]
+    gc.collect()
+    tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
+    assert not [t for t in tensors if t.dim() >= 2 and t.shape[-2:] == (n, n)]

@@ -1,0 +1,224 @@
+"""The contract on Hugging Face classifiers: predictions, erasure and what is built on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import attnlib as al
+from attnlib.engine.explainable import operators
+from attnlib.measures.faithfulness import aopc_bounds, normalised_aopc
+from attnlib.utils.errors import ConfigError, DataError
+
+from .conftest import TEXTS, save, wordpiece
+
+
+def own_logits(model, ids, mask=None):
+    """What transformers itself answers to one sequence of pieces."""
+    ids = torch.tensor([ids])
+    mask = torch.ones_like(ids) if mask is None else torch.tensor([mask])
+    with torch.no_grad():
+        return model.model.network(input_ids=ids, attention_mask=mask).logits[0].numpy()
+
+
+def pieces(model, text):
+    encoded = model.vectoriser.encode_one(model.examples(text)[0])
+    return encoded.piece_ids.tolist(), encoded.owners
+
+
+def test_predictions_are_those_of_transformers(model):
+    labels, probabilities = model.predict(TEXTS)
+    for text, label, p in zip(TEXTS, labels, probabilities, strict=True):
+        with torch.no_grad():
+            logits = model.model.network(**model.vectoriser.tokenizer(text, return_tensors="pt")).logits[0]
+        np.testing.assert_allclose(p, logits.softmax(-1).numpy(), atol=1e-5)
+        assert label == model.classes[int(logits.argmax())]
+    assert np.allclose(model.logits(TEXTS, batch_size=1), model.logits(TEXTS), atol=1e-5)
+
+
+def test_every_operator_is_what_it_says(model):
+    text = TEXTS[0]
+    ids, owners = pieces(model, text)
+    sets = [[], [0], [1, 3], [2, 4, 5]]
+    special = model.vectoriser
+    for operator in operators(model):
+        (found,) = al.erase(model, [text], [sets], operator=operator)
+        for one, logits in zip(sets, found, strict=True):
+            gone = np.isin(owners, one)
+            if operator == "delete":
+                expected = own_logits(model, [i for i, g in zip(ids, gone, strict=True) if not g])
+            elif operator == "attention":
+                expected = own_logits(model, ids, (~gone).astype(int).tolist())
+            elif operator == "pad":
+                expected = own_logits(
+                    model,
+                    [special.pad_id if g else i for i, g in zip(ids, gone, strict=True)],
+                    (~gone).astype(int).tolist(),
+                )
+            else:
+                token = special.mask_id if operator == "mask" else special.unk_id
+                expected = own_logits(model, [token if g else i for i, g in zip(ids, gone, strict=True)])
+            np.testing.assert_allclose(logits, expected, atol=1e-5, err_msg=operator)
+
+
+def test_operators_follow_the_tokeniser(folders):
+    assert operators(al.load_model(folders("bert"), device="cpu"))[0] == "mask"
+    gpt2 = al.load_model(folders("gpt2"), device="cpu")
+    assert operators(gpt2) == ("delete", "pad", "attention")
+    with pytest.raises(ConfigError, match=r"operator 'mask' needs a token.*delete, pad, attention"):
+        al.fraction_to_flip(gpt2, TEXTS, "cls_last", operator="mask")
+    with pytest.raises(ConfigError, match="Unknown operator 'msk'"):
+        al.erase(gpt2, TEXTS[:1], [[[0]]], operator="msk")
+
+
+@pytest.mark.parametrize("operator", ["delete", "pad", "attention"])
+def test_an_empty_text_has_finite_logits(model, operator):
+    n = [len(model.tokens(text)) for text in TEXTS]
+    for logits, more in zip(
+        al.erase(model, TEXTS, [[range(k), range(1, k), range(k - 1)] for k in n], operator=operator),
+        n,
+        strict=True,
+    ):
+        assert np.isfinite(logits).all(), more
+
+
+def test_erase_checks_its_sets(model):
+    with pytest.raises(DataError, match="sets were given for 1 texts, there are 2"):
+        al.erase(model, TEXTS[:2], [[[0]]])
+    with pytest.raises(DataError, match="text 0 has 1 units; a set names"):
+        al.erase(model, ["good"], [[[1]]])
+
+
+@pytest.mark.parametrize("level", ["input", "attention"])
+def test_flips_curves_and_faithfulness_agree_with_the_slow_definition(model, level):
+    scores = al.importance(model, TEXTS, "rollout")
+    flips = al.fraction_to_flip(model, TEXTS, "rollout", level=level)
+    top = al.top_token_flips(model, TEXTS, "rollout", level=level)
+    lost = al.comprehensiveness(model, TEXTS, "rollout", level=level, shares=(0.5,))
+    kept = al.sufficiency(model, TEXTS, "rollout", level=level, shares=(0.5,))
+    area = al.aopc(model, TEXTS, "rollout", level=level)
+    operator = "attention" if level == "attention" else operators(model)[0]
+    for i, text in enumerate(TEXTS):
+        order = np.argsort(-scores[i], kind="stable")
+        n = len(order)
+        (logits,) = al.erase(model, [text], [[order[:k] for k in range(n + 1)]], operator=operator)
+        decided = logits.argmax(1)
+        changed = np.flatnonzero(decided != decided[0])
+        assert bool(flips["flipped"][i]) == bool(len(changed))
+        if len(changed):
+            assert flips["removed"][i] == changed[0]
+        assert bool(top["flipped"][i]) == (decided[1] != decided[0])
+        p = np.exp(logits - logits.max(1, keepdims=True))
+        p = (p / p.sum(1, keepdims=True))[:, decided[0]]
+        half = int(np.ceil(n / 2))
+        assert lost["value"][i] == pytest.approx(p[0] - p[half], abs=1e-5)
+        assert area["value"][i] == pytest.approx((p[0] - p[1:]).mean(), abs=1e-5)
+        (few,) = al.erase(model, [text], [[order[half:]]], operator=operator)
+        few = np.exp(few - few.max())
+        assert kept["value"][i] == pytest.approx(p[0] - (few / few.sum())[0, decided[0]], abs=1e-5)
+
+
+def test_some_decisions_flip_and_some_do_not(folders):
+    flipped = [
+        al.fraction_to_flip(al.load_model(folders(kind), device="cpu"), TEXTS, "omission")["flipped"]
+        for kind in ("bert", "gpt2", "llama")
+    ]
+    assert 0 < sum(f.sum() for f in flipped) < 15
+
+
+def test_own_scores_rank_words_and_bad_ones_are_named(model):
+    scores = [np.arange(len(model.tokens(text)), dtype=float) for text in TEXTS]
+    assert len(al.fraction_to_flip(model, TEXTS, scores)) == len(TEXTS)
+    with pytest.raises(DataError, match=r"text 1.*scores for"):
+        al.fraction_to_flip(model, TEXTS, [scores[0], scores[1][:-1], *scores[2:]])
+
+
+def test_bounds_of_aopc_hold(folders):
+    model = al.load_model(folders("bert"), device="cpu")
+    texts = TEXTS[:2]
+    for level in ("input", "attention"):
+        bounds = aopc_bounds(model, texts, level=level, beam=4)
+        share = normalised_aopc(al.aopc(model, texts, "random", level=level), bounds)["value"]
+        assert share.between(-0.01, 1.01).all()
+
+
+def test_omission_is_a_difference_of_probabilities(model):
+    for level, operator in (("input", "pad"), ("hidden", "attention")):
+        (scores,) = al.importance(model, [TEXTS[1]], "omission", level=level)
+        n = len(scores)
+        (logits,) = al.erase(model, [TEXTS[1]], [[[], *([i] for i in range(n))]], operator=operator)
+        p = torch.tensor(logits).softmax(-1)[:, int(logits[0].argmax())].numpy()
+        np.testing.assert_allclose(scores, p[0] - p[1:], atol=1e-6)
+
+
+def test_heat_map_and_explorer(model, monkeypatch):
+    page = al.heatmap(model, TEXTS[0], ["alpha", "rollout"])
+    assert "gorgeous" in page.html
+    assert "attention" in page.html
+    with pytest.raises(ConfigError, match="'probability' decodes each token alone"):
+        al.heatmap(model, TEXTS[0], "probability")
+    monkeypatch.setenv("ATTNLIB_PROGRESS", "0")
+    shown = al.explore(model, TEXTS[:2])
+    assert "witty" in str(shown.html)
+
+
+def test_what_needs_the_closed_form_says_so(model):
+    from attnlib.erasure.flips import single_removals
+    from attnlib.measures.agreement import attention_agreement
+    from attnlib.measures.perturbation import attention_swaps
+    from attnlib.measures.tokens import token_table
+
+    examples = model.examples(TEXTS)
+    for call in (
+        lambda: single_removals(model, examples),
+        lambda: attention_swaps(model, examples),
+        lambda: token_table(model, examples),
+        lambda: attention_agreement(model, examples),
+    ):
+        with pytest.raises(ConfigError, match=r"closed form of one pooling attention|applies to attnlib models"):
+            call()
+    with pytest.raises(ConfigError, match="closed form"):
+        _ = model.model_config
+    assert not hasattr(model, "model_config")
+
+
+@pytest.mark.slow
+def test_a_trained_decision_is_explained_by_the_word_that_decides(tmp_path):
+    """A tiny BERT learns what one word says; erasure, gradients and attention × gradient find it."""
+    import transformers as hf
+
+    rng = np.random.default_rng(0)
+    filler = "the film is a movie told with warmth by director full command of end out".split()
+    rows = []
+    for _ in range(360):
+        words, label = list(rng.choice(filler, 8)), int(rng.integers(2))
+        if label:
+            words[rng.integers(8)] = "gorgeous"
+        rows.append((" ".join(words), label))
+    tokenizer = wordpiece()
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
+    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    torch.manual_seed(0)
+    network = hf.BertForSequenceClassification(hf.BertConfig(vocab_size=len(tokenizer), **sizes, **dropout)).train()
+    optimiser = torch.optim.AdamW(network.parameters(), lr=5e-3)
+    for _ in range(10):
+        for start in range(0, 320, 40):
+            texts, labels = zip(*rows[start : start + 40], strict=True)
+            inputs = tokenizer(list(texts), padding=True, return_tensors="pt")
+            network(**inputs, labels=torch.tensor(labels)).loss.backward()
+            optimiser.step()
+            optimiser.zero_grad()
+    model = al.load_model(save(network, tokenizer, tmp_path / "tuned"), "cpu", classes=("plain", "good"))
+    examples = [al.Example(tuple(text.split()), label) for text, label in rows[320:]]
+    assert model.evaluate(examples)["accuracy"] > 0.95
+    good = [e for e in examples if e.label]
+    for name, options in (("omission", {}), ("attention_grad", {}), ("integrated_gradients", {"on_gap": "ignore"})):
+        scores = al.importance(model, good, name, **options)
+        right = np.mean([s.argmax() == e.tokens.index("gorgeous") for s, e in zip(scores, good, strict=True)])
+        assert right > 0.8, name
+    for level in ("input", "attention"):
+        flips = al.top_token_flips(model, good, "omission", level=level)
+        assert (
+            flips["flipped"].mean() > 0.8 > al.top_token_flips(model, good, "random", level=level)["flipped"].mean()
+        )
