@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,7 +66,8 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("attnlib.store.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
     arguments = shlex.split(line)[1:]
     if arguments[0] == "audit":
-        monkeypatch.setattr("attnlib.audit.run.audit", lambda *_, **__: SimpleNamespace(save=Path, exit_code=0))
+        card = SimpleNamespace(save=Path, exit_code=0)
+        monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

@@ -13,7 +13,7 @@ EXAMPLES = """
 Examples:
   attnlib audit reviews.csv
   attnlib audit reviews.csv --text body --label stars --budget 3
-  attnlib audit reviews.csv --model my-checkpoint --out reports/audit
+  attnlib audit reviews.csv --model my-checkpoint --out my-audit
   attnlib audit reviews.csv --model distilbert/distilbert-base-uncased-finetuned-sst-2-english
   attnlib audit reviews.csv --model my-model --scores lime.jsonl
 """
