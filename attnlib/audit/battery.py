@@ -200,22 +200,18 @@ def gates(found: Measured) -> list[Gate]:
     )
     cut = f"{percent(found.cut)} of the texts are longer than the model reads; at most {percent(border['cut'])}"
     told.append(Gate("texts read to their end", found.cut <= border["cut"], cut))
-    kept = [_kept(found, found.erased[way]) for way in found.inputs]
-    stands = [bool(ok[np.array(rules()["shares"]) <= border["shares"]].all()) for ok in kept]
-    left = ", ".join(
-        f"{percent(_retained(found, found.erased[way])[_asked()])} with words {REMOVED[way]}"
-        for way in found.inputs
-    )
+    left = {way: _retained(found, way) for way in found.inputs}
     told.append(
         Gate(
             "removals leave the model in its element",
-            all(stands),
-            f"without a random {percent(border['shares'])} of the words, it keeps of its gain over the "
-            "majority class: "
-            f"{left}; at least {percent(border['retained'])}",
+            all(kept >= border["retained"] for kept in left.values()),
+            f"without a random share of the words, up to {percent(max(rules()['shares']))}, it keeps of its gain over "
+            + "the majority class: "
+            + ", ".join(f"{percent(kept)} with words {REMOVED[way]}" for way, kept in left.items())
+            + f"; at least {percent(border['retained'])}",
         )
     )
-    reach = [estimate(_at(found, way).attainable) for way in found.inputs]
+    reach = [estimate(found.erased[way].attainable) for way in found.inputs]
     least = min(reach, key=lambda e: e.estimate)
     told.append(
         Gate(
@@ -264,13 +260,13 @@ def readings(found: Measured, probe: Probe) -> pd.DataFrame:
     """One row per ranking: S at the input (the worse operator) and with weights removed, seconds per 100 texts."""
     rows = []
     for name in (n for n in found.erased[found.inputs[0]].drops if n not in ("random", "best")):
-        shares = {way: estimate(_at(found, way).share(name)) for way in found.erased}
+        shares = {way: estimate(found.erased[way].share(name)) for way in found.erased}
         way = min(found.inputs, key=lambda w: shares[w].estimate)
         row = {"ranking": name, "name": NAMES[name], "operator": way}
         row |= {"value": shares[way].estimate, "low": shares[way].low, "high": shares[way].high}
         row["other"] = next(shares[w].estimate for w in found.inputs if w != way)
         row["weights"] = shares[ATTENTION].estimate if ATTENTION in shares else math.nan
-        row["random"], row["best"] = (float(_at(found, way).area(r).mean()) for r in ("random", "best"))
+        row["random"], row["best"] = (float(found.erased[way].area(r).mean()) for r in ("random", "best"))
         row["seconds"] = probe.seconds.get(name, math.nan) * 100 / len(probe)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -294,23 +290,23 @@ def _row(found: Measured, name: str) -> Row:
         random = np.mean([np.mean(alone < -RAISED) for alone in found.erased[way].alone])
         return judge(objection, both[way], control=f"a random word: {random:.2f}", note=_way(way))
     if name == "words":
-        both = {way: estimate(_at(found, way).share(found.subject)) for way in found.inputs}
+        both = {way: estimate(found.erased[way].share(found.subject)) for way in found.inputs}
         way = min(both, key=lambda w: both[w].estimate)
-        return judge(objection, both[way], control=_between(_at(found, way)), note=_way(way))
+        return judge(objection, both[way], control=_between(found.erased[way]), note=_way(way))
     differences = {}
     for way in found.inputs:
-        at = _at(found, way)
+        at = found.erased[way]
         free = [name for name in FREE if name in at.drops]
         other = max(free, key=lambda r, at=at: np.nan_to_num(at.share(r).mean(), nan=-9))
         differences[way] = estimate(at.share(found.subject) - at.share(other)), other
     way = min(differences, key=lambda w: differences[w][0].estimate)
     best, other = differences[way]
-    share = _at(found, way).share(other).mean()
+    share = found.erased[way].share(other).mean()
     return judge(objection, best, control=f"{NAMES[other]}: S = {share:.2f}", note=_way(way))
 
 
 def _weights(found: Measured, objection) -> Row:
-    at = _at(found, ATTENTION)
+    at = found.erased[ATTENTION]
     reach, border = estimate(at.attainable), rules()["gates"]["attainable"]
     if reach.high < border:
         note = (
@@ -328,26 +324,10 @@ def _weights(found: Measured, objection) -> Row:
     return judge(objection, estimate(at.share(found.subject)), control=_between(at), note=_way(ATTENTION))
 
 
-def _at(found: Measured, way: str) -> Erased:
-    """The removals of an operator, over the shares at which the model still stands."""
-    at = found.erased[way]
-    kept = _kept(found, at)
-    return replace(at, kept=kept if kept.any() else None)
-
-
-def _retained(found: Measured, at: Erased) -> np.ndarray:
-    """(shares,) part of the gain over the majority class that survives random masking."""
+def _retained(found: Measured, way: str) -> float:
+    """Part of the gain over the majority class that survives random masking, of the share at which least does."""
     gain = found.right.mean() - found.majority
-    return (at.masked.mean(0) - found.majority) / gain if gain > 0 else np.full(at.masked.shape[1], math.nan)
-
-
-def _kept(found: Measured, at: Erased) -> np.ndarray:
-    return _retained(found, at) >= rules()["gates"]["retained"]
-
-
-def _asked() -> int:
-    """The largest share that must pass the gate of masking."""
-    return int(np.flatnonzero(np.array(rules()["shares"]) <= rules()["gates"]["shares"])[-1])
+    return float((found.erased[way].masked.mean(0).min() - found.majority) / gain) if gain > 0 else math.nan
 
 
 def _between(at: Erased) -> str:

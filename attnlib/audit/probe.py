@@ -40,19 +40,16 @@ class Erased:
                largest that any order reached at that share
     masked     (n, shares): how often the decision is right under random masking
     alone      per text, (tokens,): drop of the probability without each token alone
-    kept       which of the shares count: those at which random masking leaves the model standing
     """
 
     drops: dict[str, np.ndarray]
     masked: np.ndarray
     alone: list[np.ndarray]
     seconds: float = 0.0
-    kept: np.ndarray | None = None
 
     def area(self, ranking: str) -> np.ndarray:
         """(n,) A of a ranking."""
-        drops = self.drops[ranking]
-        return (drops if self.kept is None else drops[:, self.kept]).mean(1)
+        return self.drops[ranking].mean(1)
 
     def share(self, ranking: str) -> np.ndarray:
         """(n,) numbers whose mean is S of a ranking."""
@@ -66,7 +63,7 @@ class Erased:
     def take(self, rows: np.ndarray) -> Erased:
         """The same for some of the texts; rows may repeat."""
         drops = {name: values[rows] for name, values in self.drops.items()}
-        return Erased(drops, self.masked[rows], [self.alone[i] for i in rows], self.seconds, self.kept)
+        return Erased(drops, self.masked[rows], [self.alone[i] for i in rows], self.seconds)
 
 
 def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.ndarray:
