@@ -205,8 +205,8 @@ def gates(found: Measured) -> list[Gate]:
         Gate(
             "removals leave the model in its element",
             all(kept >= border["retained"] for kept in left.values()),
-            f"without a random share of the words, up to {percent(max(rules()['shares']))}, it keeps of its gain over "
-            + "the majority class: "
+            f"without a random share of the words (up to {percent(max(rules()['shares']))}) it keeps, of its gain "
+            "over the majority class, "
             + ", ".join(f"{percent(kept)} with words {REMOVED[way]}" for way, kept in left.items())
             + f"; at least {percent(border['retained'])}",
         )

@@ -144,7 +144,7 @@ def doses(n: int) -> pd.DataFrame:
 
 
 def calibrate(
-    kinds: Sequence[str] = planted.KINDS, *, texts: int = 600, sizes=SIZES, seeds: int = 50
+    kinds: Sequence[str] = planted.KINDS, *, texts: int = 120, sizes=SIZES, seeds: int = 50
 ) -> pd.DataFrame:
     """The confusion table of all planted models."""
     frames = []
@@ -157,7 +157,7 @@ def calibrate(
 def main() -> None:
     parser = argparse.ArgumentParser(description="Calibrate the audit on models whose truth is known.")
     parser.add_argument("--seeds", type=int, default=50)
-    parser.add_argument("--texts", type=int, default=600, help="texts of the population of each model")
+    parser.add_argument("--texts", type=int, default=120, help="texts of the population of each model")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
