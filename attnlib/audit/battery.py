@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-import torch
 
-from attnlib.audit.probe import Erased, Probe, Scores
+from attnlib.audit.probe import CHUNK, Erased, Probe, Scores
 from attnlib.audit.rules import FAIL, OPEN, Row, judge, not_applicable, rules, unmeasured
 from attnlib.engine.explainable import ATTENTION
 from attnlib.importance.scores import readings as readings_of
@@ -165,10 +164,9 @@ def measure(
         found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
     elif closed:
         found.moved = _moved(probe)
-        if left(0) <= 0.02 * len(probe):
+        found.distance = _distance(probe, left)
+        if np.isfinite(found.distance).sum() < 2:
             found.late.add("alternatives")
-        else:
-            found.distance = _distance(probe)
     else:
         changed = [
             swap_attention(probe.model, probe.examples, swap).argmax(1) != probe.predicted for swap in SWAPPED
@@ -360,13 +358,15 @@ def _moved(probe: Probe) -> np.ndarray:
     return np.mean(changed, 0)
 
 
-def _distance(probe: Probe) -> np.ndarray:
-    """(n,) JSD / ln 2 of the farthest attention found whose output differs by at most epsilon."""
-    out = np.zeros(len(probe))
-    with torch.no_grad():
-        batches = probe.model.traces(probe.examples, 64)
-        for batch, trace in progress(batches, "other attention", total=math.ceil(len(probe) / 64), unit="batch"):
-            rows = batch.rows.tolist()
+def _distance(probe: Probe, left: Callable[[int], float]) -> np.ndarray:
+    """(n,) JSD / ln 2 of the farthest attention whose output differs by at most epsilon; NaN: no time left."""
+    out = np.full(len(probe), math.nan)
+    starts = range(0, len(probe), CHUNK)
+    for start in progress(starts, "other attention", total=len(starts), unit="batch"):
+        if left(start) <= 0:
+            break
+        for batch, trace in probe.model.traces(probe.examples[start : start + CHUNK]):
+            rows = (batch.rows + start).tolist()
             _, distance, _ = search(trace, epsilon=rules()["epsilon"], seed=probe.seed, rows=rows, **SEARCH)
             out[rows] = distance.double().cpu().numpy() / math.log(2)
     return out
