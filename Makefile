@@ -9,7 +9,7 @@ JOBS ?= 2
 NB ?= 00_quickstart
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab report reports gallery test nbval lint bench clean
+.PHONY: help setup lab report reports gallery test nbval lint calibrate bench clean
 
 help:  ## this list
 	@echo "attnlib: is attention an explanation?"
@@ -55,6 +55,9 @@ lint: $(READY)  ## ruff over code and notebooks; the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+
+calibrate: $(READY)  ## the audit's verdicts on models whose truth is known: attnlib/audit/calibration.csv
+	OMP_NUM_THREADS=1 $(BIN)/python -m attnlib.audit.calibrate
 
 bench: $(READY)  ## speed, as ratios to the slow definitions
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench

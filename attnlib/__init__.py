@@ -32,6 +32,8 @@ _PUBLIC: dict[str, str] = {
     "comprehensiveness": "attnlib.measures.faithfulness",
     "sufficiency": "attnlib.measures.faithfulness",
     "aopc": "attnlib.measures.faithfulness",
+    "plausibility": "attnlib.measures.rationales",
+    "audit": "attnlib.audit.run",
     "FitSpec": "attnlib.store.specs",
     "MeasureSpec": "attnlib.store.specs",
     "run_grid": "attnlib.store.grid",

@@ -1,6 +1,7 @@
 """The public surface for type checkers and editors: what `attnlib.__init__` imports when first used."""
 
 from attnlib import stats as stats
+from attnlib.audit.run import audit as audit
 from attnlib.config import DataConfig as DataConfig
 from attnlib.config import ModelConfig as ModelConfig
 from attnlib.config import TrainConfig as TrainConfig
@@ -16,6 +17,7 @@ from attnlib.importance.scores import importance as importance
 from attnlib.measures.faithfulness import aopc as aopc
 from attnlib.measures.faithfulness import comprehensiveness as comprehensiveness
 from attnlib.measures.faithfulness import sufficiency as sufficiency
+from attnlib.measures.rationales import plausibility as plausibility
 from attnlib.models import Trace as Trace
 from attnlib.store.entries import Store as Store
 from attnlib.store.grid import run_grid as run_grid

@@ -61,6 +61,14 @@ QUIRKS: dict[str, Quirk] = {
         "total variation of one output with a factor one half: half of the true value for two classes",
         "total variation over both classes, |Δp|",
     ),
+    "eraser_trapezoid": Quirk(
+        "DeYoung et al. 2020",
+        "plausibility (AUPRC)",
+        "the precision-recall curve is interpolated linearly, so that ties are paid for: constant scores beat "
+        "random "
+        "ones",
+        "average precision, a step function, with ties in a random order",
+    ),
 }
 
 

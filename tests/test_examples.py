@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -63,6 +65,9 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ATTNLIB_STORE", str(folder / "store"))
     monkeypatch.setattr("attnlib.store.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
     arguments = shlex.split(line)[1:]
+    if arguments[0] == "audit":
+        card = SimpleNamespace(save=Path, exit_code=0)
+        monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from attnlib import __version__
+from attnlib.cli.audit import audit
 from attnlib.cli.runs import runs
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
@@ -81,7 +82,7 @@ class Group(click.Group):
 )
 @click.version_option(__version__, prog_name="attnlib")
 def main() -> None:
-    """Is attention an explanation? Run the notebooks, list what is available."""
+    """Is attention an explanation? Audit your classifier, run the notebooks, list what is available."""
 
 
 @main.command(epilog=RUN_EXAMPLES)
@@ -298,6 +299,7 @@ def gallery(out: Path, to: Path, profile: str) -> None:
 
 
 main.add_command(runs)
+main.add_command(audit)
 
 
 def _short(path: Path) -> str:

@@ -1,0 +1,177 @@
+"""Calibration: verdicts on models whose truth is known (`make calibrate`).
+
+Every planted model is measured once on a population of texts. A repetition draws n of them, with replacement, and
+judges that sample as an audit would; the truth of a row is its value on the whole population. A verdict is *wrong*
+where a row passes or fails whose true value is not past that border. The table is kept next to this module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attnlib.audit import planted
+from attnlib.audit.battery import Measured, estimate, hides, judged, measure
+from attnlib.audit.probe import Probe
+from attnlib.audit.rules import FAIL, OPEN, PASS, Row, overall, rules
+from attnlib.audit.trainings import needed, stable
+from attnlib.measures.perturbation import uniform
+from attnlib.training.fitted import Fitted
+from attnlib.utils.progress import progress
+
+TABLE = Path(__file__).with_name("calibration.csv")
+DOSES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
+SIZES = (100, 300, 1000)
+TRAININGS = 3
+
+
+@dataclass
+class Population:
+    """A planted model measured on all texts: `measured`, and what the rows that need trainings need."""
+
+    kind: str
+    measured: Measured
+    truth: np.ndarray
+    own: list[np.ndarray]
+    uniform: list[np.ndarray]
+    rankings: list[list[np.ndarray]]
+
+    def rows(self, some: np.ndarray | None = None) -> list[Row]:
+        """All eight rows for a sample of the texts; None: for all."""
+        some = np.arange(len(self.truth)) if some is None else some
+        first = needed(self.truth[some], [p[some] for p in self.own], [p[some] for p in self.uniform])
+        last = stable([[own[i] for i in some] for own in self.rankings])
+        found = [first, *judged(self.measured.take(some)), last]
+        return sorted(found, key=lambda row: [o.id for o in rules().objections].index(row.objection.id))
+
+
+def population(kind: str, n: int, *, dose: float = 0.0, seed: int = 0) -> Population:
+    """A planted model, its text population measured; `TRAININGS` of it differ by their own accidents."""
+    corpus = planted.corpus(n, seed=seed)
+    models = [planted.model(kind, corpus, seed=k, dose=dose) for k in range(TRAININGS)]
+    probe = Probe(models[0], corpus.test, shares=rules()["shares"], draws=rules()["draws"], seed=seed)
+    answers = [model.logits(corpus.test).argmax(1) for model in models]
+    twins = [_uniform(model, corpus, k) for k, model in enumerate(models)]
+    rankings = [Probe(m, corpus.test, shares=(0.1,), draws=1).read("alpha") for m in models]
+    return Population(kind, measure(probe), probe.labels, answers, twins, rankings)
+
+
+def _uniform(model: Fitted, corpus, seed: int) -> np.ndarray:
+    """Decisions of a decoder fitted to uniformly attended states: the twin trained with uniform attention."""
+    from sklearn.linear_model import LogisticRegression
+
+    pooled = {}
+    for split in ("train", "test"):
+        examples = getattr(corpus, split)
+        states = np.empty((len(examples), planted.WIDTH))
+        with torch.no_grad():
+            for batch, trace in model.traces(examples):
+                mean = (uniform(trace.mask).to(trace.hidden).unsqueeze(1) @ trace.hidden).squeeze(1)
+                states[batch.rows.numpy()] = mean.double().numpy()
+        pooled[split] = states
+    labels = [e.label for e in corpus.train]
+    return LogisticRegression(C=1e4, random_state=seed).fit(pooled["train"], labels).predict(pooled["test"])
+
+
+def verdicts(found: Population, sizes: Sequence[int], seeds: int) -> pd.DataFrame:
+    """One row per size, repetition and objection: the status, the truth, whether the interval covers it."""
+    truth = {row.objection.id: row for row in found.rows()}
+    rows = []
+    for n in sizes:
+        for seed in range(seeds):
+            some = np.random.default_rng([seed, n]).integers(0, len(found.truth), n)
+            judgements = found.rows(some)
+            answer, _ = overall(judgements, True)
+            named = hides(found.measured.take(some)) is not None
+            for row in judgements:
+                true = truth[row.objection.id]
+                value, low, high = true.effect.estimate, row.effect.low, row.effect.high
+                # where weights decide nothing, both report what is attainable: the value of the fail
+                rows.append(
+                    {
+                        "model": found.kind, "n": n, "seed": seed, "objection": row.objection.id,
+                        "status": row.status, "true_value": value, "truth": _truth(true, value),
+                        "covers": bool(low - 1e-9 <= value <= high + 1e-9), "answer": answer, "named": named,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _truth(row: Row, value: float) -> str:
+    if row.status == FAIL:
+        return FAIL
+    if row.objection.past(value, row.objection.passes):
+        return PASS
+    return OPEN if row.objection.past(value, row.objection.fails) else FAIL
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """The confusion table: shares of each status by model, size and objection, of wrong verdicts and coverage."""
+    frame = frame.assign(wrong=(frame["status"] != OPEN) & (frame["status"] != frame["truth"]))
+    by = ["model", "n", "objection"]
+    table = frame.groupby(by, sort=False).agg(
+        truth=("truth", "first"),
+        true_value=("true_value", "first"),
+        **{name: ("status", lambda s, name=name: (s == name).mean()) for name in (PASS, FAIL, OPEN)},
+        wrong=("wrong", "mean"),
+        covers=("covers", "mean"),
+        must_not=("answer", lambda s: (s == "must not be read").mean()),
+        may=("answer", lambda s: (s == "may be read").mean()),
+        named=("named", "mean"),
+    )
+    return table.reset_index().round(3)
+
+
+def doses(n: int) -> pd.DataFrame:
+    """S of the honest model's attention by how much of it was replaced by uniform attention."""
+    rows = []
+    for dose in progress(DOSES, "doses", unit="dose"):
+        corpus = planted.corpus(n)
+        probe = Probe(planted.model("honest", corpus, dose=dose), corpus.test, shares=rules()["shares"], draws=10)
+        way = probe.inputs[0]
+        at = probe.erased(way, {"alpha": probe.read("alpha")})
+        found = estimate(at.share("alpha"))
+        rows.append({"model": f"dose {dose:g}", "n": n, "objection": "words", "true_value": found.estimate,
+                     "low": found.low, "high": found.high})  # fmt: skip
+    return pd.DataFrame(rows).round(3)
+
+
+def calibrate(
+    kinds: Sequence[str] = planted.KINDS, *, texts: int = 120, sizes=SIZES, seeds: int = 50
+) -> pd.DataFrame:
+    """The confusion table of all planted models."""
+    frames = []
+    for kind in progress(kinds, "planted models", unit="model"):
+        found = population(kind, texts)
+        frames.append(verdicts(found, sizes, seeds))
+    return summary(pd.concat(frames, ignore_index=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Calibrate the audit on models whose truth is known.")
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--texts", type=int, default=120, help="texts of the population of each model")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    table = calibrate(texts=options.texts, seeds=options.seeds)
+    table = pd.concat([table, doses(options.texts)], ignore_index=True)
+    table.to_csv(TABLE, index=False)
+    judged = table[table["wrong"].notna()]
+    print(
+        judged.groupby(["model", "n"], sort=False)[["wrong", "covers", "undetermined"]]
+        .agg(["mean", "max"])
+        .round(3)
+    )
+    print(table[table["model"].str.startswith("dose")].dropna(axis=1))
+
+
+if __name__ == "__main__":
+    main()

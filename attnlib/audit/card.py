@@ -1,0 +1,288 @@
+"""The card: the answer in plain words, one row per objection, what to do instead; one page that works offline."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attnlib import __version__
+from attnlib.audit.battery import NAMES, REMOVED, Gate
+from attnlib.audit.repairs import Repaired
+from attnlib.audit.rules import EXIT, FAIL, MAY, MUST_NOT, OPEN, PASS, SKIPPED, Row, rules
+from attnlib.audit.trainings import Shortcut
+from attnlib.reports import theme
+from attnlib.reports.matrix import digits
+from attnlib.stats.inference import Effect
+from attnlib.utils.files import write
+from attnlib.viz.textmap import text_heatmap
+
+SIGNS = {PASS: "✓", FAIL: "✗", OPEN: "?", SKIPPED: "–"}
+HEADS = {MAY: "Yes", MUST_NOT: "No", "undetermined": "Not decided"}
+WIDTH, HEIGHT, MARGIN = 150, 26, 8
+METRICS = {"average_precision": "average precision", "token_f1": "token F1", "iou_f1": "IoU F1"}
+
+
+@dataclass
+class Card:
+    """What an audit found. Shows itself in a notebook; `save` writes a page, `to_dict` is what `audit.json` holds.
+
+    verdict    may be read, must not be read, or undetermined; `exit_code` 0, 1 or 3
+    hiding     how often the most decisive token lies in the lower half of attention, where that names a deception
+    examples   tokens with the ranking under audit and leave-one-out, where they disagree most
+    """
+
+    verdict: str
+    rows: list[Row]
+    gates: list[Gate]
+    hiding: Effect | None
+    readings: pd.DataFrame
+    subject: str
+    repairs: list[Repaired] = field(default_factory=list)
+    shortcut: Shortcut | None = None
+    plausible: dict[str, pd.DataFrame] | None = None
+    examples: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        """0: may be read, 1: must not be read, 3: undetermined."""
+        return EXIT[self.verdict]
+
+    @property
+    def what(self) -> str:
+        """What is under audit, in words."""
+        return "these scores" if self.subject == "scores" else "attention"
+
+    def of(self, status: str) -> list[Row]:
+        """The rows of a status."""
+        return [row for row in self.rows if row.status == status]
+
+    @property
+    def answer(self) -> list[str]:
+        """The answer in plain words: what was found, why, and what to do next."""
+        failed, open_ = self.of(FAIL), self.of(OPEN)
+        what = "these scores" if self.subject == "scores" else "the attention weights"
+        blocked = [gate for gate in self.gates if not gate.passed]
+        if self.verdict == MAY:
+            said = [
+                f"You may read {what} as an explanation of this model: every objection that applies was refuted."
+            ]
+        elif self.verdict == MUST_NOT:
+            said = [f"Do not read {what} as an explanation of this model."]
+        elif blocked:
+            said = [f"This model could not be judged: {blocked[0].said}."]
+        else:
+            said = [
+                f"It is not decided whether {what} may be read: {len(open_)} of {len(self.rows)} objections "
+                "are open."
+            ]
+        if failed and self.verdict != MAY:
+            reasons = "; ".join(f"{row.objection.says[0].lower()}{row.objection.says[1:]}" for row in failed[:4])
+            said.append(f"What speaks against it: {reasons}.")
+        if self.hiding is not None:
+            said.append(
+                f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies "
+                "on most gets "
+                "less attention than half of the other words (chance: 50%). Models trained to hide what they use "
+                "behave like this (Pruthi et al. 2020)."
+            )
+        return [*said, self.recommended]
+
+    @property
+    def recommended(self) -> str:
+        """The way to explain this model that the rules recommend: the cheapest that is faithful enough."""
+        border = rules()["repair"]["faithful"]
+        own = self.readings[self.readings["ranking"] == self.subject].iloc[0]
+        if self.verdict == MAY:
+            return f"Read {own['name']}: it reaches {own['value']:.0%} of the effect that any ranking could."
+        others = self.readings[(self.readings["ranking"] != self.subject) & (self.readings["value"] >= border)]
+        free = others[others["ranking"] != "leave-one-out"].sort_values("value", ascending=False)
+        if not all(gate.passed for gate in self.gates):
+            return "Put right what the gates name, then audit again."
+        if len(free):
+            best = free.iloc[0]
+            return (
+                f"To explain this model, read {best['name']} instead: it reaches {best['value']:.0%} of the "
+                "effect that "
+                f"any ranking could ({own['name']}: {own['value']:.0%}), without training anything."
+            )
+        good = [repair for repair in self.repairs if repair.recommended]
+        if good:
+            return (
+                f"Train again with {good[0].name}: attention then reaches {good[0].share.estimate:.0%} of the "
+                "effect "
+                f"that any ranking could, and F1 changes by {good[0].f1_change:+.3f}."
+            )
+        if len(others):
+            return (
+                "Remove one word at a time and watch the probability (leave-one-out): nothing cheaper "
+                "explains this "
+                f"model well. It reaches {others.iloc[0]['value']:.0%} of the effect that any ranking could."
+            )
+        return "No reading that was tried explains this model well: decide by removing words, text by text."
+
+    @property
+    def limits(self) -> list[str]:
+        """What a reader must not conclude."""
+        told = [
+            "The verdict is about this model on texts like these, not about attention in general.",
+            "An explanation is judged by what removing words does to the prediction. It may be faithful and "
+            "still be "
+            "hard to read.",
+        ]
+        skipped = self.of(SKIPPED)
+        if skipped:
+            told.append(
+                f"{len(skipped)} of {len(self.rows)} objections were not tested: "
+                f"{', '.join(r.objection.says.lower() for r in skipped)}."
+            )
+        return told + [note[0].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in self.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the pictures, as plain values."""
+        made = {
+            "attnlib": __version__, "rules": rules()["version"],
+            "verdict": self.verdict, "exit_code": self.exit_code,
+            "answer": self.answer, "facts": self.facts, "level": rules()["level"],
+            "gates": [vars(gate) for gate in self.gates], "rows": [row.to_dict() for row in self.rows],
+            "hiding": None if self.hiding is None else self.hiding.row(),
+            "readings": self.readings.to_dict("records"),
+            "repairs": [
+                {"name": r.name, "does": r.does, "share": r.share.row(), "f1": r.f1, "f1_change": r.f1_change,
+                 "minutes": r.minutes, "recommended": r.recommended} for r in self.repairs
+            ],
+            "shortcut": None if self.shortcut is None else vars(self.shortcut),
+            "plausibility": None if self.plausible is None
+            else {name: frame.to_dict("records") for name, frame in self.plausible.items()},
+            "limits": self.limits,
+        }  # fmt: skip
+        return _plain(made)
+
+    def save(self, file: str | Path) -> Path:
+        """Write the page, and `audit.json` next to it."""
+        file = Path(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        write(file, self.html())
+        write(file.with_name("audit.json"), text)
+        return file
+
+    def html(self) -> str:
+        """The page, self-contained."""
+        title = f"{HEADS[self.verdict]}: {self.answer[0]}"
+        return theme.fill("card_page.html.j2", card=self._repr_html_(), title=title, **theme.assets())
+
+    def _repr_html_(self) -> str:
+        own = next((r for r in self.repairs if r.recommended), None)
+        return theme.fill(
+            "card.html.j2",
+            card=self,
+            style=theme.read("card.css"),
+            head=HEADS[self.verdict],
+            kind=self.verdict.replace(" ", "-"),
+            signs=SIGNS,
+            rows=[(row, _numbers(row), picture(row)) for row in self.rows],
+            readings=[_reading(row, self.subject) for row in self.readings.to_dict("records")],
+            first=own,
+            plausible=_plausible(self.plausible),
+            shortcut=_shortcut(self.shortcut),
+            pictures=[_picture(example) for example in self.examples],
+            level=f"{rules()['level']:.0%}",
+            version=rules()["version"],
+            faithful=rules()["repair"]["faithful"],
+            attnlib=__version__,
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"{HEADS[self.verdict]} ({self.verdict}). {' '.join(self.answer)}"]
+        lines += [f"  {SIGNS[r.status]} {r.objection.says}: {r.status} {_numbers(r)}".rstrip() for r in self.rows]
+        return "\n".join(lines)
+
+
+def picture(row: Row) -> str:
+    """The interval of a row on an axis with its two borders: the passing side green, the failing side red."""
+    e, o = row.effect, row.objection
+    if math.isnan(e.estimate) or math.isnan(e.low):
+        return ""
+    marks = [e.low, e.high, o.passes, o.fails]
+    start, span = min(marks), max(max(marks) - min(marks), 1e-9)
+    start, span = start - 0.12 * span, 1.24 * span
+
+    def x(value: float) -> float:
+        return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
+
+    good, bad = x(o.passes), x(o.fails)
+    sides = {"good": (good, WIDTH - good), "bad": (0, bad)}
+    if o.direction == "less":
+        sides = {"good": (0, good), "bad": (bad, WIDTH - bad)}
+    return theme.fill(
+        "card_interval.svg.j2",
+        width=WIDTH,
+        height=HEIGHT,
+        middle=HEIGHT / 2,
+        sides=sides,
+        dot=x(e.estimate),
+        whisker=(x(e.low), x(e.high)),
+        status=row.status.replace(" ", "-"),
+        told=_numbers(row),
+    )
+
+
+def _numbers(row: Row) -> str:
+    e = row.effect
+    if math.isnan(e.estimate):
+        return ""
+    return e.text(min(max(digits(e.low, e.high), 2), 3)) if not math.isnan(e.low) else f"{e.estimate:.2f}"
+
+
+def _reading(row: dict[str, Any], subject: str) -> dict[str, Any]:
+    text = {
+        name: "–" if math.isnan(row[name]) else f"{row[name]:.2f}"
+        for name in ("value", "other", "weights", "low", "high")
+    }
+    seconds = "–" if math.isnan(row["seconds"]) else f"{row['seconds']:.1f}"
+    return {"name": row["name"], "own": row["ranking"] == subject, "operator": REMOVED[row["operator"]], **text,
+            "seconds": seconds}  # fmt: skip
+
+
+def _plausible(found: dict[str, pd.DataFrame] | None) -> dict[str, Any] | None:
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    rows = {name: [f"{value:.2f}" for value in frame["value"]] for name, frame in found.items()}
+    rows["random order"] = [f"{value:.2f}" for value in first["random"]]
+    return {"metrics": [METRICS[m] for m in first["metric"]], "rows": rows, "texts": int(first["texts"].iloc[0])}
+
+
+def _shortcut(found: Shortcut | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    rows = {NAMES[name]: f"{share:.0%}" for name, share in found.precision.items()}
+    return {
+        "rows": {**rows, "random order": f"{found.chance:.0%}"},
+        "texts": found.texts,
+        "obeyed": f"{found.obeyed:.0%}",
+    }
+
+
+def _picture(example: dict[str, Any]) -> str:
+    right = "" if example["predicted"] == example["true"] else f", true class {example['true']}"
+    head = f"predicted {example['predicted']} with p = {example['probability']:.2f}{right}"
+    return text_heatmap(example["tokens"], example["rows"], head=head).html
+
+
+def _plain(value: Any) -> Any:
+    """Without NaN, which JSON does not have, and without numpy's types."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

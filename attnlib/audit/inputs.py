@@ -1,0 +1,166 @@
+"""What an audit is given: a table or corpus, a model, scores from elsewhere; all checked before any work."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnlib.audit.rules import rules
+from attnlib.data.checks import is_number, some
+from attnlib.data.corpora import load_corpus
+from attnlib.data.readers.files import read_json, read_table
+from attnlib.data.types import Corpus, Example
+from attnlib.utils.errors import DataError
+from attnlib.utils.paths import user_path
+
+MOST_CLASSES = 100
+TEST_SHARE = 0.25
+DRAWN = "own split 80/10/10"
+"""How the notes of a corpus say that its split was drawn by the kit."""
+
+
+def load_data(data: Any, text: str | None, label: str | None, split: str | None) -> Corpus:
+    """The corpus of a name, path, mapping or Corpus, with labels that a classifier can have."""
+    named = {k: v for k, v in (("text", text), ("label", label), ("split", split)) if v is not None}
+    if isinstance(data, Corpus):
+        if named:
+            raise DataError(f"{', '.join(named)}: columns are named for a table; a corpus was given.")
+        corpus = data
+    else:
+        corpus = load_corpus(data, **named)
+    check_labels(corpus)
+    return corpus
+
+
+def check_labels(corpus: Corpus) -> None:
+    """Refuse labels that are several classes at once, or measurements."""
+    names = corpus.classes
+    parts = {name: [p for p in re.split(r"[|;,]", name.strip("[](){}")) if p.strip(" '\"")] for name in names}
+    joined = {name: [p.strip(" '\"") for p in found] for name, found in parts.items() if len(found) > 1}
+    counts = Counter(part for found in joined.values() for part in set(found))
+    several = [n for n, found in joined.items() if any(p in names or counts[p] > 1 for p in found)]
+    if several:
+        raise DataError(
+            f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The "
+            "audit judges "
+            "one decision per text: keep one label per text, or audit one label against the rest."
+        )
+    texts = sum(1 for _ in corpus.items())
+    if len(names) > 10 and all(is_number(n) for n in names) and any(not float(n).is_integer() for n in names):
+        raise DataError(
+            f"{corpus.name}: the labels are {len(names):,} different numbers ({some(names, 3)}), which looks like "
+            "regression. The audit judges decisions between classes: turn the numbers into classes first."
+        )
+    if len(names) > min(MOST_CLASSES, max(texts // 10, 2)):
+        raise DataError(
+            f"{corpus.name}: {len(names):,} classes for {texts:,} texts. The audit needs at least ten texts per "
+            f"class and at most {MOST_CLASSES} classes; check that the label column is the right one."
+        )
+
+
+def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[Example], list[str]]:
+    """The corpus to train on, the texts to judge on, and what was done to get enough of them.
+
+    given  the model is there already: where the split was drawn here, all texts can be judged on
+    """
+    least = rules()["gates"]["texts"]
+    drawn = any(note.startswith(DRAWN) for note in corpus.notes)
+    every = [example for _, example in corpus.items()]
+    if len(every) < least:
+        raise DataError(
+            f"{corpus.name} has {len(every):,} texts; an audit needs at least {least} to judge on"
+            f"{'' if given else ', and others to train on'}. With fewer, no interval is narrow enough."
+        )
+    if given and drawn:
+        return corpus, every, [f"the split was drawn here, so all {len(every):,} texts are judged on"]
+    wanted = max(least, min(500, round(TEST_SHARE * len(every))))
+    if len(corpus.test) >= min(wanted, least if not drawn else wanted):
+        return corpus, list(corpus.test), []
+    if not drawn and len(corpus.test) < least:
+        raise DataError(
+            f"{corpus.name}: its test part has {len(corpus.test):,} texts; an audit needs at least {least}. "
+            "Put more "
+            "texts there, or leave the split out, and one is drawn."
+        )
+    order = np.random.default_rng([seed, 7]).permutation(len(corpus.train))
+    moved = {int(i) for i in order[: wanted - len(corpus.test)]}
+    test = [*corpus.test, *(corpus.train[i] for i in sorted(moved))]
+    known = {example.tokens for example in test}
+    train = [e for i, e in enumerate(corpus.train) if i not in moved and e.tokens not in known]
+    if len({e.label for e in train}) < 2 or len(train) < least:
+        raise DataError(
+            f"{corpus.name}: of {len(every):,} texts, {len(train):,} are left to train on once {len(test):,} "
+            "are kept "
+            f"to judge on. Give at least {3 * least} texts, or a model."
+        )
+    said = f"{len(test):,} texts are kept to judge on, {len(train):,} to train on (seed {seed})"
+    return replace(corpus, train=tuple(train), test=tuple(test), known=None), test, [said]
+
+
+def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Sequence[str]]) -> list[np.ndarray]:
+    """An explanation made elsewhere: one number per token of every text, from a file, a mapping or a sequence.
+
+    A file is a table (csv, tsv, jsonl, parquet) with the columns `id` and `scores`; a cell of scores is a list of
+    numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error.
+    """
+    if isinstance(scores, str | Path):
+        scores = _score_table(user_path(scores))
+    if not isinstance(scores, Mapping):
+        found = list(scores)
+        if len(found) != len(examples):
+            raise DataError(
+                f"scores: {len(found):,} arrays for {len(examples):,} texts. Give one per text, or by id."
+            )
+        scores = {example.id: one for example, one in zip(examples, found, strict=True)}
+    missing = [e.id for e in examples if e.id not in scores]
+    if missing:
+        raise DataError(
+            f"scores: {len(missing):,} of {len(examples):,} texts have none (ids "
+            f"{some(map(repr, missing), 3)}). The "
+            f"scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with "
+            "the same ids."
+        )
+    arrays = []
+    for example, own in zip(examples, tokens, strict=True):
+        try:
+            array = np.asarray(scores[example.id], dtype=float)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"scores of text {example.id!r} are no list of numbers: {scores[example.id]!r:.60}."
+            ) from None
+        if array.shape != (len(own),):
+            raise DataError(
+                f"scores of text {example.id!r}: {array.size} numbers for {len(own)} tokens ({some(own, 6)}). "
+                "Give one "
+                "number per token as the model reads them; `model.tokens(text)` lists them."
+            )
+        if not np.isfinite(array).all():
+            raise DataError(f"scores of text {example.id!r} hold NaN or infinity. Give finite numbers.")
+        arrays.append(array)
+    return arrays
+
+
+def _score_table(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise DataError(f"scores: there is no file {path}.")
+    table = read_table(path)
+    columns = {str(name).lower(): name for name in table.columns}
+    if not {"id", "scores"} <= set(columns):
+        raise DataError(
+            f"scores: {path.name} needs the columns 'id' and 'scores'; it has {', '.join(table.columns)}."
+        )
+    ids = [str(i) for i in table.columns[columns["id"]]]
+    if twice := [i for i, n in Counter(ids).items() if n > 1]:
+        raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, twice), 3)}.")
+    cells = table.columns[columns["scores"]]
+    read = [
+        read_json(cell, f"scores: {path.name}, text {i!r}") if isinstance(cell, str) else cell
+        for i, cell in zip(ids, cells, strict=True)
+    ]
+    return dict(zip(ids, read, strict=True))

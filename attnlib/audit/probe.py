@@ -1,0 +1,286 @@
+r"""What a model answers without some of its tokens, and how far any order of removal can push it.
+
+For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's
+probability after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does
+not compare across models, since some models can be moved further than others (Edin et al. 2025). The share of the
+attainable
+
+.. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
+
+does: 0 is a random order (ten draws of the same length), 1 the best order that a greedy search with a small beam
+found. Both are means over texts, so the interval of S is that of a ratio (`share_values`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import softmax
+
+from attnlib.data.types import Example
+from attnlib.engine.explainable import Explainable, erase, operators
+from attnlib.importance.scores import importance
+from attnlib.utils.progress import progress
+
+Scores = Sequence[np.ndarray]
+CHUNK = 8
+"""Texts asked about at once, so that memory stays flat and progress is seen."""
+BEAM = 3
+
+
+@dataclass
+class Erased:
+    """The answers of one model to the removals of one operator.
+
+    drops      ranking -> (n, shares) drop of the probability; `random` is the mean over the draws, `best` the
+               largest that any order reached at that share
+    masked     (n, shares): how often the decision is right under random masking
+    alone      per text, (tokens,): drop of the probability without each token alone
+    """
+
+    drops: dict[str, np.ndarray]
+    masked: np.ndarray
+    alone: list[np.ndarray]
+    seconds: float = 0.0
+
+    def area(self, ranking: str) -> np.ndarray:
+        """(n,) A of a ranking."""
+        return self.drops[ranking].mean(1)
+
+    def share(self, ranking: str) -> np.ndarray:
+        """(n,) numbers whose mean is S of a ranking."""
+        return share_values(self.area(ranking), self.area("random"), self.area("best"))
+
+    @property
+    def attainable(self) -> np.ndarray:
+        """(n,) A_best - A_random."""
+        return self.area("best") - self.area("random")
+
+    def take(self, rows: np.ndarray) -> Erased:
+        """The same for some of the texts; rows may repeat."""
+        drops = {name: values[rows] for name, values in self.drops.items()}
+        return Erased(drops, self.masked[rows], [self.alone[i] for i in rows], self.seconds)
+
+
+def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.ndarray:
+    r"""One number per text whose mean is S and whose spread is that of the ratio of means, to first order.
+
+    With :math:`a_i = A_i - A_{random,i}` and :math:`b_i = A_{best,i} - A_{random,i}`: :math:`S + (a_i - S
+    b_i)/\bar b`. NaN where nothing is attainable.
+    """
+    a, b = drop - random, best - random
+    if not b.mean() > 1e-9:
+        return np.full(len(a), math.nan)
+    share = a.mean() / b.mean()
+    return share + (a - share * b) / b.mean()
+
+
+class Probe:
+    """A model, the texts it is audited on, and everything asked of it so far.
+
+    shares, draws   as in the rules; `seed` fixes the random rankings
+    """
+
+    def __init__(
+        self, model: Explainable, examples: Sequence[Example], *, shares: Sequence[float], draws: int, seed: int = 0
+    ) -> None:
+        self.model, self.examples, self.seed = model, list(examples), seed
+        self.shares = tuple(shares)
+        self.probabilities = softmax(model.logits(self.examples), axis=1)
+        self.predicted = self.probabilities.argmax(1)
+        self.labels = np.array([e.label for e in self.examples])
+        self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
+        self.seconds: dict[str, float] = {}
+        self.rankings: dict[str, Scores] = {}
+        rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
+        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in range(draws)]
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """(n,) probability of the predicted class."""
+        return self.probabilities.max(1)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
+        known = operators(self.model)
+        return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
+
+    def keep(self, n: int) -> None:
+        """Go on with the first n texts, as if the others had not been given."""
+        pick = list(range(n))
+        self.examples = [self.examples[i] for i in pick]
+        for name in ("probabilities", "predicted", "labels", "lengths"):
+            setattr(self, name, getattr(self, name)[pick])
+        self.seconds = {name: spent * len(pick) / max(len(values), 1) for name, spent in self.seconds.items()
+                        for values in [self.rankings.get(name, pick)]}  # fmt: skip
+        self.rankings = {name: [scores[i] for i in pick] for name, scores in self.rankings.items()}
+        self.random = [[scores[i] for i in pick] for scores in self.random]
+
+    def read(self, name: str) -> Scores:
+        """The scores of a reading, computed once and timed."""
+        if name not in self.rankings:
+            begun = time.perf_counter()
+            self.rankings[name] = importance(self.model, self.examples, name)
+            self.seconds[name] = time.perf_counter() - begun
+        return self.rankings[name]
+
+    def counts(self, n: int) -> list[int]:
+        """How many of n tokens each share is: at least one, and one is always left."""
+        return [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in self.shares]
+
+    def cost(self, lengths: Sequence[int] | None = None, *, search: bool = True) -> float:
+        """Positions that the model reads for all removals of one operator, per text: what their time grows with.
+
+        lengths  of other texts; None: of these
+        search   whether the best order is searched for
+        """
+        lengths = self.lengths if lengths is None else lengths
+        steps = [len(set(self.counts(n))) for n in lengths]
+        asked = [
+            (len(self.random) + 6) * k + n * (1 + search * BEAM * (k - 1))
+            for k, n in zip(steps, lengths, strict=True)
+        ]
+        return float(np.mean([forwards * n for forwards, n in zip(asked, lengths, strict=True)]))
+
+    def erased(
+        self,
+        operator: str,
+        rankings: dict[str, Scores],
+        *,
+        deep: int | None = None,
+        left: Callable[[int], float] = lambda done: math.inf,
+    ) -> Erased:
+        """A of every ranking, of random ones and of the best order found, for one operator.
+
+        left  texts done -> seconds that may still be spent: without any, the answer is for the first texts alone
+
+        deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
+              the given rankings, plus what the search gained on those that were searched
+        """
+        begun = time.perf_counter()
+        loo: list[np.ndarray] = []
+        masked: list[np.ndarray] = []
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in (*rankings, "leave-one-out", "random", "best")}
+        gained: list[np.ndarray] = []
+        starts = range(0, len(self), CHUNK)
+        for start in progress(starts, f"removing tokens ({operator})", total=len(starts), unit="batch"):
+            rows = range(start, min(start + CHUNK, len(self)))
+            begun_alone = time.perf_counter()
+            alone = self._alone(rows, operator, [[frozenset()] for _ in rows])
+            if operator == self.inputs[-1]:
+                spent = time.perf_counter() - begun_alone
+                self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + spent
+            loo += [drops[0] for drops in alone]
+            own = {name: [scores[i] for i in rows] for name, scores in rankings.items()}
+            own["leave-one-out"] = [drops[0] for drops in alone]
+            own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
+            answers = self._prefixes(rows, operator, own)
+            draws = [answers.pop(f"random {d}") for d in range(len(self.random))]
+            for name, (drop, _) in answers.items():
+                parts[name].append(drop)
+            parts["random"].append(np.mean([drop for drop, _ in draws], 0))
+            masked.append(np.mean([right for _, right in draws], 0))
+            best = np.max([drop for drop, _ in answers.values()], 0)
+            if deep is None or start < deep:
+                searched = np.maximum(best, self._greedy(rows, operator, alone))
+                gained.append(searched - best)
+                best = searched
+            elif gained:
+                best = best + np.concatenate(gained).mean(0)
+            parts["best"].append(best)
+            if left(rows.stop) <= 0:
+                break
+        drops = {name: np.concatenate(some) for name, some in parts.items()}
+        return Erased(drops, np.concatenate(masked), loo, time.perf_counter() - begun)
+
+    def _ask(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
+        """Probabilities (sets, C) of each text without each of its sets; a set that occurs twice is asked once."""
+        if not len(rows):
+            return []
+        distinct = [list(dict.fromkeys(own)) for own in sets]
+        logits = erase(self.model, [self.examples[i] for i in rows], distinct, operator=operator, batch_size=CHUNK)
+        said = []
+        for own, unique, values in zip(sets, distinct, logits, strict=True):
+            place = {one: k for k, one in enumerate(unique)}
+            said.append(softmax(values, axis=1)[[place[one] for one in own]])
+        return said
+
+    def _prefixes(self, rows: Sequence[int], operator: str, rankings: dict[str, list]) -> dict[str, tuple]:
+        """Ranking -> (n, shares) drops, and (n, shares) whether the decision is right, without the top tokens."""
+        sets = []
+        for place, i in enumerate(rows):
+            own = []
+            for scores in rankings.values():
+                order = np.argsort(-np.asarray(scores[place], float), kind="stable")
+                own += [frozenset(order[:k].tolist()) for k in self.counts(self.lengths[i])]
+            sets.append(own)
+        said = self._ask(rows, operator, sets)
+        shape = (len(rankings), len(self.shares))
+        drops, right = [], []
+        for i, p in zip(rows, said, strict=True):
+            drops.append((self.confidence[i] - p[:, self.predicted[i]]).reshape(shape))
+            right.append((p.argmax(1) == self.labels[i]).reshape(shape))
+        pairs = zip(np.stack(drops, 1), np.stack(right, 1), strict=True)
+        return dict(zip(rankings, pairs, strict=True))
+
+    def _alone(
+        self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]]
+    ) -> list[list[np.ndarray]]:
+        """For each text and each of its sets, the drop without the set and one token more; -inf within the set."""
+        sets = [
+            [one | {j} for one in own for j in range(self.lengths[i]) if j not in one]
+            for i, own in zip(rows, gone, strict=True)
+        ]
+        found = []
+        for i, own, p in zip(rows, gone, self._ask(rows, operator, sets), strict=True):
+            drops, start = [], 0
+            for one in own:
+                values = np.full(self.lengths[i], -np.inf)
+                free = [j for j in range(self.lengths[i]) if j not in one]
+                values[free] = self.confidence[i] - p[start : start + len(free), self.predicted[i]]
+                start += len(free)
+                drops.append(values)
+            found.append(drops)
+        return found
+
+    def _greedy(self, rows: Sequence[int], operator: str, first: list[list[np.ndarray]]) -> np.ndarray:
+        """(n, shares) drops of the order that a beam search finds: at each share what matters most *now* goes."""
+        best = np.empty((len(rows), len(self.shares)))
+        beams = [[(frozenset(), 0.0, drops[0])] for drops in first]
+        steps = [self.counts(self.lengths[i]) for i in rows]
+        for step in range(len(self.shares)):
+            grown = [_grown(beam, own[step]) for beam, own in zip(beams, steps, strict=True)]
+            said = self._ask(rows, operator, [list(more) for more in grown])
+            for place, (i, more, p) in enumerate(zip(rows, grown, said, strict=True)):
+                drops = self.confidence[i] - p[:, self.predicted[i]]
+                totals = np.array(list(more.values())) + drops
+                order, sets = np.argsort(-totals, kind="stable")[:BEAM], list(more)
+                beams[place] = [(sets[k], totals[k], np.empty(0)) for k in order]
+                best[place, step] = drops.max()
+            if step + 1 == len(self.shares):
+                break
+            again = [k for k in range(len(rows)) if steps[k][step + 1] > steps[k][step]]
+            asked = [[gone for gone, _, _ in beams[k]] for k in again]
+            for k, alone in zip(again, self._alone([rows[k] for k in again], operator, asked), strict=True):
+                beams[k] = [(gone, total, a) for (gone, total, _), a in zip(beams[k], alone, strict=True)]
+        return best
+
+
+def _grown(beam: list[tuple[frozenset[int], float, np.ndarray]], size: int) -> dict[frozenset[int], float]:
+    """Sets of `size` tokens that grow from those of the beam, with the sum of drops on the way to them."""
+    more: dict[frozenset[int], float] = {}
+    for gone, total, alone in beam:
+        missing = size - len(gone)
+        order = [j for j in np.argsort(-alone, kind="stable").tolist() if j not in gone]
+        tails = order[missing - 1 : missing - 1 + BEAM]
+        for larger in [gone | {*order[: missing - 1], last} for last in tails] if missing > 0 else [gone]:
+            more[larger] = max(more.get(larger, -np.inf), total)
+    return more

@@ -1,0 +1,183 @@
+r"""Does a ranking mark what people marked? Plausibility, after ERASER (DeYoung et al. 2020).
+
+A rationale is one bool per token; scores are one number per token. Of one text:
+
+average precision  area under the precision-recall curve as a step function. Equal scores are put in a random order,
+                   fixed by `seed`: ERASER's trapezoid (`quirks={"eraser_trapezoid"}`) pays for ties, so that
+                   constant scores, and one-hot attention, beat random ones by far
+token_f1           2 |T ∩ P| / (|T| + |P|) of the top k tokens P, with k the mean length of the rationales of the
+                   split
+iou_f1             F1 over spans: a predicted span counts where its best IoU with a marked span is at least 0.5. To
+                   be shown, never judged by: a ranking that knows half of all marked tokens gets almost nothing
+
+Density differs between splits (.07 on val and .31 on test of ERASER's movies), so that splits are never pooled.
+Every score stands between two controls, random scores and, where there are several annotators, another human:
+(score - random) / (human - random).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from attnlib import quirks as quirk_names
+from attnlib.importance.scores import importance
+from attnlib.stats.inference import effect
+from attnlib.utils.errors import DataError
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Example
+    from attnlib.engine.explainable import Explainable
+
+METRICS = ("average_precision", "token_f1", "iou_f1")
+MATCH = 0.5
+"""Overlap from which on a predicted span counts as a marked one."""
+DRAWS = 10
+Masks = Sequence[np.ndarray]
+
+
+def average_precision(scores: np.ndarray, marked: np.ndarray, *, seed: int = 0, trapezoid: bool = False) -> float:
+    r"""Average precision of one text, :math:`\sum_k (R_k - R_{k-1}) P_k`; NaN without a marked token.
+
+    Ties are broken by a random order; `trapezoid` interpolates between distinct scores as ERASER's code does.
+    """
+    scores, marked = _checked(scores, marked)
+    if not marked.any():
+        return float("nan")
+    if trapezoid:
+        from sklearn.metrics import auc, precision_recall_curve
+
+        precision, recall, _ = precision_recall_curve(marked, scores)
+        return float(auc(recall, precision))
+    order = np.lexsort((np.random.default_rng(seed).random(len(scores)), -scores))
+    hits = marked[order]
+    return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
+
+
+def top(scores: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
+    """The k tokens with the largest scores as a mask, equal ones at random."""
+    order = np.lexsort((np.random.default_rng(seed).random(len(scores)), -np.asarray(scores, float)))
+    mask = np.zeros(len(scores), bool)
+    mask[order[:k]] = True
+    return mask
+
+
+def token_f1(predicted: np.ndarray, marked: np.ndarray) -> float:
+    """2 |T ∩ P| / (|T| + |P|); one where both are empty."""
+    both = predicted.sum() + marked.sum()
+    return 2 * float((predicted & marked).sum()) / float(both) if both else 1.0
+
+
+def spans(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of marked tokens as (start, end), the end excluded."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(mask, int), [0]])))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def iou_counts(predicted: np.ndarray, marked: np.ndarray) -> tuple[float, float]:
+    """Precision and recall of spans: a predicted span matches where its best IoU is at least `MATCH`."""
+    told, true = spans(predicted), spans(marked)
+    matched = sum(max((_iou(one, other) for other in true), default=0.0) >= MATCH for one in told)
+    return (matched / len(told) if told else 0.0), (matched / len(true) if true else 0.0)
+
+
+def rationale_scores(
+    scores: Sequence[np.ndarray], masks: Masks, *, seed: int = 0, quirks: Iterable[str] = ()
+) -> pd.DataFrame:
+    """One row per text and metric: instance, metric, value. k is the mean length of the given rationales.
+
+    iou_f1 is F1 of the *averaged* precision and recall, so its rows hold each text's precision (`value`) and recall
+    (`recall`), and `summary` joins them.
+    """
+    trapezoid = "eraser_trapezoid" in quirk_names.checked(quirks, ("eraser_trapezoid",))
+    if len(scores) != len(masks):
+        raise DataError(f"plausibility: {len(scores)} arrays of scores for {len(masks)} rationales.")
+    if not len(masks):
+        raise DataError("plausibility: no text has a rationale.")
+    k = max(1, round(float(np.mean([np.sum(mask) for mask in masks]))))
+    rows = []
+    for i, (values, mask) in enumerate(zip(scores, masks, strict=True)):
+        values, mask = _checked(values, mask, i)
+        chosen = top(values, min(k, len(values)), seed=seed + i)
+        precision, recall = iou_counts(chosen, mask)
+        found = average_precision(values, mask, seed=seed + i, trapezoid=trapezoid)
+        rows.append({"instance": i, "metric": "average_precision", "value": found})
+        rows.append({"instance": i, "metric": "token_f1", "value": token_f1(chosen, mask)})
+        rows.append({"instance": i, "metric": "iou_f1", "value": precision, "recall": recall})
+    return pd.DataFrame(rows, columns=["instance", "metric", "value", "recall"])
+
+
+def summary(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Mean and interval of each metric over texts; iou_f1: F1 of mean precision and recall, without an interval."""
+    rows = []
+    for metric, part in frame.groupby("metric", sort=False):
+        if metric == "iou_f1":
+            p, r = part["value"].mean(), part["recall"].mean()
+            rows.append({"metric": metric, "value": 2 * p * r / (p + r) if p + r else 0.0, "texts": len(part)})
+        else:
+            found = effect(part.dropna(subset=["value"]), training=None, bounds=(0, 1), level=level)
+            rows.append({"metric": metric, "value": found.estimate, "low": found.low, "high": found.high,
+                         "texts": found.texts})  # fmt: skip
+    return pd.DataFrame(rows, columns=["metric", "value", "low", "high", "texts"])
+
+
+def plausibility(
+    model: Explainable | Sequence[np.ndarray],
+    examples: Sequence[Example] | Masks,
+    ranking: str | Sequence[np.ndarray] = "alpha",
+    *,
+    humans: Sequence[Sequence[np.ndarray]] | Mapping[str, Masks] = (),
+    seed: int = 0,
+    quirks: Iterable[str] = (),
+) -> pd.DataFrame:
+    """How well a ranking agrees with human rationales, between random scores and other humans.
+
+    model, examples  a model and Examples with rationales (texts without one are left out); or scores and masks
+    ranking          of the model: the name of an importance, or scores of your own
+    humans           further annotators' masks of the same texts: each is scored like a ranking
+
+    One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random);
+    human is NaN with a single annotator, and relative is then (value - random) / (1 - random).
+    """
+    if hasattr(model, "logits"):
+        kept = [e for e in model.examples(examples) if e.rationale is not None and any(e.rationale)]
+        if not kept:
+            raise DataError("plausibility: no text says which of its tokens are decisive (a rationale).")
+        masks = [np.array(e.rationale, bool) for e in kept]
+        scores = importance(model, kept, ranking) if isinstance(ranking, str) else list(ranking)
+    else:
+        scores, masks = list(model), [np.asarray(mask, bool) for mask in examples]
+    table = summary(rationale_scores(scores, masks, seed=seed, quirks=quirks)).set_index("metric")
+    rng = np.random.default_rng([seed, 11])
+    draws = [[rng.random(len(mask)) for mask in masks] for _ in range(DRAWS)]
+    table["random"] = np.mean([_values(draw, masks, seed, quirks) for draw in draws], 0)
+    others = list(humans.values()) if isinstance(humans, Mapping) else list(humans)
+    told = [[np.asarray(mask, float) for mask in other] for other in others]
+    table["human"] = np.mean([_values(other, masks, seed, quirks) for other in told], 0) if told else float("nan")
+    reach = table["human"].fillna(1.0) - table["random"]
+    table["relative"] = (table["value"] - table["random"]) / reach.where(reach > 0)
+    return table.reset_index()
+
+
+def _values(scores: Sequence[np.ndarray], masks: Masks, seed: int, quirks: Iterable[str]) -> np.ndarray:
+    return summary(rationale_scores(scores, masks, seed=seed, quirks=quirks))["value"].to_numpy(float)
+
+
+def _iou(a: tuple[int, int], b: tuple[int, int]) -> float:
+    shared = max(0, min(a[1], b[1]) - max(a[0], b[0]))
+    return shared / (a[1] - a[0] + b[1] - b[0] - shared)
+
+
+def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    scores, marked = np.asarray(scores, float), np.asarray(marked, bool)
+    if scores.shape != marked.shape or scores.ndim != 1:
+        where = "" if text is None else f" of text {text}"
+        raise DataError(
+            f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one "
+            "number per "
+            "token; rationales mark words, so that scores of word pieces must be summed to words first."
+        )
+    return scores, marked
