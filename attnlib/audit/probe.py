@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import softmax
 
 from attnlib.data.types import Example
-from attnlib.engine.explainable import Explainable, erase, operators
+from attnlib.engine.explainable import ATTENTION, Explainable, erase, operators
 from attnlib.importance.scores import importance
 from attnlib.utils.progress import progress
 
@@ -30,6 +30,8 @@ Scores = Sequence[np.ndarray]
 CHUNK = 8
 """Texts asked about at once, so that memory stays flat and progress is seen."""
 BEAM = 3
+CANDIDATES = 24
+"""Tokens that the search for the best order goes on with: those that matter most alone."""
 
 
 @dataclass
@@ -145,7 +147,7 @@ class Probe:
         lengths = self.lengths if lengths is None else lengths
         steps = [len(set(self.counts(n))) for n in lengths]
         asked = [
-            (len(self.random) + 6) * k + n * (1 + search * BEAM * (k - 1))
+            (len(self.random) + 6) * k + n + search * BEAM * (k - 1) * min(n, CANDIDATES)
             for k, n in zip(steps, lengths, strict=True)
         ]
         return float(np.mean([forwards * n for forwards, n in zip(asked, lengths, strict=True)]))
@@ -174,7 +176,7 @@ class Probe:
         for start in progress(starts, f"removing tokens ({operator})", total=len(starts), unit="batch"):
             rows = range(start, min(start + CHUNK, len(self)))
             begun_alone = time.perf_counter()
-            alone = self._alone(rows, operator, [[frozenset()] for _ in rows])
+            alone = self._first(rows, operator)
             if operator == self.inputs[-1]:
                 spent = time.perf_counter() - begun_alone
                 self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + spent
@@ -189,7 +191,7 @@ class Probe:
             parts["random"].append(np.mean([drop for drop, _ in draws], 0))
             masked.append(np.mean([right for _, right in draws], 0))
             best = np.max([drop for drop, _ in answers.values()], 0)
-            if deep is None or start < deep:
+            if deep is None or (start < deep and left(rows.stop) > 0):
                 searched = np.maximum(best, self._greedy(rows, operator, alone))
                 gained.append(searched - best)
                 best = searched
@@ -231,22 +233,40 @@ class Probe:
         pairs = zip(np.stack(drops, 1), np.stack(right, 1), strict=True)
         return dict(zip(rankings, pairs, strict=True))
 
+    def _first(self, rows: Sequence[int], operator: str) -> list[list[np.ndarray]]:
+        """The drop without each token alone; at the input of a model of the kit by its fast exact erasers."""
+        if operator != ATTENTION and hasattr(self.model, "model_config"):
+            some = [self.examples[i] for i in rows]
+            return [[drops] for drops in importance(self.model, some, "omission", operator=operator)]
+        return self._alone(rows, operator, [[frozenset()] for _ in rows])
+
     def _alone(
-        self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]]
+        self,
+        rows: Sequence[int],
+        operator: str,
+        gone: list[list[frozenset[int]]],
+        first: list[np.ndarray] | None = None,
     ) -> list[list[np.ndarray]]:
-        """For each text and each of its sets, the drop without the set and one token more; -inf within the set."""
+        """For each text and each of its sets, the drop without the set and one token more.
+
+        first  drops without each token alone: only the `CANDIDATES` largest are asked about again, the others rank
+               behind them in this order
+        """
+        among = [range(self.lengths[i]) for i in rows]
+        if first is not None:
+            among = [np.argsort(-drops, kind="stable")[:CANDIDATES].tolist() for drops in first]
+        free = [[[j for j in some if j not in one] for one in own] for some, own in zip(among, gone, strict=True)]
         sets = [
-            [one | {j} for one in own for j in range(self.lengths[i]) if j not in one]
-            for i, own in zip(rows, gone, strict=True)
+            [one | {j} for one, left in zip(own, lists, strict=True) for j in left]
+            for own, lists in zip(gone, free, strict=True)
         ]
         found = []
-        for i, own, p in zip(rows, gone, self._ask(rows, operator, sets), strict=True):
+        for place, (i, lists, p) in enumerate(zip(rows, free, self._ask(rows, operator, sets), strict=True)):
             drops, start = [], 0
-            for one in own:
-                values = np.full(self.lengths[i], -np.inf)
-                free = [j for j in range(self.lengths[i]) if j not in one]
-                values[free] = self.confidence[i] - p[start : start + len(free), self.predicted[i]]
-                start += len(free)
+            for left in lists:
+                values = np.zeros(self.lengths[i]) if first is None else first[place] - 2.0
+                values[left] = self.confidence[i] - p[start : start + len(left), self.predicted[i]]
+                start += len(left)
                 drops.append(values)
             found.append(drops)
         return found
@@ -269,7 +289,8 @@ class Probe:
                 break
             again = [k for k in range(len(rows)) if steps[k][step + 1] > steps[k][step]]
             asked = [[gone for gone, _, _ in beams[k]] for k in again]
-            for k, alone in zip(again, self._alone([rows[k] for k in again], operator, asked), strict=True):
+            known = [first[k][0] for k in again]
+            for k, alone in zip(again, self._alone([rows[k] for k in again], operator, asked, known), strict=True):
                 beams[k] = [(gone, total, a) for (gone, total, _), a in zip(beams[k], alone, strict=True)]
         return best
 
