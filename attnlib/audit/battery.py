@@ -132,9 +132,10 @@ def measure(
     ways = [*probe.inputs, *([ATTENTION] if scores is None else [])]
     erased: dict[str, Erased] = {}
     for done, way in enumerate(ways):
-        share, begun = len(ways) - done, time.monotonic()
+        # weights of a model of the kit are a closed form: they take little of the time
+        share, begun = sum(0.3 if w == ATTENTION and closed else 1.0 for w in ways[done:]), time.monotonic()
 
-        def own(texts: int, share: int = share, begun: float = begun) -> float:
+        def own(texts: int, share: float = max(share, 1.0), begun: float = begun) -> float:
             spent = time.monotonic() - begun
             return (left(texts) + spent) / share - spent  # the rest is for the operators to come
 
