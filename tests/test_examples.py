@@ -68,6 +68,8 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
     if arguments[0] == "audit":
         card = SimpleNamespace(save=Path, exit_code=0)
         monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
+    if arguments[0] == "gallery":
+        monkeypatch.setattr(import_module("attnlib.reports.gallery"), "gallery", lambda *_: {})
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

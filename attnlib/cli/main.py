@@ -288,7 +288,7 @@ def notebooks(folder: Path, force: bool) -> None:
 
 
 @main.command(epilog="\b\nExample:\n  attnlib gallery reports site --profile cpu")
-@click.argument("out", metavar="REPORTS", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("out", metavar="REPORTS", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("to", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")
 def gallery(out: Path, to: Path, profile: str) -> None:
