@@ -9,7 +9,7 @@ JOBS ?= 2
 NB ?= 00_quickstart
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab report reports gallery test nbval lint calibrate bench clean
+.PHONY: help setup lab report reports gallery docs test nbval lint calibrate bench clean
 
 help:  ## this list
 	@echo "attnlib: is attention an explanation?"
@@ -40,6 +40,9 @@ reports: $(READY)  ## every report of the series, and reports/index.html
 
 gallery: $(READY)  ## the reports as a static site in reports/gallery
 	$(BIN)/attnlib gallery $(OUT) reports/gallery --profile $(PROFILE)
+
+docs: $(READY)  ## the API reference, from the docstrings, in reports/gallery/reference
+	$(BIN)/python -m attnlib.reports.reference reports/gallery/reference
 
 test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory lint

@@ -109,6 +109,10 @@ class DataConfig(Config):
     """Which corpus, and how its texts become tokens. `load_corpus(**config)` takes the same names.
 
     `attnlib.data.corpora.data_config` makes one from what users write, and checks the names of corpus and options.
+
+    >>> data = al.DataConfig(corpus="planted", options={"n_train": 60}, limit=20)
+    >>> len(al.load_corpus(data).train)
+    20
     """
 
     corpus: str
@@ -128,7 +132,15 @@ class DataConfig(Config):
 
 
 class ModelConfig(Config):
-    """A point of the model space: encoder × attention × projection × scaling × regulariser."""
+    """A point of the model space: encoder × attention × projection × scaling × regulariser.
+
+    >>> print(al.ModelConfig(encoder="gru", hidden_size=64).to_yaml(only_changed=True), end="")
+    encoder: gru
+    hidden_size: 64
+    >>> al.ModelConfig(encoder="gruu")
+    Traceback (most recent call last):
+    attnlib.utils.errors.ConfigError: ModelConfig: encoder must be 'none', 'mlp', ... Did you mean 'gru'?
+    """
 
     encoder: Encoder = "lstm"
     attention: Attention = "additive"
@@ -286,7 +298,12 @@ class ModelConfig(Config):
 
 
 class TrainConfig(Config):
-    """How a model is trained. Defaults follow Jain & Wallace, with early stopping on dev."""
+    """How a model is trained. Defaults follow Jain & Wallace, with early stopping on dev.
+
+    >>> short = al.TrainConfig(epochs=2)
+    >>> short.replace(patience=None).epochs
+    2
+    """
 
     epochs: int = Field(8, ge=0)
     batch_size: int = Field(32, ge=1)

@@ -87,6 +87,10 @@ def audit(
     config, train  of the model that the kit trains where none is given
 
     Wrong data, labels that are not the model's and scores that do not fit raise DataError before any work.
+
+    >>> card = al.audit(fitted, corpus, budget=0.05)  # three seconds are too few to judge
+    >>> card.verdict, len(card.rows)
+    ('undetermined', 8)
     """
     if not budget > 0:
         raise ConfigError(f"budget is a number of minutes above 0; got {budget}.")

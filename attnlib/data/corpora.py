@@ -41,6 +41,13 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
              has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own),
              `drop_missing` (leave out rows without a label), `name` (what tables call it), `shares`
              (`{"positive": 0.12}` thins a class) and `excerpts` (`[[20, 276], [-256, None]]`, parts of each text)
+
+    >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
+    >>> stories.task, len(stories.classes)
+    ('query', 4)
+    >>> al.load_corpus("plantd")
+    Traceback (most recent call last):
+    attnlib.utils.errors.UnknownName: Unknown corpus 'plantd'. Did you mean 'planted'? ...
     """
     config = data_config({} if corpus is None else corpus, changes=options)
     spec, first = _resolve(config.corpus)

@@ -30,6 +30,9 @@ class Example:
     query      tokens of a question (QA) or a hypothesis (NLI), or None
     rationale  one bool per token: what a human (or the generator) marked as decisive, or None
     sentences  index of the first token of every sentence, or None where nobody said
+
+    >>> al.Example(("a", "lovely", "film"), label=1).text
+    'a lovely film'
     """
 
     tokens: tuple[str, ...]
@@ -62,6 +65,11 @@ class Corpus:
     notes   what loading did that a reader should know: texts dropped, duplicates, leaks, own splits
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
+
+    >>> corpus.classes, len(corpus.train), corpus.task
+    (('negative', 'positive'), 240, 'classification')
+    >>> corpus.stats()[["split", "texts"]].values.tolist()
+    [['train', 240], ['dev', 40], ['test', 100]]
     """
 
     name: str

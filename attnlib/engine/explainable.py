@@ -109,6 +109,12 @@ def erase(
     removed   for each text its sets, each a collection of indices into `model.tokens(text)`; the empty set is the
               whole text
     operator  one of `operators(model)`; None: the first of them
+
+    >>> (logits,) = al.erase(fitted, ["a great morning"], [[[], [1], [1, 2]]])
+    >>> logits.shape
+    (3, 2)
+    >>> bool(logits[0, 1] > logits[1, 1])  # "positive" loses without "great"
+    True
     """
     allowed = operators(model)
     operator = operator or allowed[0]

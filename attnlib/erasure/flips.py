@@ -45,6 +45,11 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
 
     how    level, operator, reproject, target, seed, batch_size, on_bad, quirks (see `Erasure`), and options of the
            importance method that `ranking` names
+
+    >>> flips = al.fraction_to_flip(fitted, corpus.test, "alpha", level="input")
+    >>> random = al.fraction_to_flip(fitted, corpus.test, "random", level="input")
+    >>> bool(flips["flipped"].mean() > 0.3), bool(flips["fraction"].mean() < random["fraction"].mean())
+    (True, True)
     """
     return _first_flips(fitted, examples, Erasure.of(ranking, how, quirks=FLIP_QUIRKS), "fraction to flip")
 
@@ -53,6 +58,10 @@ def top_token_flips(fitted: Explainable, examples: Iterable, ranking: Ranking, *
     """Whether removing the single top-ranked unit flips the decision. Columns and `how` as in `fraction_to_flip`.
 
     `removed` is 1 where it flips; `only_when_empty` marks texts of which the removal of one unit leaves nothing.
+
+    >>> single = al.top_token_flips(fitted, corpus.test, "omission", level="input")
+    >>> single["removed"].dropna().unique().tolist()
+    [1]
     """
     request = Erasure.of(ranking, how, quirks=FLIP_QUIRKS)
     return _first_flips(fitted, examples, request, "top-token flips", most=1)
@@ -69,6 +78,11 @@ def erasure_curves(
     first   `most`: the most important go first (comprehensiveness); `least`: the least important go first, so that
             row k keeps the n - k most important (sufficiency)
     how     as in `fraction_to_flip`, without on_bad
+
+    >>> curve = al.erasure_curves(fitted, corpus.test[:1], "alpha")
+    >>> length = len(corpus.test[0].tokens)
+    >>> list(curve["removed"]) == list(range(length + 1))
+    True
     """
     import pandas as pd
 

@@ -43,6 +43,12 @@ def load_model(
     query       the model reads pairs of texts (NLI, QA): give (text, query) or Examples with a query
 
     Only safetensors are read, and no code that comes with a checkpoint is run.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     again = al.load_model(fitted.save(f"{folder}/model"))
+    >>> again == fitted
+    True
     """
     folder = user_path(place)
     given = {"revision": revision, "classes": classes, "max_length": max_length, "query": query or None}

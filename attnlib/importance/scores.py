@@ -50,6 +50,10 @@ def importance(
     seed     for methods with randomness; a text's numbers depend on the seed and its place in `examples` alone
     quirks   authors' deviations to reproduce, see `attnlib.quirks`
     options  of the method, such as `operator="delete"` for omission or `steps=100` for integrated_gradients
+
+    >>> (scores,) = al.importance(fitted, ["a great morning"], "omission")
+    >>> fitted.tokens("a great morning")[scores.argmax()]
+    'great'
     """
     explain = Explainer(method, level, target, seed, quirk_names.checked(quirks), options)
     examples = fitted.examples(examples)

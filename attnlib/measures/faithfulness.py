@@ -42,6 +42,10 @@ def comprehensiveness(
     r"""Mean drop when the top share of a text is removed (DeYoung et al. 2020): :math:`p_0 - p_{\lceil qn \rceil}`.
 
     High where the ranking finds what the decision needs.
+
+    >>> found = {ranking: al.comprehensiveness(fitted, corpus.test, ranking) for ranking in ("alpha", "random")}
+    >>> bool(found["alpha"]["value"].mean() > found["random"]["value"].mean())
+    True
     """
     return comprehensiveness_of(erasure_curves(fitted, examples, ranking, first="most", **how), shares)
 
@@ -54,12 +58,22 @@ def sufficiency(
     shares: Sequence[float] = SHARES,
     **how: Unpack[How],
 ) -> pd.DataFrame:
-    r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision."""
+    r"""Mean drop when only the top share of a text is kept: low where the ranking finds enough for the decision.
+
+    >>> found = {ranking: al.sufficiency(fitted, corpus.test, ranking) for ranking in ("alpha", "random")}
+    >>> bool(found["alpha"]["value"].mean() < found["random"]["value"].mean())
+    True
+    """
     return sufficiency_of(erasure_curves(fitted, examples, ranking, first="least", **how), shares)
 
 
 def aopc(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
-    r"""Area over the perturbation curve, :math:`\frac1n \sum_{k=1}^n (p_0 - p_k)` (Samek et al. 2017)."""
+    r"""Area over the perturbation curve, :math:`\frac1n \sum_{k=1}^n (p_0 - p_k)` (Samek et al. 2017).
+
+    >>> found = al.aopc(fitted, corpus.test, "alpha")
+    >>> list(found.columns), len(found)
+    (['text', 'id', 'length', 'metric', 'value'], 100)
+    """
     return aopc_of(erasure_curves(fitted, examples, ranking, first="most", **how))
 
 

@@ -141,6 +141,10 @@ def plausibility(
 
     One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random);
     human is NaN with a single annotator, and relative is then (value - random) / (1 - random).
+
+    >>> found = al.plausibility([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], [[True, False, False], [False, False, True]])
+    >>> dict(zip(found["metric"], found["value"]))
+    {'average_precision': 1.0, 'token_f1': 1.0, 'iou_f1': 1.0}
     """
     if hasattr(model, "logits"):
         kept = [e for e in model.examples(examples) if e.rationale is not None and any(e.rationale)]

@@ -29,8 +29,15 @@ class Trace:
     exponential  whether alpha is a softmax of the scores: removing a position then only renormalises the others
     words     for a hierarchical model, the trace of its word level, texts' sentences as rows; else None.
               T then counts sentences. `words.mask` is (B * S, T_w), and its logits are the sentence vectors
-    positions for a hierarchical model, (B, T) of the batch: index of each position in the S * T_w places of
+    positions  for a hierarchical model, (B, T) of the batch: index of each position in the S * T_w places of
               its text, -1 for padding; else None
+
+    >>> trace = fitted.trace(corpus.test[:2])
+    >>> trace.alpha.sum(1).round(decimals=4).tolist()
+    [1.0, 1.0]
+    >>> logits = trace.bias + (trace.weights.unsqueeze(-1) * trace.token_logits).sum(1)
+    >>> bool((logits - trace.logits).abs().max() < 1e-4)
+    True
     """
 
     mask: Tensor

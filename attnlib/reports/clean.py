@@ -71,10 +71,10 @@ def inline_svg(svg: str, prefix: str) -> str:
     return offline(svg).strip().replace("<svg ", f'<svg style="{PAGE_STYLE}" ', 1)
 
 
-def highlight(code: str) -> str:
-    """Python as HTML with Pygments' short classes."""
+def highlight(code: str, language: str = "ipython3") -> str:
+    """Python, or a session of it (`pycon`), as HTML with Pygments' short classes."""
     from pygments import highlight as colour
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
 
-    return colour(code, get_lexer_by_name("ipython3"), HtmlFormatter(nowrap=True))
+    return colour(code, get_lexer_by_name(language), HtmlFormatter(nowrap=True))

@@ -1,8 +1,8 @@
 """The reports as a static site: what `make gallery` puts into `reports/gallery`, for any web server or none.
 
-A gallery is a copy of finished reports with an index of its own, which opens with the question, the series' answer
-and an explorer to play with. `gallery.json` says what each report was made from, so that a test can tell when a
-notebook has moved on.
+A gallery is a copy of finished reports, the API reference and an index of its own, which opens with the question,
+the series' answer and an explorer to play with. `gallery.json` says what each report was made from, so that a test
+can tell when a notebook has moved on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports import series
+from attnlib.reports import reference, series
 from attnlib.utils import files, paths
 from attnlib.utils.errors import DataError
 from attnlib.utils.extras import needs
@@ -49,6 +49,7 @@ def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
             "date": one.run["date"],
         }
     series.relink(to)
+    reference.write(to / "reference")
     files.write(to / "index.html", series.index(to, explorer=explorer_of(found)))
     files.write(to / "gallery.json", json.dumps(held, indent=1) + "\n")
     return held

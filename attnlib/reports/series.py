@@ -56,6 +56,7 @@ def index(out: Path, explorer: str = "") -> str:
         ledger=matrix.series_html((one.card["link"], one.claims) for one in series) if series else "",
         signs=matrix.VERDICTS,
         explorer=explorer,
+        reference=(out / "reference" / "index.html").is_file(),
         **theme.assets(explorer=bool(explorer)),
     )
 

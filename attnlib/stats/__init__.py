@@ -5,6 +5,8 @@ differentiable   the first three for torch, inside a loss
 ranks            Kendall's tau, weighted tau, orders
 inference        every interval of the kit: means, contrasts and statistics over trainings and texts
 jackknife        what is no mean over texts, in the form of one
+
+`LN2` is the largest Jensen-Shannon divergence, reached by disjoint supports.
 """
 
 from attnlib.stats.divergences import LN2, entropy, jsd, kl, normalized_entropy, tvd

@@ -60,6 +60,10 @@ class Effect:
     from_trainings, from_texts, from_both   the parts of the variance that more trainings, more texts, or more of
                           either would lower
     again                 level -> the same effect with an interval of that level
+
+    >>> share = al.stats.Effect(0.412, 0.38, 0.4449)
+    >>> share.text(), share.scaled(100).text(digits=1)
+    ('0.41 [0.38, 0.44]', '41.2 [38.0, 44.5]')
     """
 
     estimate: float
@@ -169,6 +173,12 @@ def effect(
     A frame with the column `point` (see `stats.jackknife`) holds the statistic of each training there. NaN values
     are left out. One training per cell has no interval; a cell with one training is given the mean spread of the
     others, where those are at least half of the cells.
+
+    >>> import pandas as pd
+    >>> rows = [(seed, text, 0.5 + 0.1 * seed + 0.02 * text) for seed in range(3) for text in range(5)]
+    >>> found = al.stats.effect(pd.DataFrame(rows, columns=["seed", "instance", "value"]))
+    >>> found.trainings, found.texts, round(found.estimate, 3), found.low < 0.64 < found.high
+    (3, 5, 0.64, True)
     """
     parts = _cells(frame, list(cells), training, text, weights)
     if not parts:
@@ -201,6 +211,13 @@ def contrast(
     paired    two values with the same cell, training and text are compared (variants of a model that share a
               seed); a value without its partner is left out. Not paired: the sides are separate trainings,
               only the texts are shared, and only cells that both sides have count
+
+    >>> import pandas as pd
+    >>> rows = [(seed, text, "none", 0.5) for seed in range(3) for text in range(4)]
+    >>> rows += [(seed, text, "lin", 0.7 + 0.02 * seed + 0.01 * text) for seed in range(3) for text in range(4)]
+    >>> frame = pd.DataFrame(rows, columns=["seed", "instance", "scaling", "value"])
+    >>> print(al.stats.contrast(frame, "scaling", "lin", "none"))
+    0.23 [0.19, 0.28]
     """
     sides = _sides(frame, column, a, b)
     unit = [k for k in (training, text) if k is not None]
@@ -257,6 +274,9 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     """A share of independent units that either hit or miss (models, cells), with the bounds of Clopper & Pearson.
 
     `p` tests a share of one half.
+
+    >>> print(al.stats.exact_share(9, 10))
+    0.90 [0.55, 1.00]
     """
     if not n:
         return Effect(NAN)
@@ -267,7 +287,11 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, made monotone; NaN stays NaN, uncounted."""
+    """Holm's adjusted p-values: the k-th smallest of m times m - k + 1, made monotone; NaN stays NaN, uncounted.
+
+    >>> al.stats.holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
     p = np.asarray(p_values, dtype=float)
     real = ~np.isnan(p)
     if ((p[real] < 0) | (p[real] > 1)).any():

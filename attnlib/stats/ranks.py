@@ -10,7 +10,11 @@ from attnlib.utils.errors import DataError
 
 
 def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's tau-b (ties corrected), by SciPy. NaN where either side is constant or shorter than two."""
+    """Kendall's tau-b (ties corrected), by SciPy. NaN where either side is constant or shorter than two.
+
+    >>> al.stats.kendall_tau([0.1, 0.2, 0.7], [1, 2, 3]), al.stats.kendall_tau([0.1, 0.2, 0.7], [3, 2, 1])
+    (1.0, -1.0)
+    """
     x, y = _vectors(x, y)
     if len(x) < 2 or _constant(x) or _constant(y):
         return float("nan")
@@ -26,6 +30,11 @@ def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
     Ties count zero in the numerator and fully in the denominator. Equal weights and no ties give Kendall's tau.
     This is not `scipy.stats.weightedtau`, whose weights are additive and hyperbolic in the rank.
     NaN where no pair has weight.
+
+    >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[1, 0, 0])
+    nan
+    >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[2, 1, 1])
+    0.6
     """
     x, y = _vectors(x, y)
     w = np.asarray(weights, dtype=float)
@@ -42,12 +51,20 @@ def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
 
 
 def descending(scores: ArrayLike) -> np.ndarray:
-    """Positions from the highest score to the lowest; equal scores keep the order of the text."""
+    """Positions from the highest score to the lowest; equal scores keep the order of the text.
+
+    >>> al.stats.descending([0.2, 0.5, 0.2, 0.1]).tolist()
+    [1, 0, 2, 3]
+    """
     return np.argsort(-np.asarray(scores, dtype=float), kind="stable")
 
 
 def ranks(scores: ArrayLike) -> np.ndarray:
-    """Rank of every score, 1 for the highest; equal scores share their mean rank."""
+    """Rank of every score, 1 for the highest; equal scores share their mean rank.
+
+    >>> al.stats.ranks([0.2, 0.5, 0.2, 0.1]).tolist()
+    [2.5, 1.0, 2.5, 4.0]
+    """
     return scipy_stats.rankdata(-np.asarray(scores, dtype=float), method="average")
 
 

@@ -140,7 +140,15 @@ class Damage(NamedTuple):
 
 
 class Store:
-    """Finished runs below `root` (default: `attnlib.utils.paths.store()`). Several processes may share it."""
+    """Finished runs below `root` (default: `attnlib.utils.paths.store()`). Several processes may share it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     store = al.Store(folder)
+    ...     entry = store.put("3fa9c1".ljust(64, "0"), {"spec.json": b"{}"})
+    ...     print(store.find("3fa9").key == entry.key, store.get("0" * 64))
+    True None
+    """
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root).expanduser().resolve() if root is not None else paths.store()

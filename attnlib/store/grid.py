@@ -148,6 +148,15 @@ def run_grid(
     corpora   corpora already loaded, by the name their DataConfig gives
     Two corpora that would share a name in the frames, and missing word vectors, are refused before anything is
     trained.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> data = al.DataConfig(corpus="planted", options={"n_train": 60, "n_dev": 20, "n_test": 20})
+    >>> fit = al.FitSpec(data=data, model=config, train=al.TrainConfig(epochs=1))
+    >>> with TemporaryDirectory() as folder:
+    ...     print(al.run_grid([fit], store=folder).summary)
+    ...     print(al.run_grid([fit], store=folder).summary)
+    1 runs: 0 from the store, 1 computed.
+    1 runs: 1 from the store, 0 computed.
     """
     start = time.monotonic()
     runs = tuple(dict.fromkeys(runs))

@@ -27,6 +27,10 @@ class FitSpec(Config):
                 study with its own objective (an adversary, for example) names its own function
     params      what else the trainer takes, such as `warm_parts`: plain values
     label       columns to add to the frames; not part of the run's identity
+
+    >>> fits = [al.FitSpec(data=al.DataConfig(corpus="planted"), model=config, seed=seed) for seed in (24, 92)]
+    >>> [fit.seed for fit in fits], fits[0].model.encoder
+    ([24, 92], 'mlp')
     """
 
     data: DataConfig
@@ -65,6 +69,10 @@ class MeasureSpec(Config):
     fits    the models, in the order of the arguments; none for a measure of the data alone
     data    the corpus to hand over; None: that of the first model. With neither, only `params` are passed
     params  what else the function takes: plain values, since they are part of the identity
+
+    >>> fit = al.FitSpec(data=al.DataConfig(corpus="planted"), model=config)
+    >>> al.MeasureSpec.of(al.fraction_to_flip, fit, ranking="alpha").task
+    'attnlib.erasure.flips:fraction_to_flip'
     """
 
     task: str

@@ -63,6 +63,10 @@ def fit(
                 `TrainConfig(freeze=("embedding", "encoder"))`
     objective   what to minimise in place of the cross-entropy with the labels (such as an adversary's loss);
                 `batch.rows` are positions in `corpus.train`. Regularisers of the model are added to it
+
+    >>> scaled = al.fit(corpus, config.replace(scaling="lin"), al.TrainConfig(epochs=1), seed=7)
+    >>> scaled
+    Fitted(mlp, additive, softmax, scaling lin, regulariser none; epoch 1 of 1, seed 7, classes: negative, positive)
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
     device = resolve(train_config.device)

@@ -175,7 +175,14 @@ class TextClassifier:
 
 
 class Fitted(TextClassifier, Parts):
-    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`."""
+    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`.
+
+    >>> labels, probabilities = fitted.predict(["a great morning", "a terrible morning"])
+    >>> labels, probabilities.shape
+    (['positive', 'negative'], (2, 2))
+    >>> fitted.evaluate(corpus.test)["accuracy"] > 0.9
+    True
+    """
 
     def __post_init__(self) -> None:
         self.model.eval()

@@ -73,6 +73,10 @@ def explore(
     by      what the text may be coloured and ranked by: importances, `alpha`, `probability`; the first is where it
             starts; None: what all the models have of attention, probability, attention × gradient and omission
     level   where tokens are erased at first; see LEVELS
+
+    >>> shown = al.explore({"mlp": fitted}, corpus.test[:2])  # the last line of a notebook's cell
+    >>> hasattr(shown, "_repr_html_") or hasattr(shown, "_repr_mimebundle_")
+    True
     """
     if level not in LEVELS:
         raise UnknownName(unknown("level", level, LEVELS))

@@ -38,6 +38,10 @@ def heatmap(
     by      `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows.
             A Hugging Face classifier has no `probability`; its `alpha` is `cls_last`
     target  class that `probability` refers to; default: the second of two classes, the predicted one of more
+
+    >>> page = al.heatmap(fitted, "a great morning", ["alpha", "omission"])  # shows itself in a notebook
+    >>> "predicted positive" in str(page)
+    True
     """
     shown = [
         reading.html(limit=limit, numbers=numbers) for reading in read(fitted, texts, by, target=target, seed=seed)

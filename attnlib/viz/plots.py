@@ -74,7 +74,12 @@ TOKENS = 30
 
 
 class Chart(Figure):
-    """A Figure in the common style that displays itself without pyplot."""
+    """A Figure in the common style that displays itself without pyplot.
+
+    >>> figure, axes = al.plots.chart()
+    >>> type(figure).__name__, "<svg" in figure.svg()
+    ('Chart', True)
+    """
 
     def __init__(self, **options: Any) -> None:
         with mpl.rc_context(STYLE):
@@ -99,7 +104,12 @@ class Chart(Figure):
 def chart(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (7.2, 3.6), **options: Any
 ) -> tuple[Chart, Any]:
-    """A new figure and its axes (one, or an array of them), in the common style."""
+    """A new figure and its axes (one, or an array of them), in the common style.
+
+    >>> figure, axes = al.plots.chart(1, 2, sharey=True)
+    >>> axes.shape
+    (2,)
+    """
     figure = Chart(figsize=size)
     return figure, figure.subplots(rows, columns, **options)
 
@@ -108,6 +118,10 @@ def panels(names: Collection[Any], width: float, height: float, *, room: float =
     """A figure with one panel per name, side by side with one vertical scale: the figure, and name -> axes.
 
     width   inches of each panel; room: those of what is next to them; options: as `Figure.subplots` has them
+
+    >>> figure, axes = al.plots.panels(["lstm", "mlp"], 2.5, 2.5)
+    >>> list(axes)
+    ['lstm', 'mlp']
     """
     across = sum(options.get("width_ratios", [1] * len(names)))
     figure, axes = chart(1, len(names), size=(room + width * across, height), sharey=True, squeeze=False, **options)
@@ -116,7 +130,13 @@ def panels(names: Collection[Any], width: float, height: float, *, room: float =
 
 @styled
 def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None, *, outer: bool = False) -> None:
-    """Title with the n, and both axes named; `outer`: only those of the panels at the left and at the bottom."""
+    """Title with the n, and both axes named; `outer`: only those of the panels at the left and at the bottom.
+
+    >>> figure, axes = al.plots.chart()
+    >>> al.plots.label(axes, "Decision flips", "fraction removed", "share of texts", n=1200)
+    >>> axes.get_title("left")
+    'Decision flips  (n = 1,200)'
+    """
     axes.set_title(title if n is None else f"{title}  (n = {n if isinstance(n, str) else f'{n:,}'})", loc="left")
     at = axes.get_subplotspec()
     axes.set_xlabel(x if not outer or at.is_last_row() else "")
@@ -127,6 +147,13 @@ def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: 
     """Markers for `value` with whiskers from `low` to `high`, in the k-th colour and shape; `at`: their places.
 
     across   the values run along the horizontal axis
+
+    >>> import pandas as pd
+    >>> figure, axes = al.plots.chart()
+    >>> found = pd.DataFrame({"value": [0.3, 0.5], "low": [0.2, 0.4], "high": [0.4, 0.7]})
+    >>> al.plots.whiskers(axes, [0, 1], found, 0)
+    >>> len(axes.containers)
+    1
     """
     value = frame["value"].to_numpy(float)
     reach = np.abs(frame[ENDS[1:]].to_numpy(float).T - value)
@@ -138,7 +165,13 @@ def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: 
 
 
 def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, colours: Sequence[str], **options):
-    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists."""
+    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists.
+
+    >>> figure, axes = al.plots.chart()
+    >>> drawn = al.plots.boxes(axes, [[1, 2, 3], [2, 3, 5]], [0, 1], 0.5, al.plots.CYCLE[:2])
+    >>> len(drawn["boxes"])
+    2
+    """
     look = {"flierprops": {"marker": ".", "markersize": 3, "alpha": 0.35}, "medianprops": {"color": "black"}}
     drawn = axes.boxplot(
         values, positions=at, widths=width, patch_artist=True, manage_ticks=False, **look | options
@@ -149,14 +182,27 @@ def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, 
 
 
 def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
-    """The tokens of a text below the axis, one per place."""
+    """The tokens of a text below the axis, one per place.
+
+    >>> figure, axes = al.plots.chart()
+    >>> al.plots.token_ticks(axes, ["a", "great", "morning"])
+    >>> [tick.get_text() for tick in axes.get_xticklabels()]
+    ['a', 'great', 'morning']
+    """
     names = [str(token).replace("$", r"\$") for token in tokens]
     axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
 
 
 @styled
 def legend_below(figure: Figure) -> None:
-    """One legend of all panels below them, where it covers nothing."""
+    """One legend of all panels below them, where it covers nothing.
+
+    >>> figure, axes = al.plots.chart()
+    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
+    >>> al.plots.legend_below(figure)
+    >>> [entry.get_text() for entry in figure.legends[0].get_texts()]
+    ['attention']
+    """
     found = {
         name: handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
     }
@@ -165,13 +211,26 @@ def legend_below(figure: Figure) -> None:
 
 @styled
 def heading(figure: Figure, title: str) -> None:
-    """A title above all panels."""
+    """A title above all panels.
+
+    >>> figure, axes = al.plots.chart(1, 2)
+    >>> al.plots.heading(figure, "Decision flips")
+    >>> figure.get_suptitle()
+    'Decision flips'
+    """
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 @styled
 def legend_right(axes: Axes, title: str | None = None) -> None:
-    """A legend to the right of the panel."""
+    """A legend to the right of the panel.
+
+    >>> figure, axes = al.plots.chart()
+    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
+    >>> al.plots.legend_right(axes, "ranking")
+    >>> axes.get_legend().get_title().get_text()
+    'ranking'
+    """
     axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
@@ -180,6 +239,10 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
     """Loss on train and dev, and one dev score, by epoch; the epoch that was kept is marked.
 
     history: one row per epoch, as `Fitted.history`: `epoch`, `loss`, `dev_loss`, `dev_<score>`, `best` (bool).
+
+    >>> figure = al.plots.training_curve(fitted.history)
+    >>> [axes.get_title("left") for axes in figure.axes]
+    ['Training: loss', 'Training: dev accuracy']
     """
     _require(history, ["epoch", "loss", f"dev_{score}", "best"])
     if history.empty:
@@ -215,6 +278,11 @@ def histogram(
     """Shares by bin, one outline per hue; rows named in the column `aside` are bars of their own on the right.
 
     Every row counts once: in a bin, or (where `aside` holds a name) next to the axis. So each hue sums to one.
+
+    >>> flips = al.fraction_to_flip(fitted, corpus.test, "alpha", level="input")
+    >>> figure = al.plots.histogram(flips, "fraction", "prediction", title="Decision flips", x="fraction removed")
+    >>> len(figure.axes[0].get_legend().get_texts())
+    2
     """
     _require(frame, [value, *([hue] if hue else []), *([aside] if aside else [])])
     groups = _groups(frame, hue)
@@ -269,6 +337,12 @@ def intervals(
     """`value` with whiskers from `low` to `high`, one line per row of `name`; `reference` as a hollow marker.
 
     Rows keep the frame's order, from top to bottom. NaN references are left out.
+
+    >>> import pandas as pd
+    >>> found = pd.DataFrame([al.stats.exact_share(9, 10).row() | {"ranking": "alpha"}])
+    >>> figure = al.plots.intervals(found, "ranking", title="Share of models", x="share", percent=True)
+    >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    ['alpha  (n = 10)']
     """
     _require(frame, [name, *ENDS, *[c for c in (hue, reference) if c]])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[name]))
@@ -304,7 +378,13 @@ def box_by(
     x_label: str | None = None,
     y_label: str | None = None,
 ) -> Chart:
-    """Box plots of y by x, side by side by hue."""
+    """Box plots of y by x, side by side by hue.
+
+    >>> found = al.comprehensiveness(fitted, corpus.test, "alpha")
+    >>> figure = al.plots.box_by(found, "metric", "value", title="Faithfulness")
+    >>> [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    ['comprehensiveness\\nn = 100']
+    """
     _require(frame, [x, y, *([hue] if hue else [])])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[x]))
     figure, axis = chart(size=(max(4.0, 1.6 + 0.9 * len(names) * max(1, 0.6 * len(groups))), 3.8))
@@ -338,6 +418,11 @@ def scatter_density(
     """Points, or beyond `dense` of them hexagons coloured by the logarithm of their count of `unit`.
 
     One panel per value of `hue`: hexagons cannot be told apart by colour.
+
+    >>> curves = al.erasure_curves(fitted, corpus.test, "alpha")
+    >>> figure = al.plots.scatter_density(curves, "mass_removed", "probability", title="Erasure", unit="steps")
+    >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+    ('mass_removed', 'probability')
     """
     _require(frame, [x, y, *([hue] if hue else [])])
     groups = {name: part.dropna(subset=[x, y]) for name, part in _groups(frame, hue).items()}

@@ -38,10 +38,11 @@ def test_reports_are_copied_with_an_index_and_an_explorer(tmp_path):
         p.relative_to(tmp_path / "site").as_posix() for p in (tmp_path / "site").rglob("*") if p.is_file()
     )
     kept = [f"{name}/cpu/{file}" for name in held for file in ("claims.json", "report.html", "run.json")]
-    assert files == sorted([*kept, "index.html", "gallery.json"])
+    assert files == sorted([*kept, "index.html", "gallery.json", "reference/index.html"])
     page = (tmp_path / "site" / "index.html").read_text()
     assert EXPLORER in page
     assert "01_tasc/cpu/report.html" in page
+    assert 'href="reference/index.html"' in page
     assert "../../01_tasc/cpu/report.html" in (tmp_path / "site/00_quickstart/cpu/report.html").read_text()
 
 
