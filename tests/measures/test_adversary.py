@@ -109,7 +109,7 @@ def test_without_a_divergence_the_adversary_imitates_its_base(base, corpus) -> N
 
 def test_a_frozen_adversary_changes_attention_alone(base, corpus) -> None:
     quick = TrainConfig(epochs=10, learning_rate=0.05, monitor="train_loss", patience=None)
-    adversary = train_adversary(base, corpus, 1.0, divergence="jsd", frozen=True, train_config=quick)
+    adversary = train_adversary(base, corpus, 1.0, divergence="jsd", frozen=True, restart=True, train_config=quick)
     table = compare(base, adversary, corpus.test)
     assert table["jsd"].mean() > 0.05
     assert table["jsd"].between(0, math.log(2)).all()
