@@ -31,4 +31,5 @@ def test_01_gets_to_its_end_with_a_single_cell(tmp_path, name):
     options = {"corpora": [str(path)], "seeds": [0], "texts": 20, "ig_steps": 4, "limit": 100}
     found = run_cells("01_tasc", tmp_path, **TINY, **ONE_CELL, **options)
     assert len(found["claims"]) == 21
-    assert {claim.verdict for claim in found["claims"]} == {"not tested"}, "one epoch teaches nothing"
+    decided = {claim.verdict for claim in found["claims"]} - {"not tested", "undetermined"}
+    assert not decided, "one epoch teaches nothing"
