@@ -287,7 +287,7 @@ def notebooks(folder: Path, force: bool) -> None:
     )
 
 
-@main.command(epilog="\b\nExample:\n  attnlib gallery reports site --profile cpu")
+@main.command(epilog="\b\nExamples:\n  attnlib gallery reports site --profile cpu")
 @click.argument("out", metavar="REPORTS", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("to", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.utils.extras import needs
-from attnlib.viz.explorer import script as explorer_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,7 +24,11 @@ def fill(template: str, **values: Any) -> str:
 @cache
 def assets(explorer: bool = False) -> dict[str, str]:
     """Style sheet, script and content security policy of a page; with the explorer's script where it has one."""
-    script = read("report.js") + (explorer_script() if explorer else "")
+    script = read("report.js")
+    if explorer:
+        from attnlib.viz.explorer import script as explorer_script  # it loads torch, which most pages do not need
+
+        script += explorer_script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return {"style": read("report.css") + read("ledger.css"), "script": script, "policy": policy}

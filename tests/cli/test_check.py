@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import own_tables
@@ -103,7 +104,6 @@ WRONG = [
     (ERASURE, "architectures", "{planted: []}", "at least one"),
     (ERASURE, "architectures", "{imdb: [han]}", "imdb"),
     (ERASURE, "encoders", "[lstm]", "rnn"),
-    (ERASURE, "settings", "paper", "settings of the paper"),
     (ERASURE, "beyond", "nosuch", "Unknown corpus"),
     (ERASURE, "beyond", "nope.csv", "nope.csv"),
     (ERASURE, "beyond_hidden", "21", "even"),
@@ -242,7 +242,7 @@ def test_the_parameters_of_a_notebook_are_those_of_its_study(name: str) -> None:
 def test_list_params_tells_type_default_comment_and_profiles() -> None:
     ended = CliRunner().invoke(main, ["list", "params", TASC])
     assert ended.exit_code == 0, ended.output
-    assert "corpora             list[str | dict] = ['planted']" in ended.output
+    assert re.search(r"^corpora +list\[str \| dict\] = \['planted'\]$", ended.output, re.MULTILINE)
     assert "cpu: ['rotten_tomatoes']" in ended.output
     assert "of Adam" in ended.output
     assert CliRunner().invoke(main, ["list", "params"]).exit_code == 2
