@@ -119,7 +119,7 @@ def test_saved_and_loaded_without_the_folder(folder: Path, tmp_path: Path) -> No
 
 
 def test_no_tokeniser_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"No tokeniser could be read from the folder .*Give 'minilm'"):
+    with pytest.raises(ConfigError, match=r"No tokeniser could be read from the folder .*Give a folder"):
         WordPieceVectoriser(tmp_path)
 
 
