@@ -32,7 +32,7 @@ const STYLE = `
 .ax-ruler i { position: absolute; top: 0; bottom: 0; width: 3px; margin-left: -1px; background: currentColor; }
 .ax-text { overflow-wrap: anywhere; line-height: 1.95; margin: 0; }
 .ax-text .ax-unit { display: block; margin-bottom: .35em; padding-left: .5em; border-left: .35em solid transparent; }
-.ax-token { padding: .1em .2em; border-radius: .2em; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
+.ax-token { display: inline-block; max-width: 100%; padding: 0 .2em; border-radius: .2em; line-height: 1.5; }
 .ax-token.ax-gone, .ax-unit.ax-gone { text-decoration: line-through; opacity: .55; }
 .ax-token.ax-marked { text-decoration: underline 2px; text-underline-offset: 3px; }
 .ax-text button.ax-token { border: 1px dotted var(--ax-line); background-clip: padding-box; min-height: 0; line-height: 1.4; }
