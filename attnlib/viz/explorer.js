@@ -8,7 +8,7 @@
 const BLUE = "0,114,178", ORANGE = "213,94,0", STRONGEST = 0.75, SHOWN = 400;
 
 const STYLE = `
-.ax { --ax-line: var(--line, var(--jp-border-color2, #c8ccd2)); --ax-paper: var(--paper, var(--jp-layout-color0, #fff));
+.ax { --ax-line: var(--line, var(--jp-border-color2, #c8ccd2)); --ax-paper: var(--paper, var(--jp-layout-color0, Canvas));
   --ax-ink: var(--ink, var(--jp-content-font-color1, inherit)); color: var(--ax-ink); font-size: 1em; line-height: 1.5;
   border: 1px solid var(--ax-line); border-radius: .4em; padding: .8em 1em; margin: .8em 0; text-align: left; }
 .ax * { box-sizing: border-box; }
