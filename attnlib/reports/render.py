@@ -69,7 +69,8 @@ def report(folder: Path) -> str:
         signs=matrix.VERDICTS,
         words=words,
     )
-    contents = [heading for heading in headings if heading.level in (2, 3)]
+    moved = {heading.html: heading for heading in headings if heading.anchor in {a for a, _ in MOVED.values()}}
+    contents = [h for h in headings if h.level in (2, 3) and moved.get(h.html, h) is h]  # a moved part once
     page = {"run": run, "title": title, "top": top, "contents": contents, "series": navigation(folder, run)}
     assets = theme.assets(explorer=any(_explores(output) for cell in cells for output in cell.get("outputs", ())))
     html, _ = _exporter().from_notebook_node(notebook, resources={"page": {**page, **assets}})
