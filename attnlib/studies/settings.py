@@ -72,13 +72,8 @@ def settings_table(settings: Iterable[Setting], runs: Iterable[Run]) -> pd.DataF
             same = all(paper == ours for paper, ours in pairs)
             paper, ours = (_listed(values) for values in zip(*pairs, strict=True))
             rows.append((setting.name, paper, setting.source, ours, "" if same else setting.note or "differs"))
+    rows.sort(key=lambda row: row[-1] == "")  # deviations first, each part in the order given
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def deviations(settings: Iterable[Setting], runs: Iterable[Run]) -> pd.DataFrame:
-    """The rows of `settings_table` in which a model differs from the paper."""
-    table = settings_table(settings, runs)
-    return table[table["differs"] != ""].reset_index(drop=True)
 
 
 def _every(runs: Iterable[Run]) -> Iterator[Run]:

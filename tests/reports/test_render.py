@@ -14,8 +14,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.reports import render, series, tabular
+from tests.browser import CHROMIUM, needs_browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
@@ -211,7 +211,7 @@ addEventListener("load", function () {
 </script></body>"""
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@needs_browser
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None:
     policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')  # it would forbid our measuring too
@@ -232,7 +232,7 @@ def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None
     assert 0 < seen["ledger"] <= width, "effect, interval and n are seen without scrolling"
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@needs_browser
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
 def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
     frame = pd.DataFrame({f"a longer name {k}": [1234.5678 + k, 98765.4321 * k] for k in range(13)})
@@ -243,7 +243,7 @@ def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
     assert {f"{98765.4321 * k:,.0f}" for k in range(1, 13)} <= set(words)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, chromium-browser or google-chrome")
+@needs_browser
 def test_a_screenshot_and_a_print_are_not_blank(text: str, tmp_path: Path) -> None:
     from matplotlib.image import imread
 

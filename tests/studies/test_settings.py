@@ -4,7 +4,7 @@ import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
-from attnlib.studies.settings import Setting, deviations, settings_table
+from attnlib.studies.settings import Setting, settings_table
 
 
 def fit(seed=0, **model):
@@ -20,12 +20,11 @@ def test_ours_is_read_from_the_models():
 def test_equal_values_are_no_deviation():
     setting = Setting("amsgrad", False, "code", "train.amsgrad")
     assert settings_table([setting], [fit()])["differs"].tolist() == [""]
-    assert deviations([setting], [fit()]).empty
 
 
 def test_the_reason_stands_where_a_model_differs():
     setting = Setting("start", "kaiming", "code", "model.dot_init", note="ours stays away from uniform")
-    assert deviations([setting], [fit(attention="dot")])["differs"].tolist() == ["ours stays away from uniform"]
+    assert settings_table([setting], [fit(attention="dot")])["differs"].tolist() == ["ours stays away from uniform"]
 
 
 def test_a_setting_of_models_that_are_not_there_is_left_out():
@@ -57,3 +56,11 @@ def test_settings_of_measures_stand_in_their_parameters():
     run = MeasureSpec(task="m:f", fits=(fit(),), params={"ig_steps": 20})
     (row,) = settings_table([Setting("steps", 50, "code", "params.ig_steps", of="measure")], [run]).itertuples()
     assert (row.paper, row.ours) == ("50", "20")
+
+
+def test_deviations_come_first():
+    same, other = (
+        Setting("amsgrad", False, "code", "train.amsgrad"),
+        Setting("width", 1, "code", "model.hidden_size"),
+    )
+    assert settings_table([same, other], [fit()])["setting"].tolist() == ["width", "amsgrad"]
