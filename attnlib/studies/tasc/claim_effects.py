@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import LEVEL, NAN, Effect, contrast, effect, exact_share
+from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.studies.learned import RULE as NOTHING
-from attnlib.studies.ledger import NotTested
+from attnlib.studies.ledger import NotTested, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, POOLS, RANKINGS, TOP1, Results
 from attnlib.studies.tasc.tables import NAMES, RANGE, compared
 from attnlib.utils.text import plural
@@ -27,6 +27,7 @@ TRAININGS = 3
 """Trainings of BERT that a claim about it needs."""
 BLOCKS = 10
 """Groups of texts that are left out in turn, where a number is no mean over texts."""
+TRAINING = [*CELL, "seed"]
 RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
 
 
@@ -92,34 +93,31 @@ def best_ranking(results: Results, metric: str) -> dict[str, Effect]:
 
 
 def cases_won(results: Results, metric: str) -> Effect:
-    """The share of rankings, attentions and variants in which TaSc is better than no TaSc."""
-    part, end = _of(_whole(results), metric, *RANKINGS), RANGE[metric][1]
-    more = metric == TOP1  # flips are gained, fractions are saved
-    sides = [("none", v) if more else (v, "none") for v in part["variant"].unique() if v != "none"]
-    return _counted(
-        [
-            [contrast(own, "variant", *pair, CELL, bounds=(-end, end))]
-            for _, own in part.groupby(["importance", "attention"], sort=False)
-            for pair in sides
-        ]
-    )
+    """The share of rankings and variants in which TaSc is better than no TaSc, mean over trainings."""
+    sign = 1 if metric == TOP1 else -1  # flips are gained, fractions are saved
+
+    def won(means: pd.DataFrame) -> pd.Series:
+        gains = sign * means.drop(columns="none").sub(means["none"], axis=0)
+        return (gains > 0).mean(axis=1).groupby(TRAINING, sort=False).mean()
+
+    return _share_of_cases(_of(_whole(results), metric, *RANKINGS), won)
 
 
 def lin_leads(results: Results) -> Effect:
-    """The share of rankings and attentions in which Lin-TaSc needs no larger a fraction than Feat- and Conv-TaSc.
+    """The share of rankings in which Lin-TaSc needs no larger a fraction than Feat- and Conv-TaSc, over trainings.
 
     Comparable is what the paper's ratios, of one digit, do not tell apart: 0.05 of the fraction without TaSc.
     """
+
+    def leads(means: pd.DataFrame) -> pd.Series:
+        least = means[others].min(axis=1) + 0.05 * means["none"]
+        return (means["lin"] < least).groupby(TRAINING, sort=False).mean()
+
     part = _fractions(_whole(results), *RANKINGS)
     others = [v for v in ("feat", "conv") if v in set(part["variant"])]
     if not others:
         raise NotTested
-    cases = []
-    for _, own in part.groupby(["importance", "attention"], sort=False):
-        margin = 0.05 * own.loc[own["variant"] == "none", "value"].mean()
-        gained = own.assign(value=own["value"] - np.where(own["variant"] == "lin", margin, 0.0))
-        cases.append([contrast(gained, "variant", "lin", v, CELL, bounds=(-2, 2)) for v in others])
-    return _counted(cases)
+    return _share_of_cases(part, leads)
 
 
 def tanh_above_dot(results: Results) -> Effect:
@@ -159,20 +157,23 @@ def sum_pools_best(results: Results) -> dict[str, Effect]:
 
 
 def beats_baselines(results: Results) -> Effect:
-    """The share of cells where α∇α with Lin-TaSc needs fewer tokens than each of WO, x∇x and IG without."""
-    part = compared(learned(results))
-    means = _cell_means(part)
-    won = means["lin", "alpha_grad"] < means["none"][list(BASELINES)].min(axis=1)
-    return _of_cells(exact_share(int(won.sum()), len(won)), part)
+    """The share of trainings where α∇α with Lin-TaSc needs fewer tokens than each of WO, x∇x and IG without."""
+
+    def won(part: pd.DataFrame) -> pd.DataFrame:
+        means = part.pivot_table(index=TRAINING, columns=["variant", "importance"], values="value")
+        found = means["lin", "alpha_grad"] < means["none"][list(BASELINES)].min(axis=1)
+        return found.astype(float).rename("value").reset_index()
+
+    return _by_training(required(compared(learned(results))), won, CELL, (0, 1))
 
 
 def baselines_gain(results: Results) -> Effect:
-    """The share of WO, x∇x and IG whose fraction Lin-TaSc lowers, mean over cells."""
-    part = _fractions(learned(results), *BASELINES)
-    means = _cell_means(part)
-    shares = (means["lin"] < means["none"]).mean(axis=1).rename("value").reset_index()
-    found = effect(shares.assign(cell=range(len(shares))), training="cell", text=None, bounds=(0, 1))
-    return _of_cells(found, part)
+    """The share of WO, x∇x and IG whose fraction Lin-TaSc lowers, mean over trainings."""
+
+    def lowered(means: pd.DataFrame) -> pd.Series:
+        return (means["lin"] < means["none"]).groupby(TRAINING, sort=False).mean()
+
+    return _share_of_cases(required(_fractions(learned(results), *BASELINES)), lowered)
 
 
 def bert_needs_most(results: Results) -> dict[str, Effect]:
@@ -240,26 +241,14 @@ def _both_attentions(part: pd.DataFrame) -> pd.DataFrame:
     return part
 
 
-def _counted(cases: Sequence[Sequence[Effect]], level: float = LEVEL) -> Effect:
-    """The share of cases in which every effect lies below 0.
+def _share_of_cases(part: pd.DataFrame, hits: Callable[[pd.DataFrame], pd.Series]) -> Effect:
+    """Mean over trainings of a share of cases; `hits` gets the mean of each ranking, columns by variant."""
 
-    Its interval runs from the cases that surely do to those that do not surely fail: by the intervals of the single
-    effects, with the level that holds for all of them together (Bonferroni), and half a case more on either side.
-    It needs no independent cases.
-    """
-    every = [one for case in cases for one in case]
-    strict = [[one.at(1 - (1 - level) / len(every)) for one in case] for case in cases]
-    half = 0.5 / len(cases)
-    sure = max(0.0, float(np.mean([all(one.high < 0 for one in case) for case in strict])) - half)
-    possible = min(1.0, float(np.mean([not any(one.low > 0 for one in case) for case in strict])) + half)
-    if any(math.isnan(one.low) for one in every):
-        sure = possible = NAN
-    counts = {name: max(getattr(one, name) for one in every) for name in ("trainings", "texts")}
-    return Effect(
-        float(np.mean([all(one.estimate < 0 for one in case) for case in cases])), sure, possible, n=len(cases),
-        cells=len(cases), **counts, from_trainings=((possible - sure) / 4) ** 2, from_texts=0.0,
-        again=lambda level: _counted(cases, level),
-    )  # fmt: skip
+    def shares(own: pd.DataFrame) -> pd.DataFrame:
+        means = own.pivot_table(index=[*TRAINING, "importance"], columns="variant", values="value")
+        return hits(means).rename("value").reset_index()
+
+    return _by_training(part, shares, CELL, (0, 1))
 
 
 def _by_training(
@@ -285,19 +274,6 @@ def _by_training(
 def _lin(part: pd.DataFrame) -> Effect:
     """Lin-TaSc minus no TaSc, paired by training and text, mean over cells."""
     return contrast(part, "variant", "lin", "none", CELL, bounds=(-1, 1))
-
-
-def _cell_means(part: pd.DataFrame) -> pd.DataFrame:
-    """Mean over texts and trainings: one row per cell, columns by variant and ranking."""
-    if part.empty:
-        raise NotTested
-    return part.pivot_table(index=CELL, columns=["variant", "importance"], values="value")
-
-
-def _of_cells(share: Effect, part: pd.DataFrame) -> Effect:
-    """A share of cells with the trainings and texts behind it; more cells would settle it, not more of those."""
-    trainings, texts = (len(part[keys].drop_duplicates()) for keys in ([*CELL, "seed"], ["dataset", "instance"]))
-    return replace(share, trainings=trainings, texts=texts, from_trainings=NAN, from_texts=NAN)
 
 
 def rivals(results: Results) -> list[tuple[str, str, str]]:
