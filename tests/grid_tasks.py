@@ -165,3 +165,11 @@ def tidies(folder: str) -> str:
     except KeyboardInterrupt:
         return "tidied"
     return "slept"
+
+
+def alone(folder):
+    """Fails where another call with the same folder is under way."""
+    marker = Path(folder) / "busy"
+    marker.touch(exist_ok=False)
+    time.sleep(0.05)
+    marker.unlink()

@@ -11,9 +11,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from typing import Any
 
 from attnlib.reports import kernel
 from attnlib.reports.plan import Plan
-from attnlib.store.processes import GRACE, LocalExecutor, WorkerDied, cores
+from attnlib.store.processes import GRACE, LocalExecutor, WorkerDied, cores, turns
 from attnlib.utils import files, paths
 from attnlib.utils.errors import AttnlibError, ConfigError
 
@@ -87,8 +88,12 @@ def run(
     *,
     state: Running | None = None,
     stop: threading.Event | None = None,
+    shared: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run one notebook and write its folder. `stop` interrupts it; what is done by then is kept."""
+    """Run one notebook and write its folder. `stop` interrupts it; what is done by then is kept.
+
+    shared  environment of notebooks that run side by side and take turns (`processes.turns`)
+    """
     state, stop = state or Running(plan), stop or threading.Event()
     target = place(plan, out)
     failed = target.with_name(target.name + files.FAILED)
@@ -96,7 +101,8 @@ def run(
     try:
         folder = files.working(target)
         date, state.started = datetime.now(UTC), time.monotonic()
-        result = _supervise(plan, folder, environment(folder, executor, jobs), state, stop)
+        slot = {**environment(folder, executor, jobs), **(shared or {})}
+        result = _supervise(plan, folder, slot, state, stop)
         seconds = time.monotonic() - state.started
         _finish(plan, folder, result, date, seconds)
         done = result["status"] == "done"
@@ -207,14 +213,15 @@ def commit() -> str | None:
 def share(executor: str, jobs: int | None, count: int) -> tuple[int, int | None]:
     """How many notebooks run in parallel, and how many processes each may use for its own trainings.
 
-    `local` divides `jobs` processes (None: one per core): first among the notebooks, the rest within them.
+    `local` has `jobs` processes (None: one per core) for all of them, which take turns; each notebook may use
+    twice its part, so that nothing idles while one of them draws, or is the last.
     A notebook that runs alone without `jobs` decides for itself, since it knows the GPUs.
     """
     if executor != "local":
         return 1, None
     total = jobs or cores()
     side_by_side = max(1, min(total, count))
-    return side_by_side, jobs if side_by_side == 1 else total // side_by_side
+    return side_by_side, jobs if side_by_side == 1 else min(total, -(-2 * total // side_by_side))
 
 
 def run_all(
@@ -236,11 +243,12 @@ def run_all(
     def one(state: Running) -> Outcome | None:
         if stop.is_set():
             return None
-        outcome = run(state.plan, out, executor, inner, state=state, stop=stop)
+        outcome = run(state.plan, out, executor, inner, state=state, stop=stop, shared=shared)
         outcomes.append(outcome)
         return outcome
 
-    with ThreadPoolExecutor(side_by_side) as pool:
+    with tempfile.TemporaryDirectory(prefix="attnlib-") as folder, ThreadPoolExecutor(side_by_side) as pool:
+        shared = turns(Path(folder), jobs or cores()) if side_by_side > 1 else {}
         pending = {pool.submit(one, state) for state in states}
         failure: BaseException | None = None
         while pending:

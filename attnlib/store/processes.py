@@ -19,11 +19,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
 
 from attnlib.utils.errors import AttnlibError
 from attnlib.utils.progress import SWITCH
@@ -33,6 +35,8 @@ ONE_THREAD = dict.fromkeys(
 )
 DEVICE = "ATTNLIB_DEVICE"
 """Environment variable: the device of a worker, used by runs that name no device."""
+TURNS = "ATTNLIB_TURNS"
+"""Environment variable: a folder with a file for every call that may be under way at once, see `turns`."""
 GRACE = 20.0
 """Seconds an interrupted call has to tidy up, such as a notebook to stop its kernel."""
 
@@ -44,6 +48,33 @@ class WorkerDied(AttnlibError):
 def cores() -> int:
     """Cores this process may use; a batch system may limit them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def turns(folder: Path, count: int) -> dict[str, str]:
+    """The environment of programs that share `count` turns: their workers together make no more calls at once.
+
+    So one of two programs may have a worker for every core, and uses them all when the other has nothing to do.
+    """
+    for place in range(count):
+        (folder / f"{place}.turn").touch()
+    return {TURNS: str(folder)}
+
+
+@contextmanager
+def _turn(stopped: Callable[[], bool]) -> Iterator[None]:
+    """Hold one of the turns, where there are any; the system ends that of a process that dies."""
+    folder = os.environ.get(TURNS)
+    locks = [FileLock(place, thread_local=False) for place in sorted(Path(folder).glob("*.turn"))] if folder else []
+    while locks:
+        if stopped():
+            raise WorkerDied("The executor was stopped.")
+        for lock in locks:
+            with suppress(Timeout):
+                with lock.acquire(blocking=False):
+                    yield
+                return
+        time.sleep(0.05)
+    yield
 
 
 class LocalExecutor(ThreadPoolExecutor):
@@ -76,7 +107,11 @@ class LocalExecutor(ThreadPoolExecutor):
         return super().submit(self._call, pickle.dumps((fn, args, kwargs)))
 
     def _call(self, data: bytes) -> Any:
-        """In a thread of the pool: hand a call to the thread's own worker."""
+        """In a thread of the pool: hand a call to the thread's own worker, when it is this program's turn."""
+        with _turn(lambda: self._stopped):
+            return self._work(data)
+
+    def _work(self, data: bytes) -> Any:
         here = self._here
         with self._lock:
             if self._stopped:

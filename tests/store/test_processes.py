@@ -15,7 +15,7 @@ from pathlib import Path
 import grid_tasks
 import pytest
 
-from attnlib.store.processes import LocalExecutor, WorkerDied
+from attnlib.store.processes import LocalExecutor, WorkerDied, turns
 from tests.patience import PATIENCE, alive, wait_until
 
 
@@ -118,3 +118,26 @@ def test_an_error_like_that_of_a_pipe_is_the_calls_own(pool: LocalExecutor) -> N
     with pytest.raises(ConnectionResetError):
         pool.submit(grid_tasks.loses_connection).result(PATIENCE)
     assert pool.submit(abs, -1).result(PATIENCE) == 1
+
+
+def test_executors_that_share_turns_make_no_more_calls_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in turns(tmp_path, 1).items():
+        monkeypatch.setenv(name, value)
+    with LocalExecutor([{}, {}]) as one, LocalExecutor([{}, {}]) as other:
+        calls = [pool.submit(grid_tasks.alone, tmp_path) for _ in range(4) for pool in (one, other)]
+        assert [call.result(PATIENCE) for call in calls] == [None] * 8
+
+
+def test_who_waits_for_a_turn_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in turns(tmp_path, 1).items():
+        monkeypatch.setenv(name, value)
+    busy, waiting = LocalExecutor([{}]), LocalExecutor([{}])
+    first = busy.submit(time.sleep, PATIENCE)
+    wait_until(lambda: first.running() and busy._living, "the first call")
+    second = waiting.submit(os.getpid)
+    waiting.kill()
+    with pytest.raises(WorkerDied):
+        second.result(PATIENCE)
+    busy.kill()
