@@ -21,7 +21,7 @@ from attnlib.utils.text import filesize
 
 LARGEST = 10 * 2**20
 """Bytes: a repository carries the gallery along."""
-KEPT = ("report.html", "run.json", "claims.json")
+KEPT = ("report.html", "run.json", "claims.json", "short.json")
 
 
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:

@@ -52,6 +52,12 @@ def load(folder: Path) -> list[Claim]:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
 
 
+def short(folder: Path) -> list[str]:
+    """The sentences that open the report of a run's folder; none where it has no `short.json`."""
+    file = folder / "short.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+
+
 def tally(claims: Iterable[Claim]) -> dict[str, int]:
     """How many claims got which verdict; verdicts without claims are left out."""
     counts = Counter(claim["verdict"] for claim in claims)
@@ -71,10 +77,10 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     return _filled(groups, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
-def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
-    """The ledger of a series, grouped by paper: (link to a report, its claims) for each notebook."""
-    rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
-    return _filled(_by_paper(rows), brief=True)
+def series_html(link: str, claims: Sequence[Claim]) -> str:
+    """The claims of one report of a series, on another page, with links to that report."""
+    rows = [Row(claim, k, link=f"{link}#claim-{claim['id']}") for k, claim in enumerate(claims, start=1)]
+    return _filled([("", rows)], brief=True)
 
 
 def back_links(claims: Sequence[Claim], name: str) -> str:

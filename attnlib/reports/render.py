@@ -34,7 +34,7 @@ def report(folder: Path) -> str:
 
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    claims, short = matrix.load(folder), _short(folder)
+    claims, short = matrix.load(folder), matrix.short(folder)
     notebook.metadata.pop("widgets", None)
     opening = {"short": short, "claims": claims}
     headings = [Heading(2, title, anchor) for part, (anchor, title) in MOVED.items() if opening[part]]
@@ -93,11 +93,6 @@ def _placed(output: Any, claims: Sequence[matrix.Claim], anchors: set[str]) -> A
         body, end, rest = output.data["text/html"].rpartition("</figure>")
         output.data["text/html"] = body + matrix.back_links(claims, name) + end + rest
     return output
-
-
-def _short(folder: Path) -> list[str]:
-    file = folder / "short.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
 
 
 def _exporter() -> Any:

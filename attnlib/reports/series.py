@@ -16,19 +16,23 @@ from attnlib.reports.facts import day, words
 from attnlib.utils import files
 from attnlib.utils.files import FAILED, UNFINISHED
 from attnlib.utils.text import duration, filesize, plural
+from attnlib.viz.prose import emphasised
 
 NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
+SENTENCES = 2
+"""Of *In short*, in the index."""
 PROFILES = ("paper", "cpu", "smoke")
 """Which run of a notebook the index takes its claims from, where there are several."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's folder, its `run.json` and its claims; `card` is what the index says about it."""
+    """A run's folder, its `run.json`, its claims and *In short*; `card` is what the index says about it."""
 
     folder: Path
     run: dict[str, Any]
     claims: list[matrix.Claim]
+    short: list[str]
     card: dict[str, Any]
 
     @property
@@ -39,7 +43,7 @@ class Finished:
 
 
 def index(out: Path, explorer: str = "") -> str:
-    """The HTML of the index: the series' answer, a matrix of all claims, and a list of all runs under `out`.
+    """The HTML of the index: the series' answer, each report's with its claims, and a list of all runs under `out`.
 
     explorer  HTML of an explorer to show above them
     """
@@ -53,12 +57,20 @@ def index(out: Path, explorer: str = "") -> str:
         "runs.html.j2",
         runs=[one.card for one in runs],
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
-        ledger=matrix.series_html((one.card["link"], one.claims) for one in series) if series else "",
+        series=[one.card | _told(one) for one in series],
         signs=matrix.VERDICTS,
         explorer=explorer,
         reference=(out / "reference" / "index.html").is_file(),
         **theme.assets(explorer=bool(explorer)),
     )
+
+
+def _told(one: Finished) -> dict[str, Any]:
+    """What a report found: its claims at a glance, the first sentences of *In short*, the claims with intervals."""
+    link = one.card["link"]
+    glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
+    short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
+    return {"glance": glance, "short": short, "ledger": matrix.series_html(link, one.claims)}
 
 
 def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
@@ -92,7 +104,7 @@ def finished(out: Path) -> Iterator[Finished]:
         try:
             run = json.loads(file.read_text(encoding="utf-8"))
             claims = matrix.checked(matrix.load(folder))
-            yield Finished(folder, run, claims, _card(folder, out, run, claims))
+            yield Finished(folder, run, claims, matrix.short(folder), _card(folder, out, run, claims))
         except FileNotFoundError:
             continue  # another process is replacing this report: its own index will name it
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -55,6 +55,8 @@ def test_the_index_shows_every_claim_once_and_links_to_it(finished: Path, tmp_pa
     page = BeautifulSoup(series.index(tmp_path), "html.parser")
     links = [link["href"] for link in page.select(".ledger .claim a")]
     assert links == [f"{name}/cpu/report.html#claim-c{k}" for name in ("90_demo", "92_more") for k in range(4)]
+    assert [link["href"] for link in page.select(".glance a")] == links
+    assert page.select_one(".glance a")["title"].startswith("reproduced: ")
     assert all(page.select(".ledger .answers .verdict"))
     assert "4 reproduced, 2 not reproduced, 2 undetermined" in page.select_one(".answer").get_text()
 
