@@ -40,6 +40,7 @@ reports: $(READY)  ## every report of the series, and reports/index.html
 
 gallery: $(READY)  ## the reports as a static site in reports/gallery
 	$(BIN)/attnlib gallery $(OUT) reports/gallery --profile $(PROFILE)
+	$(BIN)/python -m tests.browser reports/gallery
 
 docs: $(READY)  ## the API reference, from the docstrings, in reports/gallery/reference
 	$(BIN)/python -m attnlib.reports.reference reports/gallery/reference
