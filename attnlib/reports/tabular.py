@@ -156,7 +156,9 @@ def cell(value: Any, digits: int) -> str:
         tiny = number != 0 and abs(number) < 0.5 * 10.0**-digits
         if not math.isfinite(number):
             return "∞" if number > 0 else "-∞"
-        return f"{number:.1e}" if tiny else f"{number:,.{digits}f}"
+        if tiny:
+            return f"{number:.1g}" if abs(number) >= 0.001 else f"{number:.1e}"
+        return f"{number:,.{digits}f}"
     return str(value)
 
 
