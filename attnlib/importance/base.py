@@ -33,7 +33,7 @@ class Spec:
     run, hf  what computes it for a model of attnlib and for a Hugging Face classifier; None: it does not apply
     target   what it explains unless told otherwise: the predicted class's logit or probability; None: neither
     quirks   the authors' deviations it can reproduce
-    graph    whether it reads gradients off a trace that kept its graph, where it gets one, in place of a second pass
+    graph    whether it reads gradients off a trace that kept its graph, instead of running the model again
     """
 
     name: str
