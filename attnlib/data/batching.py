@@ -65,6 +65,12 @@ class Batch:
         """The batch of some of its texts, by index or bool mask; rows may repeat."""
         return self._map(lambda t: t[rows])
 
+    def until(self, length: int) -> Batch:
+        """The first `length` positions of every text."""
+        names = ("ids", "mask", "content", "words", "sentences")
+        known = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return replace(self, **{name: value[:, :length] for name, value in known.items()})
+
     def _map(self, change) -> Batch:
         known = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
         return replace(self, **{k: v._map(change) if isinstance(v, Batch) else change(v) for k, v in known.items()})

@@ -6,11 +6,13 @@ Blocks of doubling size waste at most as many steps as a text needed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from attnlib.engine.orders import inverse
 from attnlib.engine.rows import Rows
 
 FIRST_BLOCK = 4
@@ -56,6 +58,26 @@ def first_flips(eraser: Rows, order: Tensor, prediction: Tensor, most: int | Non
         active = active[~hit & (lengths[active] > stop)]
         start, size = stop, size * 2
     return Flips(removed, after)
+
+
+def coarse_flips(eraser: Rows, order: Tensor, prediction: Tensor, counts: Tensor) -> Flips:
+    """First flips among some removals alone: `counts` (B, S), rising, units gone at each step.
+
+    One pass per step over the texts that have not flipped, so that a text costs S passes at most, however long.
+    """
+    removed, after = torch.zeros_like(eraser.lengths), prediction.clone()
+    rank, active = inverse(order), (eraser.lengths > 0).nonzero().squeeze(1)
+    for count in counts.T:
+        gone = partial(_gone, rank[active], count[active])
+        answers = eraser.variants(active, gone).argmax(-1)
+        hit = answers != prediction[active]
+        removed[active[hit]], after[active[hit]] = count[active[hit]], answers[hit]
+        active = active[~hit]
+    return Flips(removed, after)
+
+
+def _gone(rank: Tensor, count: Tensor, piece: slice) -> Tensor:
+    return rank[piece] < count[piece].unsqueeze(1)
 
 
 def table(eraser: Rows, order: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ what is removed and how, and options of the importance method may follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -16,7 +16,7 @@ from attnlib import stats
 from attnlib.engine import attention, flips, orders
 from attnlib.erasure.ranked import RankedBatch, ranked
 from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, Ranking
-from attnlib.utils.errors import one_of
+from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,14 @@ __all__ = ["FLIP_QUIRKS", "LEVELS", "erasure_curves", "fraction_to_flip", "singl
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)
 
 
-def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
+def fraction_to_flip(
+    fitted: Explainable,
+    examples: Iterable,
+    ranking: Ranking,
+    *,
+    percent: Sequence[float] | None = None,
+    **how: Unpack[How],
+) -> pd.DataFrame:
     """Units removed until the decision first flips. One row per text, in the order given.
 
     id, length       the text; its number of units (words; at the attention level of a HAN, sentences)
@@ -42,7 +49,12 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
+    percent          the grid, where one was given
 
+    percent  None: the exact first flip. A grid such as (1, 2, 5, 10, 20, 50, 100) looks only there, at input level:
+             ⌈p n / 100⌉ units gone. `removed` is then that of the first point of the grid at which the decision
+             differs, and `never` means at none of them. For texts of a thousand words and more, whose exact first
+             flip takes seconds each; DeYoung et al. 2020 (ERASER) use 1, 5, 10, 20 and 50
     how    level, operator, reproject, target, seed, batch_size, on_bad, quirks (see `Erasure`), and options of the
            importance method that `ranking` names
 
@@ -50,8 +62,23 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
     >>> random = al.fraction_to_flip(fitted, corpus.test, "random", level="input")
     >>> bool(flips["flipped"].mean() > 0.3), bool(flips["fraction"].mean() < random["fraction"].mean())
     (True, True)
+    >>> coarse = al.fraction_to_flip(fitted, corpus.test, "alpha", percent=(10, 20, 50, 100))
+    >>> bool((coarse["removed"] >= flips["removed"]).where(coarse["flipped"], True).all())
+    True
     """
-    return _first_flips(fitted, examples, Erasure.of(ranking, how, quirks=FLIP_QUIRKS), "fraction to flip")
+    request = Erasure.of(ranking, how, quirks=FLIP_QUIRKS)
+    if percent is None:
+        return _first_flips(fitted, examples, request, "fraction to flip")
+    percent = tuple(percent)
+    if request.level != "input" or "tasc_nan_empty" in request.quirks:
+        raise ConfigError(
+            "percent looks at some removals at the input level; at level 'attention' the exact first flip costs no "
+            "more, and quirk 'tasc_nan_empty' is about all of them. Leave percent out."
+        )
+    if not percent or list(percent) != sorted(set(percent)) or not 0 < percent[0] <= percent[-1] <= 100:
+        raise ConfigError(f"percent must rise within (0, 100], such as (1, 5, 10, 20, 50); got {percent}.")
+    frame = _first_flips(fitted, examples, request, "fraction to flip", percent=percent)
+    return frame.assign(percent=", ".join(f"{p:g}" for p in percent))
 
 
 def top_token_flips(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
@@ -156,16 +183,28 @@ def single_removals(
 
 
 def _first_flips(
-    fitted: Explainable, examples: Iterable, request: Erasure, what: str, most: int | None = None
+    fitted: Explainable,
+    examples: Iterable,
+    request: Erasure,
+    what: str,
+    most: int | None = None,
+    percent: tuple[float, ...] = (),
 ) -> pd.DataFrame:
-    """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
+    """The frame of `fraction_to_flip`, looking at the first `most` removals, at a grid of them or at all."""
     import pandas as pd
 
     examples = fitted.examples(examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
         with torch.no_grad():
-            first = _flips(fitted, found, request, most)
+            if percent:
+                share = torch.tensor(percent, dtype=torch.float64, device=found.lengths.device) / 100
+                # a hair less before rounding up: 5% of 20 is one unit
+                counts = (found.lengths.unsqueeze(1) * share - 1e-9).ceil().long()
+                eraser = request.eraser(fitted, found.batch, found.trace)
+                first = flips.coarse_flips(eraser, found.order, found.trace.prediction, counts)
+            else:
+                first = _flips(fitted, found, request, most)
             empty = first.removed == found.lengths
             if request.closed(found.trace):
                 emptied = attention.emptied(found.trace, found.order, reproject=request.reproject)

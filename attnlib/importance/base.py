@@ -33,6 +33,7 @@ class Spec:
     run, hf  what computes it for a model of attnlib and for a Hugging Face classifier; None: it does not apply
     target   what it explains unless told otherwise: the predicted class's logit or probability; None: neither
     quirks   the authors' deviations it can reproduce
+    graph    whether it reads gradients off a trace that kept its graph, instead of running the model again
     """
 
     name: str
@@ -43,6 +44,7 @@ class Spec:
     hf: Run = None
     target: str | None = None
     quirks: tuple[str, ...] = ()
+    graph: bool = False
     options: tuple[str, ...] = ()
 
     @property
@@ -75,8 +77,10 @@ class Case:
 
     @property
     def at_once(self) -> int:
-        """Positions of a pass that keeps its graph."""
-        return 16_384 if isinstance(self.trace, Trace) else 1_024
+        """Positions of a pass that keeps its graph. On a CPU few, so that the graph stays in the cache."""
+        if not isinstance(self.trace, Trace):
+            return 1_024
+        return 2_048 if self.batch.ids.device.type == "cpu" else 16_384
 
     @property
     def flat(self) -> bool:
@@ -87,6 +91,12 @@ class Case:
     def units(self) -> Tensor:
         """(B, T) bool: the positions that get a number."""
         return self.batch.content if self.level == "input" else self.trace.mask
+
+    def cut(self, texts: Tensor) -> Batch:
+        """Some texts of the batch, rows may repeat, without the padding that none of them needs."""
+        batch = self.batch.select(texts)
+        whole = not isinstance(self.trace, Trace) or self.trace.words is not None
+        return batch if whole else batch.until(int(batch.lengths.max()))
 
     def explained(self, logits: Tensor, texts: Tensor | slice = slice(None)) -> Tensor:
         """The explained number of logits (B, ..., C): the predicted class's logit or probability, (B, ...)."""

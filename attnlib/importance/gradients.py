@@ -26,6 +26,7 @@ class Unfinished(UserWarning):
     needs="gradient",
     models="pieces",
     target="probability",
+    graph=True,
 )
 def gradient_norm(case: Case, attention: str = "live") -> Tensor:
     r""":math:`g_{\hat y}(x_i) = \|\partial f / \partial X_i\|_2 / \sum_k \|\partial f / \partial X_k\|_2`.
@@ -42,6 +43,7 @@ def gradient_norm(case: Case, attention: str = "live") -> Tensor:
     needs="gradient",
     models="pieces",
     target="logit",
+    graph=True,
 )
 def input_x_grad(case: Case, attention: str = "live", absolute: bool = False) -> Tensor:
     """sum_d e_d df/de_d; `absolute` takes its magnitude and divides by the sum (Jain & Wallace)."""
@@ -91,21 +93,22 @@ class Integral(NamedTuple):
 
 @torch.no_grad()
 def path_integral(case: Case, steps: int) -> Integral:
-    """Integrated gradients with all steps of a text stacked in the batch."""
+    """Integrated gradients with the steps of many texts stacked in the batch."""
     if steps < 1:
         raise ConfigError(f"integrated_gradients needs one step at least; got steps={steps}.")
     embedded = case.model.embed(case.batch).detach()
     start = embedded.masked_fill(case.batch.content.unsqueeze(-1), 0.0)
     span = embedded - start
-    scores = torch.zeros(case.units.shape, dtype=embedded.dtype, device=embedded.device)
-    at = (torch.arange(steps, device=embedded.device, dtype=embedded.dtype) + 0.5) / steps
-    for text in range(len(embedded)):
-        mean = torch.zeros_like(embedded[text])
-        for piece in pieces(steps, embedded.shape[1], case.at_once):
-            points = start[text] + at[piece].reshape(-1, 1, 1) * span[text]
-            texts = torch.full((len(points),), text, device=embedded.device)
-            mean += _gradient(case, case.batch.select(texts), points, texts)[0].sum(0) / steps
-        scores[text] = (mean * span[text]).sum(-1)
+    total = torch.zeros_like(embedded)
+    row = torch.arange(len(embedded) * steps, device=embedded.device)
+    texts, share = row // steps, ((row % steps).to(embedded.dtype) + 0.5).div_(steps).reshape(-1, 1, 1)
+    for piece in pieces(len(row), embedded.shape[1], case.at_once):
+        some = texts[piece]
+        batch = case.cut(some)
+        length = batch.ids.shape[1]
+        points = torch.addcmul(start[some, :length], share[piece], span[some, :length])
+        total[:, :length].index_add_(0, some, _gradient(case, batch, points, some)[0])
+    scores = (total * span).sum(-1) / steps
     before = case.explained(case.model(case.batch, embedded=start).logits)
     change = case.explained(case.trace.logits) - before
     gap = (scores.masked_fill(~case.units, 0.0).sum(1) - change).abs()
@@ -115,6 +118,8 @@ def path_integral(case: Case, steps: int) -> Integral:
 def gradients(case: Case, attention: str = "live") -> tuple[Tensor, Tensor]:
     """Gradient of the explained number at every input or hidden state (B, T, ·), and what it was taken at."""
     one_of("attention", attention, ("live", "detached"))
+    if case.trace.logits.requires_grad:
+        return _backward(case, case.trace, case.trace.embedded, slice(None), attention)
     embedded = case.model.embed(case.batch).detach()
     index = torch.arange(len(embedded), device=embedded.device)
     parts = []
@@ -128,13 +133,14 @@ def gradients(case: Case, attention: str = "live") -> tuple[Tensor, Tensor]:
 def _gradient(case, batch, embedded, texts, attention="live") -> tuple[Tensor, Tensor]:
     with case.fitted.evaluating(grad=True):
         leaf = embedded.detach().requires_grad_()
-        trace = case.model(batch, embedded=leaf)
-        logits = trace.logits
-        if attention == "detached":
-            logits = _held(trace)
+        return _backward(case, case.model(batch, embedded=leaf), leaf, texts, attention)
+
+
+def _backward(case, trace, leaf, texts, attention) -> tuple[Tensor, Tensor]:
+    with torch.enable_grad():
+        logits = _held(trace) if attention == "detached" else trace.logits
         node = leaf if case.level == "input" else trace.hidden
-        gradient = torch.autograd.grad(case.explained(logits, texts).sum(), node)[0]
-    return gradient, node.detach()
+        return torch.autograd.grad(case.explained(logits, texts).sum(), node)[0], node.detach()
 
 
 def _held(trace: Trace) -> Tensor:

@@ -59,7 +59,7 @@ def importance(
     examples = fitted.examples(examples)
     scores: list[np.ndarray | None] = [None] * len(examples)
     with bar(f"{method}, {level} level", total=len(examples), unit="text") as line:
-        for batch, trace in fitted.traces(examples, batch_size=batch_size):
+        for batch, trace in fitted.traces(examples, batch_size=batch_size, **explain.kept(fitted)):
             values, units = explain(fitted, batch, trace)
             flat = values[units].double().cpu().numpy()
             cuts = np.cumsum(units.sum(1).cpu().numpy())[:-1]
@@ -103,6 +103,11 @@ class Explainer:
                 )
         for name in self.options:
             one_of(f"option of importance method {self.method!r}", name, spec.options or ["(none)"])
+
+    def kept(self, fitted: Explainable) -> dict[str, bool]:
+        """What to ask `traces` for: a graph, where the method and the model can use one."""
+        config = getattr(fitted, "model_config", None)
+        return {"grad": True} if METHODS[self.method].graph and config and not config.hierarchical else {}
 
     def __call__(self, fitted: Explainable, batch: Batch, trace: Answers) -> tuple[Tensor, Tensor]:
         """Scores (B, T) of one batch that was traced already, and its units (B, T)."""

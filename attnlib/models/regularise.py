@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.autograd.function import once_differentiable
 
 from attnlib.models.masking import blank
+
+GUESSED_AT_ONCE = 2**18
+"""Logits over the vocabulary that are held at once: a megabyte, which stays in the cache."""
 
 
 def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
@@ -65,5 +68,33 @@ def mlm_loss(hidden: Tensor, ids: Tensor, chosen: Tensor, vectors: Tensor) -> Te
     Section 3.1, around eq. 5. hidden (B, T, D) of the corrupted texts, ids (B, T) before corruption, chosen (B, T),
     vectors E (|V|, D), which the loss does not train -> ().
     """
-    logits = hidden[chosen] @ vectors.detach().T
-    return F.cross_entropy(logits, ids[chosen], reduction="sum") / ids.shape[0]
+    return _Guesses.apply(hidden[chosen], ids[chosen], vectors.detach()) / ids.shape[0]
+
+
+class _Guesses(torch.autograd.Function):
+    r"""Summed cross-entropy of E h_n (N, |V|) with words w_n, over the whole vocabulary.
+
+    Its gradient is :math:`E^\top p_n - e_{w_n}`, so a few rows at a time give loss and gradient in one go, while
+    their logits are still in the cache; none are kept for the backward pass.
+    """
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)
+    def forward(ctx, hidden: Tensor, words: Tensor, vectors: Tensor) -> Tensor:
+        loss, gradient = hidden.new_zeros(()), torch.empty_like(hidden)
+        step = max(1, GUESSED_AT_ONCE // len(vectors))
+        for rows, wanted, out in zip(hidden.split(step), words.split(step), gradient.split(step), strict=True):
+            logits = rows @ vectors.T
+            right = logits.gather(1, wanted.unsqueeze(1))
+            top = logits.amax(1, keepdim=True)
+            total = logits.sub_(top).exp_().sum(1, keepdim=True)
+            loss += (total.log() + top - right).sum()
+            torch.mm(logits, vectors, out=out).div_(total).sub_(vectors[wanted])
+        ctx.save_for_backward(gradient)
+        return loss
+
+    @staticmethod
+    @once_differentiable
+    @torch.amp.custom_bwd(device_type="cuda")
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return gradient * ctx.saved_tensors[0], None, None

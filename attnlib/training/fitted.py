@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Text = str | tuple[str, str] | Example
 """A raw text, a raw text with its query, or an Example."""
+GRAPH_TOKENS = 2**12
+"""Most padded positions of a trace that keeps its graph."""
 
 
 class Prediction(NamedTuple):
@@ -95,7 +97,8 @@ class TextClassifier:
         self, examples: Iterable[Text], batch_size: int = 256, *, grad: bool = False
     ) -> Iterator[tuple[Batch, Trace]]:
         """Batches of texts of similar length with their traces; `batch.rows` holds the index of each text."""
-        for batch in self.vectoriser.batches(self.examples(examples), batch_size):
+        most = GRAPH_TOKENS if grad else None
+        for batch in self.vectoriser.batches(self.examples(examples), batch_size, max_tokens=most):
             batch = batch.to(self.device)
             yield batch, self._traced(batch, grad)
 

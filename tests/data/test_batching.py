@@ -132,6 +132,14 @@ def test_batches_of_nothing_and_of_no_size(vectoriser, planted):
         vectoriser.batch([])
 
 
+def test_until_drops_the_end_of_every_text(vectoriser, planted):
+    batch = vectoriser.batch(planted.train[:4])
+    short = batch.until(2)
+    assert short.ids.tolist() == batch.ids[:, :2].tolist()
+    assert short.words.shape == short.mask.shape == short.content.shape == (4, 2)
+    assert short.labels is batch.labels
+
+
 def test_select_and_move(vectoriser, planted):
     batch = vectoriser.batch(planted.train[:4])
     picked = batch.select(torch.tensor([3, 3, 0])).to("cpu")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from attnlib.importance.base import Case
-from attnlib.importance.gradients import Unfinished, path_integral
+from attnlib.importance.gradients import Unfinished, gradients, path_integral
 from attnlib.importance.scores import importance
 from attnlib.utils.errors import ConfigError
 from tests.conformance import zoo
@@ -49,6 +50,29 @@ def test_input_gradients_are_captums(name):
         np.testing.assert_allclose(
             integrated[i], path[i].detach().numpy()[w], atol=1e-6
         )  # Captum's steps are float32
+
+
+@pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "query-lstm"])
+@pytest.mark.parametrize("level", ["input", "hidden"])
+@pytest.mark.parametrize("attention", ["live", "detached"])
+def test_a_trace_with_its_graph_gives_the_gradients_of_a_second_pass(name, level, attention):
+    fitted = zoo.fitted(name)
+    again = case(fitted, zoo.texts(fitted, 4), level)
+    kept = replace(again, trace=fitted.trace(zoo.texts(fitted, 4), grad=True))
+    for one, other in zip(gradients(again, attention), gradients(kept, attention), strict=True):
+        torch.testing.assert_close(one, other)
+        assert not other.requires_grad
+
+
+def test_steps_of_many_texts_go_together_or_one_by_one(monkeypatch):
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 5)
+    found = []
+    for most in (1, 100, 10**6):
+        monkeypatch.setattr(Case, "at_once", most)
+        found.append(path_integral(case(fitted, texts), steps=7).scores)
+    torch.testing.assert_close(found[0], found[1])
+    torch.testing.assert_close(found[0], found[2])
 
 
 @pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])

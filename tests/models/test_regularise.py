@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from attnlib.models import build_model
+from attnlib.models import build_model, regularise
 from attnlib.models.regularise import corrupt, join, mlm_loss, tying_loss
 from tests.models.helpers import N_IDS, config_of, make_batch
 
@@ -95,6 +95,19 @@ def test_mlm_loss_by_hand():
     assert vectors.grad is None
     assert (hidden.grad[~chosen] == 0).all()
     assert mlm_loss(hidden, ids, torch.zeros_like(chosen), vectors).item() == 0
+
+
+@pytest.mark.parametrize("at_once", [1, 30, 10**6])
+def test_mlm_loss_and_its_gradient_equal_those_of_the_cross_entropy(at_once, monkeypatch):
+    monkeypatch.setattr(regularise, "GUESSED_AT_ONCE", at_once)
+    vectors = 3 * torch.randn(11, 4, dtype=torch.float64)
+    hidden = torch.randn(3, 6, 4, dtype=torch.float64, requires_grad=True)
+    ids, chosen = torch.randint(11, (3, 6)), torch.rand(3, 6) < 0.6
+    slow = torch.nn.functional.cross_entropy(hidden[chosen] @ vectors.T, ids[chosen], reduction="sum") / 3
+    fast = mlm_loss(hidden, ids, chosen, vectors)
+    torch.testing.assert_close(fast, slow)
+    gradients = [torch.autograd.grad(7 * loss, hidden)[0] for loss in (fast, slow)]
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])
