@@ -159,7 +159,7 @@ class RawCorpus:
     """
 
     name: str
-    rows: list[RawExample]
+    rows: Sequence[RawExample]
     classes: tuple[str, ...] | None = None
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     min_df: int = 1
