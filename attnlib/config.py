@@ -129,6 +129,14 @@ class DataConfig(Config):
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
+    part: tuple[int, int] | None = None
+    """(k, n): of the test texts only the k-th of n parts, from 0; train and dev stay whole (`MeasureSpec.shards`)."""
+
+    @model_validator(mode="after")
+    def _one_of_n(self) -> Self:
+        if self.part is not None and not 0 <= self.part[0] < self.part[1]:
+            raise ValueError(f"part is (k, n) with 0 <= k < n, the k-th of n parts; got {self.part}.")
+        return self
 
 
 class ModelConfig(Config):
@@ -207,7 +215,7 @@ class ModelConfig(Config):
     mlm_probability: float = Field(0.15, gt=0.0, lt=1.0)
 
     pretrained: str = "minilm"
-    """For encoder bert: `minilm` (packaged), a local folder or a hub id."""
+    """For encoder bert: `minilm` (packaged), a local folder or a hub id, which NAME@REVISION pins."""
 
     @property
     def contextual(self) -> bool:

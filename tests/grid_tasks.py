@@ -165,3 +165,10 @@ def tidies(folder: str) -> str:
     except KeyboardInterrupt:
         return "tidied"
     return "slept"
+
+
+def answers(fitted, corpus) -> pd.DataFrame:
+    """The decision on every test text."""
+    log(f"answers {len(corpus.test)}")
+    ids = [example.id for example in corpus.test]
+    return pd.DataFrame({"instance": ids, "value": fitted.predict(corpus.test).labels})

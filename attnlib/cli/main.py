@@ -113,7 +113,7 @@ def main() -> None:
 @click.option(
     "--rehearse",
     is_flag=True,
-    help="Run every cell of the grid in small (a few short texts, one epoch, tiny models), with generated stand-ins "
+    help="Run every cell of the grid in small (few short texts, one epoch, tiny models), with generated stand-ins "
     "for missing corpora, vectors and encoders, to find what would fail. No results: own store, own folder.",
 )
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")

@@ -1,4 +1,4 @@
-"""`attnlib run --rehearse`: the grid of a profile in small, so that every path of it has run before a cluster is booked.
+"""`attnlib run --rehearse`: the grid of a profile in small, so that every path has run before a cluster is booked.
 
 What the profile names stays: corpora, encoders, attentions, projections, variants, weights, depths, measures. What
 only costs time shrinks: texts, their length, epochs, widths, replicates. What is not on this machine is replaced by
@@ -41,7 +41,7 @@ UNKNOWN = (2, 20, "")
 
 @dataclass(frozen=True)
 class Size:
-    """How small: texts per split, words per text at most, and trainings of each cell, of which intervals need two."""
+    """How small: texts per split, words per text at most, and trainings per cell, of which intervals need two."""
 
     texts: int = 16
     words: int = 24
@@ -121,7 +121,7 @@ def _missing(params: Any, data: DataConfig) -> str | None:
 
     if data.corpus.startswith("hub:"):
         return "on the hub, from which a rehearsal downloads nothing"
-    spec = corpora[data.corpus] if data.corpus in corpora else None
+    spec = corpora.get(data.corpus, None)
     if spec is not None and spec.kind == "raw" and not data.options.get("path"):
         return "no path is given"
     try:
@@ -179,7 +179,11 @@ def tiny_bert(folder: Path) -> Path:
         pieces += [word for word in _words() if word not in pieces]
         write(folder / "vocab.txt", "\n".join(pieces) + "\n")
         config = BertConfig(
-            vocab_size=len(pieces), hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=2, intermediate_size=WIDTH
+            vocab_size=len(pieces),
+            hidden_size=WIDTH,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=WIDTH,
         )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -192,5 +196,15 @@ def _words() -> list[str]:
     from attnlib.data.readers import planted as texts
 
     lists = [*texts.SENTIMENT.values(), *texts.TOPICS.values(), *texts.MOVES]
-    words = [*texts.FILLER, *texts.PEOPLE, *texts.PLACES, *texts.THINGS, texts.STOP, texts.NEGATION, "where", "is", "?"]
+    words = [
+        *texts.FILLER,
+        *texts.PEOPLE,
+        *texts.PLACES,
+        *texts.THINGS,
+        texts.STOP,
+        texts.NEGATION,
+        "where",
+        "is",
+        "?",
+    ]
     return list(dict.fromkeys([*words, *(word for line in lists for word in line.split())]))

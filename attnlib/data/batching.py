@@ -91,7 +91,9 @@ class Packed(Sequence[Encoded]):
     ids, content, words   of all texts, one after the other; text i is from ends[i] to ends[i + 1]
     """
 
-    def __init__(self, ids: np.ndarray, content: np.ndarray, words: np.ndarray, ends: np.ndarray, texts: Texts) -> None:
+    def __init__(
+        self, ids: np.ndarray, content: np.ndarray, words: np.ndarray, ends: np.ndarray, texts: Texts
+    ) -> None:
         self.ids, self.content, self.words, self.ends, self.labels = ids, content, words, ends, texts.labels
         self.query: Ragged | None = None
         self.sentences: np.ndarray | None = None
@@ -281,7 +283,9 @@ class WordVectoriser(Vectoriser):
         ends = tokens.ends
         if self.special:
             last = tokens.ends[1:]
-            inner = [] if numbers is None else numbers[np.maximum(last - 1, 0)] if len(numbers) else np.zeros_like(last)
+            inner = (
+                [] if numbers is None else numbers[np.maximum(last - 1, 0)] if len(numbers) else np.zeros_like(last)
+            )
             ids, content = _around(ids, ends, SOS_ID, EOS_ID), _around(content, ends, False, False)
             words = _around(words, ends, -1, -1)
             numbers = None if numbers is None else _around(numbers, ends, 0, inner)

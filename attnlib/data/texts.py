@@ -58,7 +58,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in one array: row i is `values[ends[i] : ends[i + 1]]`, None where not `there[i]`."""
+    """Rows of different lengths in one array: row i is `values[ends[i] : ends[i + 1]]`, or None if not `there[i]`."""
 
     values: np.ndarray
     ends: np.ndarray
@@ -69,7 +69,9 @@ class Ragged:
         return np.diff(self.ends)
 
     def row(self, i: int) -> np.ndarray | None:
-        return None if self.there is not None and not self.there[i] else self.values[self.ends[i] : self.ends[i + 1]]
+        return (
+            None if self.there is not None and not self.there[i] else self.values[self.ends[i] : self.ends[i + 1]]
+        )
 
     def lists(self, start: int, stop: int) -> Iterator[list | None]:
         """The rows from start to stop."""

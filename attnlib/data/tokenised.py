@@ -27,11 +27,12 @@ RAGGED = ("tokens", "query", "rationale", "sentences")
 
 def tokenised(raw: RawCorpus, config: DataConfig, assembled: Callable[[RawCorpus, DataConfig], Corpus]) -> Corpus:
     """`assembled(raw, config)`, from the cache where it has been made before."""
-    if sum(row.tokens is None for row in raw.rows) < FEW:
-        return assembled(raw, config)
-    digest = hashlib.sha256(f"{_code()} {replace(raw, rows=[])!r} {config!r}".encode())
+    digest, count = hashlib.sha256(f"{_code()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
     for row in raw.rows:
         digest.update(repr(row).encode())
+        count += row.tokens is None
+    if count < FEW:
+        return assembled(raw, config)
     made: list[Corpus] = []
 
     def make(folder: Path) -> None:

@@ -32,8 +32,8 @@ class Corpus:
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
 
-    A corpus that was loaded holds its splits as `attnlib.data.texts.Texts`, which reads like a tuple of Examples and
-    needs a twentieth of the memory; one that is put together by hand may hold tuples.
+    A corpus that was loaded holds its splits as `attnlib.data.texts.Texts`, which reads like a tuple of Examples
+    and needs a tenth of the memory or less; one that is put together by hand may hold tuples.
 
     >>> corpus.classes, len(corpus.train), corpus.task
     (('negative', 'positive'), 240, 'classification')
@@ -98,6 +98,18 @@ class Corpus:
         note = tuple(f"{split}: {n} of {len(getattr(self, split))} texts sampled (seed {seed})" for split in drawn)
         known = None if "train" in drawn else self.known
         return replace(self, **drawn, notes=self.notes + note, known=known)
+
+    def part(self, k: int, n: int) -> Corpus:
+        """The same corpus with the k-th of n parts of its test texts, from 0; parts differ by at most one text."""
+        size = len(self.test)
+        if n > size:
+            raise DataError(f"{self.name}: {size:,} test texts cannot be cut into {n:,} parts.")
+        made = replace(
+            self, test=self.test[size * k // n : size * (k + 1) // n], options={**self.options, "part": [k, n]}
+        )
+        vars(made).update(vocabulary=self.vocabulary)
+        vars(made).update(fingerprint=hashlib.sha256(f"{self.fingerprint} {k} {n}".encode()).hexdigest())
+        return made
 
     def stats(self) -> pd.DataFrame:
         """One row per split: texts, mean and extreme lengths, share of each class; |V| from train."""

@@ -20,16 +20,24 @@ EXAMPLES = (
 
 def test_texts_are_the_examples_they_were_packed_from():
     texts = packed(EXAMPLES)
-    assert texts == EXAMPLES and tuple(texts) == EXAMPLES and [texts[i] for i in range(4)] == list(EXAMPLES)
-    assert texts[-1] == EXAMPLES[-1] and texts[1:3] == EXAMPLES[1:3] and texts[::-2] == EXAMPLES[::-2]
+    assert texts == EXAMPLES
+    assert tuple(texts) == EXAMPLES
+    assert [texts[i] for i in range(4)] == list(EXAMPLES)
+    assert texts[-1] == EXAMPLES[-1]
+    assert texts[1:3] == EXAMPLES[1:3]
+    assert texts[::-2] == EXAMPLES[::-2]
     assert texts.take([2, 0, 2]) == (EXAMPLES[2], EXAMPLES[0], EXAMPLES[2])
-    assert texts != EXAMPLES[:3] and texts != (*EXAMPLES[:3], EXAMPLES[0]) and texts != "text"
+    assert texts != EXAMPLES[:3]
+    assert texts != (*EXAMPLES[:3], EXAMPLES[0])
+    assert texts != "text"
     assert (*texts, EXAMPLES[0]) == (*EXAMPLES, EXAMPLES[0]) == texts + EXAMPLES[:1]
     assert pickle.loads(pickle.dumps(texts[1:])) == EXAMPLES[1:]
-    assert packed(texts) is texts and isinstance(texts[1:], Texts)
+    assert packed(texts) is texts
+    assert isinstance(texts[1:], Texts)
     with pytest.raises(IndexError):
         texts[4]
-    assert len(packed([])) == 0 and tuple(packed([])) == ()
+    assert len(packed([])) == 0
+    assert tuple(packed([])) == ()
 
 
 def test_a_vocabulary_counts_packed_texts_as_it_counts_examples():
@@ -40,8 +48,10 @@ def test_a_vocabulary_counts_packed_texts_as_it_counts_examples():
 def test_words_of_another_split_are_not_in_the_vocabulary():
     packer = Packer()
     train, test = packer.pack(EXAMPLES[:2]), packer.pack(EXAMPLES[2:])
-    assert train.words is test.words and "d" in train.words
-    assert "d" not in Vocabulary.build(train) and "d" in Vocabulary.build(test)
+    assert train.words is test.words
+    assert "d" in train.words
+    assert "d" not in Vocabulary.build(train)
+    assert "d" in Vocabulary.build(test)
 
 
 def test_texts_with_a_known_token_are_found():
@@ -51,9 +61,12 @@ def test_texts_with_a_known_token_are_found():
 
 
 def test_readable_texts_are_whole():
-    assert not packed(EXAMPLES).readable(query=True) and not packed(EXAMPLES).readable(query=False)
-    assert packed(EXAMPLES[2:]).readable(query=True) and packed(EXAMPLES[1:2]).readable(query=False)
-    assert not packed([Example((), 0)]).readable(query=False) and not packed([]).readable(query=False)
+    assert not packed(EXAMPLES).readable(query=True)
+    assert not packed(EXAMPLES).readable(query=False)
+    assert packed(EXAMPLES[2:]).readable(query=True)
+    assert packed(EXAMPLES[1:2]).readable(query=False)
+    assert not packed([Example((), 0)]).readable(query=False)
+    assert not packed([]).readable(query=False)
 
 
 @pytest.mark.parametrize("special", [False, True])
@@ -74,10 +87,16 @@ def test_packed_texts_are_encoded_as_single_ones(special, sentences, unattended,
 def test_batches_of_packed_texts_are_those_of_examples(planted):
     vectoriser = WordVectoriser(planted.vocabulary, special=True)
     for seed in (None, 3):
-        pairs = zip(vectoriser.batches(planted.train, 32, seed), vectoriser.batches(tuple(planted.train), 32, seed))
+        pairs = zip(
+            vectoriser.batches(planted.train, 32, seed),
+            vectoriser.batches(tuple(planted.train), 32, seed),
+            strict=False,
+        )
         for ours, theirs in pairs:
-            assert (ours.ids == theirs.ids).all() and (ours.rows == theirs.rows).all()
-            assert ours.ids.dtype == theirs.ids.dtype and (ours.words == theirs.words).all()
+            assert (ours.ids == theirs.ids).all()
+            assert (ours.rows == theirs.rows).all()
+            assert ours.ids.dtype == theirs.ids.dtype
+            assert (ours.words == theirs.words).all()
 
 
 def test_a_short_text_with_rationale_and_sentences_takes_less_than_300_bytes():
@@ -86,4 +105,5 @@ def test_a_short_text_with_rationale_and_sentences_takes_less_than_300_bytes():
     copy = Packer().pack(corpus.train)
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert copy == corpus.train and used / len(copy) < 300
+    assert copy == corpus.train
+    assert used / len(copy) < 300

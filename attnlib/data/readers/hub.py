@@ -257,9 +257,7 @@ def _stories(part: Dataset, split: str | None) -> Iterator[RawExample]:
                 story[place] = tuple(step["text"].strip().removesuffix(".").split())
 
 
-def _labelled(
-    name: str, found: dict[str | None, Sequence[RawExample]], notes: list[str]
-) -> Sequence[RawExample]:
+def _labelled(name: str, found: dict[str | None, Sequence[RawExample]], notes: list[str]) -> Sequence[RawExample]:
     """All rows with a label; where test has none, validation stands in for it."""
     places = {split: [i for i, row in enumerate(rows) if row.label is not None] for split, rows in found.items()}
     if "test" in found and not places["test"]:

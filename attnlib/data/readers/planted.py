@@ -11,8 +11,9 @@ nothing. With the share `distractors`, a text holds a word that is twice as freq
 decides nothing. The rationale marks the decisive words and their negations.
 
 Question answering (`task="qa"`), modelled on bAbI 1: people move, the query asks where one of them is, the
-rationale marks the last sentence about that person. Inference (`task="nli"`): the query claims where that person is,
-and the story entails it, contradicts it or, of somebody it does not mention, leaves it open; there the rationale is empty.
+rationale marks the last sentence about that person. Inference (`task="nli"`): the query claims where that person
+is, and the story entails it, contradicts it or, of somebody it does not mention, leaves it open; then the rationale
+is empty.
 """
 
 from __future__ import annotations

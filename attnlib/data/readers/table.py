@@ -188,7 +188,12 @@ def corpus_name(files: Mapping[str, Path]) -> str:
 
 
 def _rows(
-    content: Table, columns: dict[str, str | None], labels: Sequence[Any], splits: Sequence[Any], file: str, prefix: str
+    content: Table,
+    columns: dict[str, str | None],
+    labels: Sequence[Any],
+    splits: Sequence[Any],
+    file: str,
+    prefix: str,
 ) -> Sequence[RawExample]:
     """The rows of one file, each made when it is asked for."""
 
