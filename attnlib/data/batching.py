@@ -105,7 +105,9 @@ class Packed(Sequence[Encoded]):
     def lengths(self) -> np.ndarray:
         return np.diff(self.ends)
 
-    def __getitem__(self, i: int) -> Encoded:
+    def __getitem__(self, i: int | slice) -> Encoded | list[Encoded]:
+        if isinstance(i, slice):
+            return [self[place] for place in range(len(self))[i]]
         i = range(len(self))[i]
         part = slice(self.ends[i], self.ends[i + 1])
         return Encoded(

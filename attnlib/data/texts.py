@@ -58,7 +58,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in one array: row i is `values[ends[i] : ends[i + 1]]`, or None if not `there[i]`."""
+    """Rows of different lengths in one array: row i is `values[ends[i] : ends[i + 1]]`; None if not `there[i]`."""
 
     values: np.ndarray
     ends: np.ndarray

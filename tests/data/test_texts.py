@@ -87,12 +87,8 @@ def test_packed_texts_are_encoded_as_single_ones(special, sentences, unattended,
 def test_batches_of_packed_texts_are_those_of_examples(planted):
     vectoriser = WordVectoriser(planted.vocabulary, special=True)
     for seed in (None, 3):
-        pairs = zip(
-            vectoriser.batches(planted.train, 32, seed),
-            vectoriser.batches(tuple(planted.train), 32, seed),
-            strict=False,
-        )
-        for ours, theirs in pairs:
+        many, single = (vectoriser.batches(texts, 32, seed) for texts in (planted.train, tuple(planted.train)))
+        for ours, theirs in zip(many, single, strict=True):
             assert (ours.ids == theirs.ids).all()
             assert (ours.rows == theirs.rows).all()
             assert ours.ids.dtype == theirs.ids.dtype
