@@ -130,7 +130,7 @@ class DataConfig(Config):
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
     part: tuple[int, int] | None = None
-    """(k, n): of the test texts only the k-th of n parts, from 0; train and dev are whole (`MeasureSpec.shards`)."""
+    """(k, n): of the test texts only the k-th of n parts, from 0; train, dev stay whole (`MeasureSpec.shards`)."""
 
     @model_validator(mode="after")
     def _one_of_n(self) -> Self:

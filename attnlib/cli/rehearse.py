@@ -70,7 +70,7 @@ def rehearsed(checked: Checked, size: Size | None = None) -> Checked:
     changed = {name: value for name, value in values.items() if value != defaults[name]}
     own = plan.own | {name: value for name, value in values.items() if value != plan.values[name]}
     kept = f"{size.texts} texts per split of at most {size.words} words, one epoch, models {WIDTH} wide, "
-    kept += f"{size.replicates} trainings per cell"
+    kept += f"{size.replicates} trainings per cell, one adversary"
     name = f"{plan.name}-{NAME}" if plan.name else NAME
     small = replace(plan, changed=changed, own=own, name=name, rehearsal=(kept, *dict.fromkeys(told)))
     return check([small])[0]
@@ -79,13 +79,18 @@ def rehearsed(checked: Checked, size: Size | None = None) -> Checked:
 def _rules(size: Size, width: int) -> dict[str, Callable[[Any], Any]]:
     """Name of a parameter -> what becomes of its value. None stays: all texts of a few, or a published schedule."""
     return {
-        r"(\w+_)?seeds|few": lambda v: v[: size.replicates] if isinstance(v, list) else min(v, size.replicates),
+        r"adversary_seeds": lambda v: _first(v, 1),
+        r"(?!adversary)(\w+_)?seeds|few": lambda v: _first(v, size.replicates),
         r"(\w+_)?epochs(_without)?": lambda v: _leaves(v, lambda n: 1),
         r"hidden_sizes?|beyond_hidden|deep_size": lambda v: _leaves(v, lambda n: WIDTH),
         r"embedding_size": lambda v: _leaves(v, lambda n: width),
         r"(bert_)?limit": lambda v: size.texts,
         r"resamples": lambda v: min(v, 4),
     }
+
+
+def _first(value: Any, n: int) -> Any:
+    return value[:n] if isinstance(value, list) else min(value, n)
 
 
 def _leaves(value: Any, change: Callable[[int], int]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from array import array
 from collections import Counter
@@ -32,6 +33,8 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     dropped, drawn or found doubtful is listed in `Corpus.notes`.
     """
     corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()  # the raw texts are gone; their memory may go too
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
         warnings.warn(
             f"{corpus.name}: {note} (ids {checks.some(ids, 3)}): scores on {split} flatter the model.",

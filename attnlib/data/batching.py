@@ -275,11 +275,12 @@ class WordVectoriser(Vectoriser):
         if self.max_length is not None and len(texts) and texts.lengths.max() > self.max_length:
             tokens = tokens.first(self.max_length)
         table = np.array(self.vocabulary.ids(texts.words), dtype=np.int32)
-        seen = np.array([word not in self.unattended for word in texts.words], dtype=bool)
-        ids, content, lengths = table[tokens.values], seen[tokens.values], tokens.lengths
-        hits = np.concatenate([[0], np.cumsum(content)])
-        alone = hits[tokens.ends[1:]] == hits[tokens.ends[:-1]]  # nothing but unattended words: all are attended
-        content |= np.repeat(alone, lengths)
+        ids, lengths = table[tokens.values], tokens.lengths
+        content = np.ones(len(ids), dtype=bool)
+        if self.unattended:
+            seen = np.array([word not in self.unattended for word in texts.words], dtype=bool)
+            content = seen[tokens.values]
+            content |= np.repeat(~texts.holding(seen, tokens), lengths)  # of nothing else, all are attended
         words = np.arange(len(ids), dtype=np.int32) - np.repeat(tokens.ends[:-1].astype(np.int32), lengths)
         numbers = self._numbers(texts, tokens) if self.sentences else None
         ends = tokens.ends

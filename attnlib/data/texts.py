@@ -181,10 +181,12 @@ class Texts(Sequence[Example]):
             counts += np.bincount(np.unique(np.concatenate(pairs)) % len(self.words), minlength=len(self.words))
         return counts
 
-    def holding(self, known: np.ndarray) -> np.ndarray:
-        """(n,) whether a text has a token of which `known` (words,) is true."""
-        hits = np.concatenate([[0], np.cumsum(known[self.tokens.values])])
-        return hits[self.tokens.ends[1:]] > hits[self.tokens.ends[:-1]]
+    def holding(self, known: np.ndarray, tokens: Ragged | None = None) -> np.ndarray:
+        """(n,) whether a text has a token of which `known` (words,) is true; `tokens`: others than its own."""
+        tokens = tokens or self.tokens
+        hits = np.zeros(len(tokens.values) + 1, dtype=np.int32)
+        np.cumsum(known[tokens.values], out=hits[1:])
+        return hits[tokens.ends[1:]] > hits[tokens.ends[:-1]]
 
     def keys(self) -> Iterator[tuple[bytes, bytes | None]]:
         """For every text what texts of the same tokens and query share, among those with the same `words`."""

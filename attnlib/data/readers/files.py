@@ -246,6 +246,7 @@ def _parquet(path: Path) -> dict[str, Sequence[Any]]:
                     raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; refused. {raise_limit()}")
                 batches.append(batch)
             table = pa.Table.from_batches(batches, file.schema_arrow)
+        pa.default_memory_pool().release_unused()  # what unpacking took
     except DataError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
