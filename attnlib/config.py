@@ -125,10 +125,18 @@ class DataConfig(Config):
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
     max_length: Annotated[int, Field(ge=1)] | Literal["95%"] | None = None
     """Longer texts are cut, and the count is noted. `95%`: at a length that about 95% of the training texts do not
-    exceed (`attnlib.data.checks.usual_length`)."""
+    exceed (`attnlib.data.narrowing.usual_length`)."""
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
+    part: tuple[int, int] | None = None
+    """(k, n): of the test texts only the k-th of n parts, from 0; train, dev stay whole (`MeasureSpec.shards`)."""
+
+    @model_validator(mode="after")
+    def _one_of_n(self) -> Self:
+        if self.part is not None and not 0 <= self.part[0] < self.part[1]:
+            raise ValueError(f"part is (k, n) with 0 <= k < n, the k-th of n parts; got {self.part}.")
+        return self
 
 
 class ModelConfig(Config):
@@ -207,7 +215,7 @@ class ModelConfig(Config):
     mlm_probability: float = Field(0.15, gt=0.0, lt=1.0)
 
     pretrained: str = "minilm"
-    """For encoder bert: `minilm` (packaged), a local folder or a hub id."""
+    """For encoder bert: `minilm` (packaged), a local folder or a hub id, which NAME@REVISION pins."""
 
     @property
     def contextual(self) -> bool:

@@ -173,3 +173,10 @@ def alone(folder):
     marker.touch(exist_ok=False)
     time.sleep(0.05)
     marker.unlink()
+
+
+def answers(fitted, corpus) -> pd.DataFrame:
+    """The decision on every test text."""
+    log(f"answers {len(corpus.test)}")
+    ids = [example.id for example in corpus.test]
+    return pd.DataFrame({"instance": ids, "value": fitted.predict(corpus.test).labels})

@@ -30,6 +30,7 @@ Examples:
   attnlib run all --profile cpu --jobs 2
   attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
   attnlib run all --profile paper --dry-run
+  attnlib run 01_tasc 04_mutual_information --profile paper --rehearse
 """
 LIST_EXAMPLES = """
 \b
@@ -109,6 +110,12 @@ def main() -> None:
     metavar="MINUTES",
     help="Then spend about this many minutes on trainings that undetermined claims need, and judge again.",
 )
+@click.option(
+    "--rehearse",
+    is_flag=True,
+    help="Run every cell of the grid in small (few short texts, one epoch, tiny models), with generated stand-ins "
+    "for missing corpora, vectors and encoders, to find what would fail. No results: own store, own folder.",
+)
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
 def run(
     notebooks: tuple[str, ...],
@@ -119,6 +126,7 @@ def run(
     executor: str,
     jobs: int | None,
     settle: float | None,
+    rehearse: bool,
     dry_run: bool,
 ) -> None:
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
@@ -138,6 +146,15 @@ def run(
     check_executor(executor, jobs)
     planned = plans(list(notebooks), profile, list(params), name)
     checked = check(planned)
+    if rehearse:
+        from attnlib.cli.rehearse import rehearsed
+
+        if settle is not None:
+            raise ConfigError("--settle answers claims, and a rehearsal has none; leave out one of the two.")
+        if notebooks == ("all",):
+            checked = [one for one in checked if one.study is not None]
+        checked = [rehearsed(one) for one in checked]
+        planned = [one.plan for one in checked]
     absent = [text for one in checked for text in one.absent]
     if absent and not dry_run:
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
@@ -237,6 +254,8 @@ def _describe(checked: Any, out: Path, jobs: int) -> None:
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
         click.echo(f"  {name} = {value!r}{was}")
+    for text in plan.rehearsal:
+        click.echo(f"  in the rehearsal: {text}")
     for text in checked.absent:
         click.echo(f"  to bring: {text.removeprefix(f'{plan.notebook.name}: ')}")
     if checked.study is not None and (grid := checked.study.grid(checked.params)):

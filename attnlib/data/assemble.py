@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,8 @@ from attnlib.config import DataConfig
 from attnlib.data import checks
 from attnlib.data.narrowing import length_filter, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.splits import with_splits
+from attnlib.data.splits import drawn_splits
+from attnlib.data.texts import Packer, Texts
 from attnlib.data.tokenised import tokenised
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
@@ -30,6 +33,8 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     dropped, drawn or found doubtful is listed in `Corpus.notes`.
     """
     corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()  # the raw texts are gone; their memory may go too
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
         warnings.warn(
             f"{corpus.name}: {note} (ids {checks.some(ids, 3)}): scores on {split} flatter the model.",
@@ -40,36 +45,43 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
 
 
 def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
-    rows, notes = checks.with_labels(raw)
-    classes = checks.class_names(rows, raw.classes)
-    rows, found = with_splits(raw.name, _with_ids(raw.name, rows))
-    notes = [*raw.notes, *notes, *found, *checks.note_html(rows, raw.preprocessing)]
-    labels = checks.label_indices(raw, rows, classes)
-    stay, found = thinned(raw.name, [row.split for row in rows], labels, classes, raw.shares)
+    """Rows are looked at one by one, so that a source may read them as they are asked for."""
+    labelled, notes = checks.labelled(raw)
+    classes = checks.class_names(labelled.labels, raw.classes)
+    ids = _ids(raw.name, labelled)
+    splits, found = drawn_splits(raw.name, labelled.splits, labelled.labels, (raw.rows[i] for i in labelled.rows))
+    notes = [*raw.notes, *notes, *found, *checks.note_html(raw, labelled.rows)]
+    labels = checks.label_indices(raw, labelled.labels, ids, classes)
+    stay, found = thinned(raw.name, splits, labels, classes, raw.shares)
     notes += found
-    members: dict[str, list[tuple[RawExample, int]]] = {split: [] for split in SPLITS}
+    members: dict[str, list[int]] = {split: [] for split in SPLITS}
     for i in stay:
-        members[rows[i].split].append((rows[i], labels[i]))
+        members[splits[i]].append(i)
     min_df = config.min_df or raw.min_df
-    splits, known, longest = {}, None, config.max_length
+    packer, parts, known, longest = Packer(), {}, None, config.max_length
+
+    def example(i: int) -> Example | None:
+        row = raw.rows[labelled.rows[i]]
+        return to_example(row if row.id is not None else replace(row, id=ids[i]), labels[i], raw.preprocessing)
+
     for split in SPLITS:
-        kept, found = _tokenised(split, members[split], raw, config)
+        texts, places, found = _tokenised(raw.name, split, members[split], example, config, packer)
         notes += found
         if split == "train" and config.strict_length_filter and config.limit is None:
-            known = Vocabulary.build(kept.values(), min_df=min_df)  # Jain & Wallace count before they filter
-        examples, found = _narrowed(split, kept, len(members[split]), raw, config)
+            known = Vocabulary.build(texts, min_df=min_df)  # Jain & Wallace count before they filter
+        texts, found = _narrowed(split, texts, places, len(members[split]), raw, config)
         notes += found
         if longest == "95%":  # train comes first, and decides for all
-            longest = usual_length(list(map(len, examples)))
-        splits[split], found = shortened(split, examples, raw.excerpts, longest)
+            longest = usual_length(texts.lengths)
+        parts[split], found = shortened(split, texts, raw.excerpts, longest, packer)
         notes += found
-    vocabulary = known or Vocabulary.build(splits["train"], min_df=min_df)
-    notes += checks.check_classes(raw.name, splits["train"], classes)
-    notes += [note for note, _ in checks.leaks(splits).values()]
-    notes += checks.note_unknown(splits, vocabulary)
+    vocabulary = known or Vocabulary.build(parts["train"], min_df=min_df)
+    notes += checks.check_classes(raw.name, parts["train"], classes)
+    notes += [note for note, _ in checks.leaks(parts).values()]
+    notes += checks.note_unknown(parts, vocabulary)
     corpus = Corpus(
         name=raw.name,
-        **{split: tuple(examples) for split, examples in splits.items()},
+        **parts,
         classes=classes,
         preprocessing=raw.preprocessing,
         min_df=min_df,
@@ -83,28 +95,34 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     return corpus
 
 
-def _with_ids(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
-    given = Counter(row.id for row in rows if row.id is not None)
-    if twice := [i for i, n in given.items() if n > 1]:
+def _ids(name: str, rows: checks.Labelled) -> list[str]:
+    """What every text is called: as its source says, else by split and number."""
+    given = Counter(one for one in rows.ids if one is not None)
+    if len(given) < given.total():
+        twice = [i for i, n in given.items() if n > 1]
         raise DataError(
             f"{name}: {len(twice):,} ids occur more than once: {checks.some(map(repr, twice))}. Make them unique, "
             "or leave them out (id=None for a table), and ids are generated."
         )
     made = []
-    for i, row in enumerate(rows):
-        if row.id is None:
-            new = f"{row.split or 'row'}-{i}"
-            while new in given:
-                new += "'"
-            row = replace(row, id=new)
-        made.append(row)
+    for i, (one, split) in enumerate(zip(rows.ids, rows.splits, strict=True)):
+        if one is None:
+            one = f"{split or 'row'}-{i}"
+            while one in given:
+                one += "'"
+        made.append(one)
     return made
 
 
 def _tokenised(
-    split: str, members: list[tuple[RawExample, int]], raw: RawCorpus, config: DataConfig
-) -> tuple[dict[int, Example], list[str]]:
-    """Position -> words of one split, in the order of the draw where there is a limit.
+    name: str,
+    split: str,
+    members: Sequence[int],
+    example: Callable[[int], Example | None],
+    config: DataConfig,
+    packer: Packer,
+) -> tuple[Texts, np.ndarray, list[str]]:
+    """The texts of one split, in the order of the draw where there is a limit, and their places in the source.
 
     With a limit and no length filter, only as many texts are tokenised as are needed.
     """
@@ -113,40 +131,44 @@ def _tokenised(
     if config.limit is not None and config.limit < len(members):
         order = np.random.default_rng([config.seed, SPLITS.index(split)]).permutation(len(members))
         enough = len(members) if config.strict_length_filter else config.limit
-    kept: dict[int, Example] = {}
-    empty = 0
-    for i in progress(order, f"{raw.name} {split}", unit="text"):
-        example = to_example(*members[i], raw.preprocessing)
-        if example is None:
-            empty += 1
-        else:
-            kept[int(i)] = example
-        if len(kept) >= enough:
-            break
-    if not kept:
+    kept, empty = array("q"), 0
+
+    def examples() -> Iterator[Example]:
+        nonlocal empty
+        for i in progress(order, f"{name} {split}", unit="text"):
+            made = example(members[i])
+            if made is None:
+                empty += 1
+                continue
+            kept.append(i)
+            yield made
+            if len(kept) >= enough:
+                return
+
+    texts = packer.pack(examples())
+    if not len(texts):
         why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
         raise DataError(
-            f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
+            f"{name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
             "every class has at least three texts."
         )
-    return kept, [f"{empty:,} empty {split} texts dropped"] if empty else []
+    return texts, np.frombuffer(kept, np.int64), [f"{empty:,} empty {split} texts dropped"] if empty else []
 
 
 def _narrowed(
-    split: str, kept: dict[int, Example], total: int, raw: RawCorpus, config: DataConfig
-) -> tuple[list[Example], list[str]]:
+    split: str, texts: Texts, places: np.ndarray, total: int, raw: RawCorpus, config: DataConfig
+) -> tuple[Texts, list[str]]:
     """Length filter and limit, in that order; the texts in the order of the source."""
-    notes = []
-    if config.strict_length_filter and kept:
-        kept, found = length_filter(split, kept, raw.length_filter)
+    notes, rows = [], np.arange(len(texts))
+    if config.strict_length_filter:
+        rows, found = length_filter(split, texts.lengths, raw.length_filter)
         notes += found
     if config.limit is not None and config.limit < total:
-        kept = dict(list(kept.items())[: config.limit])
-        notes.append(f"{split}: {len(kept):,} of {total:,} texts sampled (seed {config.seed})")
-    if not kept:
+        rows = rows[: config.limit]
+        notes.append(f"{split}: {len(rows):,} of {total:,} texts sampled (seed {config.seed})")
+    if not len(rows):
         raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}")
-    examples = [kept[i] for i in sorted(kept)]
-    return examples, notes
+    return (texts.take(rows[np.argsort(places[rows])]) if notes else texts), notes
 
 
 def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib.data.preprocess import Preprocessing, sentence_starts
-from attnlib.data.types import Example
+from attnlib.data.texts import Example, Ragged, Texts
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
 from attnlib.utils.errors import DataError
 
@@ -91,6 +91,41 @@ class Encoded:
         return len(self.ids)
 
 
+class Packed(Sequence[Encoded]):
+    """Encoded texts in three arrays, for corpora too large for an object per text: `Encoded` when one is asked for.
+
+    ids, content, words   of all texts, one after the other; text i is from ends[i] to ends[i + 1]
+    """
+
+    def __init__(
+        self, ids: np.ndarray, content: np.ndarray, words: np.ndarray, ends: np.ndarray, texts: Texts
+    ) -> None:
+        self.ids, self.content, self.words, self.ends, self.labels = ids, content, words, ends, texts.labels
+        self.query: Ragged | None = None
+        self.sentences: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.ends)
+
+    def __getitem__(self, i: int | slice) -> Encoded | list[Encoded]:
+        if isinstance(i, slice):
+            return [self[place] for place in range(len(self))[i]]
+        i = range(len(self))[i]
+        part = slice(self.ends[i], self.ends[i + 1])
+        return Encoded(
+            self.ids[part],
+            self.content[part],
+            self.words[part],
+            int(self.labels[i]),
+            None if self.query is None else self.query.row(i),
+            None if self.sentences is None else self.sentences[part],
+        )
+
+
 class Vectoriser(ABC):
     """Turns Examples into Batches. Subclasses say how one text is encoded; padding and bucketing are here.
 
@@ -122,7 +157,7 @@ class Vectoriser(ABC):
     def from_values(cls, values: dict[str, Any]) -> Vectoriser:
         """The inverse of `to_json`, on the parsed values; `wordpieces.vectoriser_from_json` knows every kind."""
 
-    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
         """Every text as arrays."""
         return [self.encode_one(example) for example in examples]
 
@@ -165,7 +200,8 @@ class Vectoriser(ABC):
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
         encoded = self._encoded(items)
-        lengths = np.array([len(e) for e in encoded], dtype=float)
+        packed = isinstance(encoded, Packed)
+        lengths = encoded.lengths.astype(float) if packed else np.array([len(e) for e in encoded], dtype=float)
         if shuffle_seed is None:
             order = np.argsort(-lengths, kind="stable")
             groups = _bounded(order, lengths, batch_size, max_tokens or MAX_TOKENS)
@@ -236,6 +272,50 @@ class WordVectoriser(Vectoriser):
         arrays = [None if v is None else np.array(v, dtype=np.int64) for v in (ids, index, query, numbers)]
         return Encoded(arrays[0], np.array(content, dtype=bool), arrays[1], example.label, *arrays[2:])
 
+    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
+        return self._packed(examples) if isinstance(examples, Texts) else super().encode(examples)
+
+    def _packed(self, texts: Texts) -> Packed:
+        """What `encode_one` gives for every text, word by word of the table of words, not of the texts."""
+        tokens = texts.tokens
+        if self.max_length is not None and len(texts) and texts.lengths.max() > self.max_length:
+            tokens = tokens.first(self.max_length)
+        table = np.array(self.vocabulary.ids(texts.words), dtype=np.int32)
+        ids, lengths = table[tokens.values], tokens.lengths
+        content = np.ones(len(ids), dtype=bool)
+        if self.unattended:
+            seen = np.array([word not in self.unattended for word in texts.words], dtype=bool)
+            content = seen[tokens.values]
+            content |= np.repeat(~texts.holding(seen, tokens), lengths)  # of nothing else, all are attended
+        words = np.arange(len(ids), dtype=np.int32) - np.repeat(tokens.ends[:-1].astype(np.int32), lengths)
+        numbers = self._numbers(texts, tokens) if self.sentences else None
+        ends = tokens.ends
+        if self.special:
+            last = tokens.ends[1:]
+            inner = (
+                [] if numbers is None else numbers[np.maximum(last - 1, 0)] if len(numbers) else np.zeros_like(last)
+            )
+            ids, content = _around(ids, ends, SOS_ID, EOS_ID), _around(content, ends, False, False)
+            words = _around(words, ends, -1, -1)
+            numbers = None if numbers is None else _around(numbers, ends, 0, inner)
+            ends = ends + 2 * np.arange(len(ends))
+        packed = Packed(ids, content, words, ends, texts)
+        packed.sentences = numbers
+        if texts.query is not None:
+            packed.query = Ragged(table[texts.query.values], texts.query.ends, texts.query.there)
+        return packed
+
+    def _numbers(self, texts: Texts, tokens: Ragged) -> np.ndarray:
+        """The sentence of every position."""
+        numbers = np.zeros(len(tokens.values), dtype=np.int32)
+        for i in range(len(texts)):
+            own = None if texts.sentences is None else texts.sentences.row(i)
+            part = slice(tokens.ends[i], tokens.ends[i + 1])
+            if own is None:
+                own = sentence_starts([texts.words[k] for k in tokens.values[part].tolist()])
+            numbers[part] = np.searchsorted(own[1:], np.arange(part.stop - part.start), side="right")
+        return numbers
+
     def tokens(self, example: Example) -> list[str]:
         words = example.tokens[: self.max_length]
         return [word for word, seen in zip(words, self._attended(words), strict=True) if seen]
@@ -267,6 +347,13 @@ def padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
     for i, row in enumerate(rows):
         table[i, : len(row)] = row
     return torch.from_numpy(table)
+
+
+def _around(values: np.ndarray, ends: np.ndarray, before: int, after: int | np.ndarray) -> np.ndarray:
+    """Every row of `values` with a value before and one after it; `after` may differ from row to row."""
+    with_first = np.insert(values, ends[:-1], before)
+    places = ends[1:] + np.arange(1, len(ends))
+    return np.insert(with_first, places, after)
 
 
 def _bounded(order: np.ndarray, lengths: np.ndarray, size: int, max_tokens: int | None) -> list[np.ndarray]:

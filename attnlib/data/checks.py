@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from attnlib.data.markup import without_html
-from attnlib.data.preprocess import Preprocessing
-from attnlib.data.types import SPLITS, Example, RawCorpus, RawExample
+from attnlib.data.texts import Texts
+from attnlib.data.types import SPLITS, RawCorpus
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError, unknown
 
@@ -41,16 +43,30 @@ def is_number(text: str) -> bool:
     return True
 
 
-def with_labels(raw: RawCorpus) -> tuple[list[RawExample], list[str]]:
+class Labelled(NamedTuple):
+    """The rows of a source that carry a label: their places in it, and what each says of itself."""
+
+    rows: Sequence[int]
+    labels: list[Any]
+    splits: list[str | None]
+    ids: list[str | None]
+
+
+def labelled(raw: RawCorpus) -> tuple[Labelled, list[str]]:
     """The rows that carry a label. Rows without one are refused, or dropped and counted (`drop_missing`)."""
-    bad = [i for i, row in enumerate(raw.rows) if missing(row.label)]
+    found, bad = Labelled(array("q"), [], [], []), []
+    for i, row in enumerate(raw.rows):
+        if missing(row.label):
+            bad.append(i)
+            continue
+        for column, value in zip(found, (i, row.label, row.split, row.id), strict=True):
+            column.append(value)
     if bad and not raw.drop_missing:
         raise DataError(
             f"{raw.name}: {len(bad):,} of {len(raw.rows):,} rows have no label (rows {some(bad)}, counted from 0). "
             "Fill them in, or say drop_missing=True to leave them out."
         )
-    rows = [row for row in raw.rows if not missing(row.label)]
-    return rows, [f"{len(bad):,} rows without a label dropped"] if bad else []
+    return found, [f"{len(bad):,} rows without a label dropped"] if bad else []
 
 
 def class_name(label: object) -> str:
@@ -60,38 +76,38 @@ def class_name(label: object) -> str:
     return str(label).strip()
 
 
-def class_names(rows: Sequence[RawExample], classes: tuple[str, ...] | None) -> tuple[str, ...]:
+def class_names(labels: Sequence[Any], classes: tuple[str, ...] | None) -> tuple[str, ...]:
     """The classes in order: as given, else those that occur, numbers by value and names by alphabet."""
     if classes is not None:
         return tuple(classes)
-    found = {class_name(row.label) for row in rows}
+    found = set(map(class_name, labels))
     try:
         return tuple(sorted(found, key=lambda c: (float(c), c)))
     except ValueError:
         return tuple(sorted(found))
 
 
-def label_indices(raw: RawCorpus, rows: Sequence[RawExample], classes: Sequence[str]) -> list[int]:
+def label_indices(raw: RawCorpus, labels: Sequence[Any], ids: Sequence[str], classes: Sequence[str]) -> list[int]:
     """The class index of every row. A number is a position in the list of classes where the reader gives one."""
     places, found = {c: i for i, c in enumerate(classes)}, []
-    for row in rows:
-        where = f"{raw.name}, text {row.id!r}"
-        if raw.classes is not None and isinstance(row.label, int) and not isinstance(row.label, bool):
-            if not 0 <= row.label < len(classes):
+    for label, name in zip(labels, ids, strict=True):
+        if raw.classes is not None and isinstance(label, int) and not isinstance(label, bool):
+            if not 0 <= label < len(classes):
                 raise DataError(
-                    f"{where}: label {row.label} is out of range; there are {len(classes)} classes, from 0."
+                    f"{raw.name}, text {name!r}: label {label} is out of range; there are {len(classes)} classes, "
+                    "from 0."
                 )
-            found.append(row.label)
-        elif (name := class_name(row.label)) in places:
-            found.append(places[name])
+            found.append(label)
+        elif (named := class_name(label)) in places:
+            found.append(places[named])
         else:
-            raise DataError(f"{where}: {unknown('label', name, places)}")
+            raise DataError(f"{raw.name}, text {name!r}: {unknown('label', named, places)}")
     return found
 
 
-def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> list[str]:
+def check_classes(name: str, train: Texts, classes: Sequence[str]) -> list[str]:
     """At least two classes among the training texts; classes without a training text are noted."""
-    counts = Counter(example.label for example in train)
+    counts = np.bincount(train.labels, minlength=len(classes))
     present = [c for i, c in enumerate(classes) if counts[i]]
     if len(present) < 2:
         what = f"only the class {present[0]!r}" if present else "no class"
@@ -123,33 +139,38 @@ def check_span(span: Any, text: str, where: str) -> tuple[int, int]:
     return int(start), int(end)
 
 
-def leaks(splits: Mapping[str, Sequence[Example]]) -> dict[str, tuple[str, list[str]]]:
+def leaks(splits: Mapping[str, Texts]) -> dict[str, tuple[str, list[str]]]:
     """For dev and test: a note on texts (with their queries) that are training texts too, and their ids."""
-    known = {(example.tokens, example.query) for example in splits["train"]}
+    # Of a million texts only hashes fit beside them; texts with the hash of a training text are compared in full.
+    train = np.fromiter(map(hash, splits["train"].keys()), np.int64, len(splits["train"]))
+    hashes = {split: np.fromiter(map(hash, splits[split].keys()), np.int64) for split in SPLITS[1:]}
+    alike = np.flatnonzero(np.isin(train, np.concatenate([*hashes.values()])))
+    known = set(splits["train"].take(alike).keys())
     found = {}
     for split in SPLITS[1:]:
-        if leaked := [e.id for e in splits[split] if (e.tokens, e.query) in known]:
+        texts = splits[split].take(np.flatnonzero(np.isin(hashes[split], train)))
+        if leaked := [name for name, key in zip(texts.ids.to_pylist(), texts.keys(), strict=True) if key in known]:
             n, total = len(leaked), len(splits[split])
             note = f"{n:,} of {total:,} {split} texts ({n / total:.1%}) are word for word training texts"
             found[split] = note, leaked
     return found
 
 
-def note_html(rows: Sequence[RawExample], preprocessing: Preprocessing) -> list[str]:
+def note_html(raw: RawCorpus, rows: Sequence[int]) -> list[str]:
     """How many texts hold HTML that is removed."""
-    if preprocessing.html != "strip":
+    if raw.preprocessing.html != "strip":
         return []
-    n = sum(row.tokens is None and without_html(row.text) != row.text for row in rows)
+    n = sum(row.tokens is None and without_html(row.text) != row.text for row in map(raw.rows.__getitem__, rows))
     said = f"HTML removed from {n:,} of {len(rows):,} texts: no tags, line breaks as spaces, entities as characters"
     return [f"{said}. To keep it: preprocessing={{'html': 'keep'}}"] if n else []
 
 
-def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary) -> list[str]:
+def note_unknown(splits: Mapping[str, Texts], vocabulary: Vocabulary) -> list[str]:
     """Texts without a single known word are kept (every word is UNK); their number is noted."""
     notes = []
+    known = np.array([word in vocabulary for word in splits["train"].words])
     for split in SPLITS:
-        n = sum(not any(word in vocabulary for word in e.tokens) for e in splits[split])
-        if n:
+        if n := int((~splits[split].holding(known)).sum()):
             notes.append(
                 f"{n:,} {split} texts hold no word of the vocabulary; they are kept and read as unknown words"
             )

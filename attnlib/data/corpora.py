@@ -36,7 +36,7 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
     corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
              mapping as `data_config` takes it. Left out for separate files:
              `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`; without dev or test, they are cut from train
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`, `part`), those of
              the reader (`vocabulary=500` for planted, `text="review"` for a file), and those that every reader
              has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own),
              `drop_missing` (leave out rows without a label), `name` (what tables call it), `shares`
@@ -50,6 +50,8 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
     attnlib.utils.errors.UnknownName: Unknown corpus 'plantd'. Did you mean 'planted'? ...
     """
     config = data_config({} if corpus is None else corpus, changes=options)
+    if config.part is not None:
+        return load_corpus(config.replace(part=None)).part(*config.part)
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from attnlib.data.splits import SEED
-from attnlib.data.types import SPLITS, Example
+from attnlib.data.texts import Example, Packer, Texts
+from attnlib.data.types import SPLITS
 from attnlib.utils.errors import ConfigError, DataError, unknown
 
 BINS, REACHED, SHORT = 100, 0.95, 50
@@ -67,17 +68,17 @@ def thinned(
 
 
 def length_filter(
-    split: str, kept: dict[int, Example], limits: tuple[int | None, int | None]
-) -> tuple[dict[int, Example], list[str]]:
+    split: str, lengths: np.ndarray, limits: tuple[int | None, int | None]
+) -> tuple[np.ndarray, list[str]]:
     """Jain & Wallace's `filterbylength`: min < length < max, strictly; None is the split's own extreme.
 
-    So the longest text of every split is dropped, and without a given minimum also the shortest.
+    So the longest text of every split is dropped, and without a given minimum also the shortest. Returns the places
+    of the texts that stay, and a note.
     """
-    lengths = [len(e) for e in kept.values()]
-    low = min(lengths) if limits[0] is None else limits[0]
-    high = max(lengths) if limits[1] is None else limits[1]
-    inside = {i: e for i, e in kept.items() if low < len(e) < high}
-    note = f"strict length filter: {len(inside):,} of {len(kept):,} {split} texts have {low} < words < {high}"
+    low = lengths.min() if limits[0] is None else limits[0]
+    high = lengths.max() if limits[1] is None else limits[1]
+    inside = np.flatnonzero((low < lengths) & (lengths < high))
+    note = f"strict length filter: {len(inside):,} of {len(lengths):,} {split} texts have {low} < words < {high}"
     return inside, [note]
 
 
@@ -89,7 +90,7 @@ def usual_length(lengths: Sequence[int]) -> int:
     """
     counts, edges = np.histogram(lengths, BINS)
     edge = int(edges[np.searchsorted(counts.cumsum(), REACHED * len(lengths))])
-    return edge if edge >= SHORT else max(lengths)
+    return edge if edge >= SHORT else int(max(lengths))
 
 
 def excerpted(example: Example, excerpts: Sequence[Sequence[int | None]]) -> Example:
@@ -112,15 +113,15 @@ def excerpted(example: Example, excerpts: Sequence[Sequence[int | None]]) -> Exa
 
 
 def shortened(
-    split: str, examples: Sequence[Example], excerpts: Sequence[Sequence[int | None]], longest: int | None
-) -> tuple[list[Example], list[str]]:
+    split: str, texts: Texts, excerpts: Sequence[Sequence[int | None]], longest: int | None, packer: Packer
+) -> tuple[Texts, list[str]]:
     """The excerpts of every text, and of these the first `longest` tokens; what was cut is noted."""
     notes = []
     if excerpts:
-        examples = [excerpted(example, excerpts) for example in examples]
+        texts = packer.pack(excerpted(example, excerpts) for example in texts)
         notes.append(f"{split}: of each text the tokens {', '.join(f'{a or 0}:{b or str()}' for a, b in excerpts)}")
-    long = sum(len(e) > longest for e in examples) if longest is not None else 0
+    long = int((texts.lengths > longest).sum()) if longest is not None else 0
     if long:
         notes.append(f"{long:,} {split} texts cut to {longest} words")
-        examples = [excerpted(example, [(0, longest)]) for example in examples]
-    return list(examples), notes
+        texts = packer.pack(excerpted(example, [(0, longest)]) for example in texts)
+    return texts, notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,24 @@ from attnlib.utils.errors import ConfigError, first_line
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
 OTHER = (".h5", ".msgpack", ".onnx", ".gguf")
+
+
+def pinned(name: str) -> tuple[str, dict[str, str]]:
+    """A folder or hub id without its revision, and the option that says which: NAME@REVISION pins a hub id.
+
+    Without one a hub id means whatever its owner has put there last, here and on every worker.
+
+    >>> pinned("someone/a-model@86b5e09"), pinned("a/folder")
+    (('someone/a-model', {'revision': '86b5e09'}), ('a/folder', {}))
+    """
+    place, at, revision = name.rpartition("@")
+    if not at or Path(name).exists():
+        return name, {}
+    if not place or not re.fullmatch(r"[\w./-]+", revision):
+        raise ConfigError(
+            f"A hub id with its revision is NAME@REVISION, such as someone/a-model@86b5e09; got {name!r}."
+        )
+    return place, {"revision": revision}
 
 
 def refuse_pickles(name: str) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 
 import numpy as np
 
@@ -97,57 +97,75 @@ def is_split(cells: Iterable[object]) -> bool:
     return None not in kinds and "train" in kinds and len(kinds) > 1
 
 
-def with_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[RawExample], list[str]]:
-    """The same rows, each with a split, and a note where the split was drawn here.
+def drawn_splits(
+    name: str, splits: Sequence[str | None], labels: Sequence[object], rows: Iterable[RawExample]
+) -> tuple[list[str], list[str]]:
+    """The split of every row, and a note where it was drawn here.
 
     No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test likewise.
-    Drawn class by class with a fixed seed; identical texts stay together, so that the split cannot leak.
+    Drawn class by class with a fixed seed; identical texts stay together, so that the split cannot leak. `rows` are
+    read only where there is something to draw.
     """
-    rows = list(rows)
-    if not rows:
+    if not splits:
         raise DataError(f"{name}: there is no text.")
-    sizes = Counter(row.split for row in rows)
+    sizes = Counter(splits)
     for split in sizes:
         if split is not None and split not in SPLITS:
             raise DataError(f"{name}: {unknown('split', split, SPLITS)}")
     if sizes[None] and len(sizes) > 1:
         raise DataError(
-            f"{name}: {sizes[None]:,} of {len(rows):,} rows have no split while others do. Give every row one of "
+            f"{name}: {sizes[None]:,} of {len(splits):,} rows have no split while others do. Give every row one of "
             f"{', '.join(SPLITS)}, or none of them any."
         )
     if not sizes[None] and not sizes["train"]:
         raise DataError(f"{name}: no row has the split 'train'; found {', '.join(map(str, sizes))}.")
     if sizes[None] or set(sizes) == {"train"}:
         note = f"own split 80/10/10 (stratified, seed {SEED}, identical texts kept together): the source has none"
-        return _draw(rows, range(len(rows)), SHARES), [note]
-    notes = []
+        return _draw(list(splits), labels, _keys(rows), range(len(splits)), SHARES), [note]
+    splits, notes = list(splits), []
     for split in ("dev", "test"):
         if not sizes[split]:
-            train = [i for i, row in enumerate(rows) if row.split == "train"]
-            rows = _draw(rows, train, {"train": 1 - HELD_OUT, split: HELD_OUT})
+            train = [i for i, own in enumerate(splits) if own == "train"]
+            splits = _draw(splits, labels, _keys(rows), train, {"train": 1 - HELD_OUT, split: HELD_OUT})
             notes.append(f"own {split}: {HELD_OUT:.0%} of train (stratified, seed {SEED}); the source has none")
-    return rows, notes
+    return splits, notes
 
 
-def _draw(rows: list[RawExample], members: Sequence[int], shares: dict[str, float]) -> list[RawExample]:
-    """The rows with the splits of the members drawn, class by class; equal texts (with their queries) together."""
-    strata: dict[str, dict[Hashable, list[int]]] = defaultdict(dict)
-    label_of: dict[Hashable, str] = {}
+def _keys(rows: Iterable[RawExample]) -> list[bytes]:
+    """What equal texts with equal queries share."""
+    return [blake2b(repr(_words(row)).encode(), digest_size=12).digest() for row in rows]
+
+
+def _words(row: RawExample) -> tuple[str, str | None]:
+    text = " ".join(row.tokens) if row.tokens is not None else row.text
+    query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
+    return " ".join(text.lower().split()), query
+
+
+def _draw(
+    splits: list[str | None],
+    labels: Sequence[object],
+    keys: Sequence[bytes],
+    members: Sequence[int],
+    shares: dict[str, float],
+) -> list[str]:
+    """The splits with those of the members drawn, class by class; rows of one key together."""
+    first = {}  # key -> the first row that has it, whose label counts
     for i in members:
-        row = rows[i]
-        text = " ".join(row.tokens) if row.tokens is not None else row.text
-        query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
-        key = " ".join(text.lower().split()), query
-        strata[label_of.setdefault(key, str(row.label))].setdefault(key, []).append(i)
+        first.setdefault(keys[i], i)
+    strata: dict[str, list[int]] = defaultdict(list)
+    for i in first.values():
+        strata[str(labels[i])].append(i)
     rng = np.random.default_rng(SEED)
-    result = list(rows)
-    for _, groups in sorted(strata.items()):
-        n = len(groups)
+    drawn: dict[int, str] = {}
+    for _, own in sorted(strata.items()):
+        n = len(own)
         # the shares, but one text each where that can be
         sizes = {s: max(1, round(n * p)) if n >= len(shares) else 0 for s, p in shares.items() if s != "train"}
         where = ["train"] * (n - sum(sizes.values())) + [s for s, size in sizes.items() for _ in range(size)]
-        found = list(groups.values())
         for split, group in zip(where, rng.permutation(n), strict=True):
-            for i in found[group]:
-                result[i] = replace(rows[i], split=split)
+            drawn[own[group]] = split
+    result = list(splits)
+    for i in members:
+        result[i] = drawn[first[keys[i]]]
     return result

@@ -5,34 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from attnlib.config import DataConfig
 from attnlib.data.cached import cached
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus
+from attnlib.data.texts import Ragged, Texts
+from attnlib.data.types import SPLITS, Corpus, RawCorpus
 from attnlib.data.vocabulary import Vocabulary
 
 FEW = 500
 """Fewer texts than this are tokenised again every time."""
-ENCODED = ("tokens", "query")
-"""Fields that hold words, saved as numbers."""
+RAGGED = ("tokens", "query", "rationale", "sentences")
+"""Fields of a text that hold several values."""
 
 
 def tokenised(raw: RawCorpus, config: DataConfig, assembled: Callable[[RawCorpus, DataConfig], Corpus]) -> Corpus:
     """`assembled(raw, config)`, from the cache where it has been made before."""
-    if sum(row.tokens is None for row in raw.rows) < FEW:
-        return assembled(raw, config)
-    digest = hashlib.sha256(f"{_code()} {replace(raw, rows=[])!r} {config!r}".encode())
+    digest, count = hashlib.sha256(f"{_code()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
     for row in raw.rows:
         digest.update(repr(row).encode())
+        count += row.tokens is None
+    if count < FEW:
+        return assembled(raw, config)
     made: list[Corpus] = []
 
     def make(folder: Path) -> None:
@@ -48,22 +48,13 @@ def save(corpus: Corpus, folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    places: dict[str, int] = {}
-    columns: dict[str, list[Any]] = {f.name: [] for f in fields(Example)}
-    for _, example in corpus.items():
-        for name, column in columns.items():
-            value = getattr(example, name)
-            if name in ENCODED and value is not None:
-                value = [places.setdefault(word, len(places)) for word in value]
-            column.append(value)
-    kinds = {"label": pa.int32(), "id": pa.string(), "rationale": pa.list_(pa.bool_())}
-    arrays = {name: pa.array(cells, kinds.get(name, pa.list_(pa.int32()))) for name, cells in columns.items()}
-    parquet.write_table(pa.table(arrays), folder / "texts.parquet")
+    parts = [_table(getattr(corpus, split)) for split in SPLITS]
+    parquet.write_table(pa.concat_tables(parts), folder / "texts.parquet")
     values = {
         **{f.name: getattr(corpus, f.name) for f in fields(Corpus) if f.name not in (*SPLITS, "known")},
         "preprocessing": corpus.preprocessing.model_dump(mode="json"),
         "sizes": {split: len(getattr(corpus, split)) for split in SPLITS},
-        "words": list(places),
+        "words": corpus.train.words,
         "vocabulary": corpus.vocabulary.to_json(),
         "known": corpus.known is not None,
         "fingerprint": corpus.fingerprint,
@@ -76,17 +67,11 @@ def load(folder: Path) -> Corpus:
     import pyarrow.parquet as parquet
 
     values = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-    table = parquet.read_table(folder / "texts.parquet")
-    words = np.array([*values.pop("words"), None], dtype=object)[:-1]
-    columns = []
-    for name in table.column_names:
-        column = table.column(name).combine_chunks()
-        if hasattr(column, "offsets"):
-            columns.append(_tuples(column, words if name in ENCODED else None))
-        else:
-            columns.append(column.to_pylist())
-    examples = (Example(*cells) for cells in zip(*columns, strict=True))
-    splits = {split: tuple(next(examples) for _ in range(n)) for split, n in values.pop("sizes").items()}
+    table, words = parquet.read_table(folder / "texts.parquet"), values.pop("words")
+    splits, start = {}, 0
+    for split, n in values.pop("sizes").items():
+        splits[split] = _texts(table.slice(start, n), words)
+        start += n
     vocabulary = Vocabulary.from_json(values.pop("vocabulary"))
     ready = {"vocabulary": vocabulary, "fingerprint": values.pop("fingerprint")}
     values["known"] = vocabulary if values["known"] else None
@@ -96,13 +81,31 @@ def load(folder: Path) -> Corpus:
     return corpus
 
 
-def _tuples(column: Any, words: np.ndarray | None) -> list[tuple | None]:
-    """The lists of an arrow array as tuples, their numbers as `words` where given."""
-    flat = column.values.to_numpy(zero_copy_only=False)
-    cells = (flat if words is None else words[flat]).tolist()
-    ends = column.offsets.to_numpy().tolist()
-    there: Sequence[bool] = column.is_valid().to_pylist()
-    return [tuple(cells[a:b]) if ok else None for a, b, ok in zip(ends, ends[1:], there, strict=False)]
+def _table(texts: Texts) -> Any:
+    import pyarrow as pa
+
+    columns = {"label": pa.array(texts.labels), "id": texts.ids}
+    for name in RAGGED:
+        part, kind = getattr(texts, name), pa.bool_() if name == "rationale" else pa.int32()
+        if part is None:
+            columns[name] = pa.nulls(len(texts), pa.large_list(kind))
+        else:
+            mask = None if part.there is None else pa.array(~part.there)
+            columns[name] = pa.LargeListArray.from_arrays(part.ends, pa.array(part.values, kind), mask=mask)
+    return pa.table(columns)
+
+
+def _texts(table: Any, words: list[str]) -> Texts:
+    columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+    parts = {}
+    for name in RAGGED:
+        column = columns[name]
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        ends = column.offsets.to_numpy()
+        values = column.values.slice(ends[0], ends[-1] - ends[0]).to_numpy(zero_copy_only=False)
+        if there.any():
+            parts[name] = Ragged(values, ends - ends[0], None if there.all() else there)
+    return Texts(words, labels=columns["label"].to_numpy(), ids=columns["id"], **parts)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Example and Corpus: what every corpus is, whatever its source. RawExample, RawCorpus: what a reader returns."""
+"""Corpus: what every corpus is, whatever its source. RawExample, RawCorpus: what a reader returns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attnlib.data.preprocess import Preprocessing
+from attnlib.data.texts import Example, Texts
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
 
@@ -23,41 +24,6 @@ Split = Literal["train", "dev", "test"]
 Spans = Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One text. `tokens` are preprocessed words; `label` indexes `Corpus.classes`.
-
-    query      tokens of a question (QA) or a hypothesis (NLI), or None
-    rationale  one bool per token: what a human (or the generator) marked as decisive, or None
-    sentences  index of the first token of every sentence, or None where nobody said
-
-    >>> al.Example(("a", "lovely", "film"), label=1).text
-    'a lovely film'
-    """
-
-    tokens: tuple[str, ...]
-    label: int
-    query: tuple[str, ...] | None = None
-    rationale: tuple[bool, ...] | None = None
-    id: str = ""
-    sentences: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.rationale is not None and len(self.rationale) != len(self.tokens):
-            raise DataError(
-                f"Example {self.id!r}: the rationale marks {len(self.rationale)} tokens, the text has "
-                f"{len(self.tokens)}. Give one mark per token."
-            )
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    @property
-    def text(self) -> str:
-        """The tokens joined by spaces, for display."""
-        return " ".join(self.tokens)
-
-
 @dataclass(frozen=True)
 class Corpus:
     """Train, dev and test examples, their class names, and how texts became tokens.
@@ -66,6 +32,9 @@ class Corpus:
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
 
+    A corpus that was loaded holds its splits as `attnlib.data.texts.Texts`, which reads like a tuple of Examples
+    and needs a tenth of the memory or less; one that is put together by hand may hold tuples.
+
     >>> corpus.classes, len(corpus.train), corpus.task
     (('negative', 'positive'), 240, 'classification')
     >>> corpus.stats()[["split", "texts"]].values.tolist()
@@ -73,9 +42,9 @@ class Corpus:
     """
 
     name: str
-    train: tuple[Example, ...]
-    dev: tuple[Example, ...]
-    test: tuple[Example, ...]
+    train: Sequence[Example]
+    dev: Sequence[Example]
+    test: Sequence[Example]
     classes: tuple[str, ...]
     preprocessing: Preprocessing
     min_df: int = 1
@@ -123,11 +92,24 @@ class Corpus:
         for k, split in enumerate(splits):
             examples = getattr(self, split)
             if len(examples) > n:
-                rows = np.random.default_rng([seed, k]).choice(len(examples), n, replace=False)
-                drawn[split] = tuple(examples[i] for i in sorted(rows))
+                rows = np.sort(np.random.default_rng([seed, k]).choice(len(examples), n, replace=False))
+                packed = isinstance(examples, Texts)
+                drawn[split] = examples.take(rows) if packed else tuple(examples[i] for i in rows)
         note = tuple(f"{split}: {n} of {len(getattr(self, split))} texts sampled (seed {seed})" for split in drawn)
         known = None if "train" in drawn else self.known
         return replace(self, **drawn, notes=self.notes + note, known=known)
+
+    def part(self, k: int, n: int) -> Corpus:
+        """The same corpus with the k-th of n parts of its test texts, from 0; parts differ by at most one text."""
+        size = len(self.test)
+        if n > size:
+            raise DataError(f"{self.name}: {size:,} test texts cannot be cut into {n:,} parts.")
+        made = replace(
+            self, test=self.test[size * k // n : size * (k + 1) // n], options={**self.options, "part": [k, n]}
+        )
+        vars(made).update(vocabulary=self.vocabulary)
+        vars(made).update(fingerprint=hashlib.sha256(f"{self.fingerprint} {k} {n}".encode()).hexdigest())
+        return made
 
     def stats(self) -> pd.DataFrame:
         """One row per split: texts, mean and extreme lengths, share of each class; |V| from train."""
@@ -189,7 +171,7 @@ class RawCorpus:
     """
 
     name: str
-    rows: list[RawExample]
+    rows: Sequence[RawExample]
     classes: tuple[str, ...] | None = None
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     min_df: int = 1

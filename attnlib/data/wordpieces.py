@@ -13,7 +13,7 @@ import numpy as np
 from attnlib.data.batching import Encoded, Vectoriser, WordVectoriser
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.pretrained import reading
+from attnlib.data.pretrained import pinned, reading
 from attnlib.data.readers import packaged
 from attnlib.data.types import Example
 from attnlib.utils.errors import ConfigError, DataError, unknown
@@ -177,13 +177,13 @@ def longest_text(tokenizer: PreTrainedTokenizerFast, positions: int | None) -> i
 
 
 def _load(pretrained: str) -> Loaded:
-    place = str(packaged.minilm()) if pretrained == "minilm" else pretrained
+    place, revision = pinned(str(packaged.minilm()) if pretrained == "minilm" else pretrained)
     # byte-level tokenisers see words only where a space is put before each
-    tokenizer = fast_tokenizer(place, pretrained, add_prefix_space=True)
+    tokenizer = fast_tokenizer(place, pretrained, add_prefix_space=True, **revision)
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(place, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(place, trust_remote_code=False, **revision)
         positions = getattr(config, "max_position_embeddings", None)
     except (OSError, ValueError):
         positions = None  # a tokeniser saved on its own

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.data.pretrained import reading, refuse_pickles, without_bar
+from attnlib.data.pretrained import pinned, reading, refuse_pickles, without_bar
 from attnlib.data.readers import packaged
 from attnlib.models.masking import Averaged, blank
 from attnlib.utils.errors import ConfigError, DataError
@@ -92,7 +92,7 @@ class Bert(Averaged, nn.Module):
 
 
 def load_pretrained(name: str) -> nn.Module:
-    """An encoder by name: `minilm` (packaged), a local folder or a hub id; float32, plain attention."""
+    """An encoder by name: `minilm` (packaged), a folder or a hub id (NAME@REVISION); float32, plain attention."""
     needs("transformers", "hub")
     from transformers import AutoConfig, AutoModel
 
@@ -102,9 +102,10 @@ def load_pretrained(name: str) -> nn.Module:
         name = str(packaged.minilm())
     refuse_pickles(name)
     # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
-    options = {"attn_implementation": "eager", "output_loading_info": True}
+    place, revision = pinned(name)
+    options = {"attn_implementation": "eager", "output_loading_info": True, **revision}
     with without_bar(), reading("pretrained encoder", name):
-        network, loaded = AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False, **options)
+        network, loaded = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False, **options)
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):
         raise ConfigError(

@@ -102,6 +102,7 @@ def run(
         folder = files.working(target)
         date, state.started = datetime.now(UTC), time.monotonic()
         slot = {**environment(folder, executor, jobs), **(shared or {})}
+        slot |= {"ATTNLIB_STORE": str(paths.rehearsals())} if plan.rehearsal else {}
         result = _supervise(plan, folder, slot, state, stop)
         seconds = time.monotonic() - state.started
         _finish(plan, folder, result, date, seconds)
@@ -184,12 +185,15 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "changed": sorted(plan.changed),
         "own": sorted(plan.own),
         "name": plan.name,
+        "rehearsal": list(plan.rehearsal),
         "cell": result.get("cell"),
         "total": result.get("total"),
         "error": result.get("error"),
     }
     files.write(folder / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     files.write(folder / "report.html", render.report(folder))
+    if plan.rehearsal:  # its report shows the claims, under a banner; nothing may count them
+        files.write(folder / "claims.json", "[]\n")
 
 
 def commit() -> str | None:

@@ -45,6 +45,8 @@ class Plan:
     own: dict[str, Any] = field(default_factory=dict)
     """What differs from the profile."""
     name: str | None = None
+    rehearsal: tuple[str, ...] = ()
+    """Of a rehearsal: how small it is, and what replaces what is missing. Its numbers are no results."""
 
     @property
     def folder(self) -> str:

@@ -114,12 +114,14 @@ def finished(out: Path) -> Iterator[Finished]:
 
 def _card(folder: Path, out: Path, run: dict[str, Any], claims: Sequence[matrix.Claim]) -> dict[str, Any]:
     """What the index says about a run; raises any error where its files are damaged."""
-    own = [f"{name} {words(run['parameters'][name])}" for name in run.get("own") or ()]
+    rehearsal = bool(run.get("rehearsal"))
+    own = [f"{name} {words(run['parameters'][name])}" for name in run.get("own") or () if not rehearsal]
     return {
         **{key: str(run[key]) for key in ("title", "notebook", "status", "profile")},
         "cell": run.get("cell") and f"{int(run['cell'])} of {int(run['total'])}",
         "folder": folder.name.removesuffix(FAILED),
         "own": ", ".join(own),
+        "rehearsal": rehearsal,
         "date": day(run["date"]),
         "took": duration(run["seconds"]),
         "link": folder.relative_to(out).as_posix() + "/report.html",

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnlib.data.pretrained import pinned
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import CorruptEntry, Entry, Store
 from attnlib.store.executors import find_devices, make_executor, measured_memory
@@ -162,6 +165,15 @@ def run_grid(
     runs = tuple(dict.fromkeys(runs))
     for name in dict.fromkeys(fit.model.vectors for run in runs for fit in _models(run)):
         check_vectors(name)
+    for name in dict.fromkeys(
+        fit.model.pretrained for run in runs for fit in _models(run) if fit.model.encoder == "bert"
+    ):
+        if name != "minilm" and not Path(name).exists() and not pinned(name)[1]:
+            warnings.warn(
+                f"pretrained {name!r} means whatever its owner has put there last. Write {name}@REVISION, so that "
+                "results of today and of tomorrow, here and on workers, are of the same weights.",
+                stacklevel=2,
+            )
     store = store if isinstance(store, Store) else Store(store)
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
     grid = Scheduler(store, corpora, runs)

@@ -85,6 +85,17 @@ class MeasureSpec(Config):
     def _plain(self) -> MeasureSpec:
         return _check(self)
 
+    def shards(self, n: int) -> list[MeasureSpec]:
+        """The same measure on n parts of the test texts, a run each, so that a cluster shares a large corpus.
+
+        `GridResult.frame` puts their frames below each other: all texts in order. For measures that look at one
+        text after the other; one that samples texts does so within each part.
+        """
+        if self.corpus is None:
+            raise ConfigError(f"{self.task} reads no corpus, so there is nothing to cut into parts.")
+        same = {"task": self.task, "fits": self.fits, "params": self.params, "label": self.label}
+        return [MeasureSpec(data=self.corpus.replace(part=(k, n)), **same) for k in range(n)]
+
     @property
     def corpus(self) -> DataConfig | None:
         """The data handed to the function."""
@@ -174,6 +185,10 @@ class Corpora:
         self._loaded: dict[str, Corpus] = {}
 
     def __getitem__(self, config: DataConfig) -> Corpus:
+        if config.part is not None:  # the whole is kept, and loaded once for all of its parts
+            if config.digest not in self._loaded:
+                self._loaded[config.digest] = self[config.replace(part=None)].part(*config.part)
+            return self._loaded[config.digest]
         if config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
                 raise ConfigError(

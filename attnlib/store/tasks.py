@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,6 +196,14 @@ def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
             )
 
 
+@lru_cache(maxsize=1)
+def _loaded(config: DataConfig) -> Corpus:
+    """The last corpus is kept: the next run may read another part of it."""
+    from attnlib.data import load_corpus
+
+    return load_corpus(config)
+
+
 def _corpus(config: DataConfig, job: Assignment) -> Corpus:
     """The corpus with the driver's fingerprint: kept from an earlier job, sent along, or loaded here."""
     fingerprint = job.data[config.digest]
@@ -202,10 +211,9 @@ def _corpus(config: DataConfig, job: Assignment) -> Corpus:
         if fingerprint in job.corpora:
             _corpora[fingerprint] = job.corpora[fingerprint]
         else:
-            from attnlib.data import load_corpus
-
             try:
-                corpus = load_corpus(config)
+                whole = _loaded(config.replace(part=None))
+                corpus = whole if config.part is None else whole.part(*config.part)
             except (AttnlibError, OSError) as error:
                 raise NeedsCorpus(fingerprint) from error
             if corpus.fingerprint != fingerprint:

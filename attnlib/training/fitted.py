@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import torch
 
-from attnlib.data.types import Example
+from attnlib.data.texts import Example, Texts
 from attnlib.training import metrics, saving
 from attnlib.training.saving import Parts
 from attnlib.utils.device import resolve
@@ -135,8 +135,10 @@ class TextClassifier:
         """The units the model attends to: words, or word pieces for bert."""
         return self.vectoriser.tokens(self.examples(text)[0])
 
-    def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
+    def examples(self, texts: Text | Iterable[Text]) -> Sequence[Example]:
         """Raw texts as Examples, made with the corpus's own preprocessing; Examples pass through."""
+        if isinstance(texts, Texts) and texts.readable(query=self.query):
+            return texts
         if isinstance(texts, str | Example) or (self.query and _is_pair(texts)):
             texts = [texts]
         examples = [self._example(text) for text in texts]

@@ -1,15 +1,22 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from data.readers.written import marked, parts
 
 from attnlib.data import RawExample, load_corpus
-from attnlib.data.splits import meant, with_splits
+from attnlib.data.splits import drawn_splits, meant
 from attnlib.utils.errors import DataError
 
 
 def rows(n, split=None, classes=2, text="text {i}"):
     return [RawExample(text.format(i=i), label=i % classes, split=split) for i in range(n)]
+
+
+def with_splits(name, given):
+    """The rows with the splits that they were given."""
+    splits, notes = drawn_splits(name, [r.split for r in given], [r.label for r in given], iter(given))
+    return [replace(row, split=split) for row, split in zip(given, splits, strict=True)], notes
 
 
 def sizes(made):

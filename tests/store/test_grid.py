@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import attnlib.data
 import attnlib.store.grid
 import attnlib.store.scheduler
-from attnlib.config import DataConfig
+import attnlib.store.tasks
+from attnlib.config import DataConfig, ModelConfig
 from attnlib.store.entries import Store
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.forecast import dry_run
@@ -161,3 +165,38 @@ def test_models_are_at_hand_after_a_grid_was_answered_from_the_store(store: Stor
     assert again.fitted(small_fit()) == first
     with pytest.raises(GridFailed, match="There is no result"):
         again.fitted(small_fit(seed=99))
+
+
+def test_parts_of_a_large_corpus_make_one_frame(store: Store, executions) -> None:
+    whole = MeasureSpec.of("grid_tasks:answers", small_fit())
+    parts = whole.shards(7)
+    one = run_grid([whole], store=store).complete().frame("answers")
+    result = run_grid(parts, store=store).complete()
+    assert (len(parts), result.computed, result.models) == (7, 7, 0)
+    pd.testing.assert_frame_equal(result.frame("answers"), one)
+    assert executions() == {"answers 60": 1, "answers 8": 3, "answers 9": 4}
+    with pytest.raises(ConfigError, match="reads no corpus"):
+        MeasureSpec.of("grid_tasks:square", x=1).shards(2)
+
+
+def test_a_worker_loads_a_corpus_once_for_all_of_its_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, load = [], attnlib.data.load_corpus
+    monkeypatch.setattr(attnlib.data, "load_corpus", lambda config: loaded.append(config) or load(config))
+    attnlib.store.tasks._corpora.clear()
+    attnlib.store.tasks._loaded.cache_clear()
+    parts = MeasureSpec.of("grid_tasks:answers", small_fit()).shards(4)
+    run_grid(parts, store=store, executor=Away()).complete()
+    assert len(loaded) == 2, "once by the driver, once by the worker"
+
+
+class Away(SerialExecutor):
+    """A worker that loads its corpora itself, though it is this process."""
+
+    def submit(self, fn, /, job):
+        return super().submit(fn, replace(job, corpora={}))
+
+
+def test_a_hub_id_without_a_revision_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = small_fit(model=ModelConfig(encoder="bert", pretrained="someone/a-model"))
+    with pytest.warns(UserWarning, match="Write someone/a-model@REVISION"):
+        run_grid([fit], store=store)

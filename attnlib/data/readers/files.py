@@ -13,12 +13,14 @@ import io
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attnlib.data.readers.archives import decode, raise_limit, read_packed, unpack_limit, unpacked_name
 from attnlib.data.readers.base import LONGEST_CELL
+from attnlib.data.readers.lazy import Blocks
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import neighbour
 
@@ -41,11 +43,15 @@ _NAME = re.compile(r"[^\W\d][\w .\-/()#%:]{0,39}")
 class Table:
     """Columns of equal length, in the file's order, and notes on how it was read."""
 
-    columns: dict[str, list[Any]]
+    columns: dict[str, Sequence[Any]]
     notes: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
+
+    def head(self, n: int) -> Table:
+        """Its first rows."""
+        return self if len(self) <= n else Table({name: cells[:n] for name, cells in self.columns.items()})
 
 
 def is_table(path: Path) -> bool:
@@ -222,8 +228,8 @@ def _records(text: str, path: Path) -> dict[str, list[Any]]:
     return {_whole(name): [_value(row.get(name)) for row in rows.values()] for name in names}
 
 
-def _parquet(path: Path) -> dict[str, list[Any]]:
-    """Columns of a parquet file; what it unpacks to is limited as for packed text."""
+def _parquet(path: Path) -> dict[str, Sequence[Any]]:
+    """Columns of a parquet file, which stay in arrow; what it unpacks to is limited as for packed text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -233,20 +239,26 @@ def _parquet(path: Path) -> dict[str, list[Any]]:
             names = file.schema_arrow.names
             if len(set(names)) < len(names):
                 raise DataError(f"{path.name} has columns of the same name: {', '.join(names)}. Rename them.")
-            columns: dict[str, list[Any]] = {name: [] for name in names}
+            batches = []
             for batch in file.iter_batches(batch_size=4096):
                 size += batch.nbytes
                 if size > limit:
                     raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; refused. {raise_limit()}")
-                for name in names:
-                    columns[name] += [_value(v) for v in batch.column(name).to_pylist()]
+                batches.append(batch)
+            table = pa.Table.from_batches(batches, file.schema_arrow)
+        pa.default_memory_pool().release_unused()  # what unpacking took
     except DataError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DataError(
             f"{path.name} cannot be read as parquet: {first_line(error)} Write it again, or save it as csv."
         ) from None
-    return columns
+    return {name: _arrow(table.column(name)) for name in names}
+
+
+def _arrow(column: Any) -> Sequence[Any]:
+    """The cells of an arrow column, as Python values when they are asked for."""
+    return Blocks(len(column), lambda a, b: [_value(v) for v in column.slice(a, b - a).to_pylist()])
 
 
 def read_json(text: str, where: str) -> Any:

@@ -15,12 +15,12 @@ from attnlib.data.preprocess import BROUGHT
 from attnlib.data.readers.base import register_corpus
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import Table
+from attnlib.data.readers.lazy import Blocks, Joined
 from attnlib.data.readers.pairs import question_row
 from attnlib.data.splits import meant
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, first_line, unknown
 from attnlib.utils.extras import needs
-from attnlib.utils.progress import progress
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -103,7 +103,7 @@ def hub(
     columns = _columns(some, known, text, label, query)
     names = None if columns["label"] is None else getattr(some.features[columns["label"]], "names", None)
     classes = None if names is None else tuple(names)
-    found = {split: list(_rows(part, columns, split, rows)) for split, part in splits.items()}
+    found = {split: _rows(part, columns, split, rows) for split, part in splits.items()}
     for split, part in splits.items():
         if rows is not None and split is not None and rows < len(part):
             notes.append(f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})")
@@ -209,26 +209,35 @@ def _columns(
     return {"text": joined or found["text"], "label": found["label"], "query": found["query"]}
 
 
-def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None, limit: int | None) -> Iterator[RawExample]:
+def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None, limit: int | None) -> Sequence[RawExample]:
+    """The rows of a split, each made when it is asked for: the library keeps them in files."""
     if limit is not None and limit < len(part):
         part = part.shuffle(seed=SAMPLE_SEED).select(range(limit))
     if columns["text"] == "story":
-        yield from _stories(part, split)
-        return
+        return list(_stories(part, split))
     texts = (columns["text"],) if isinstance(columns["text"], str) else columns["text"]
     query, prefix = columns["query"], split or "row"
-    reading = part.select_columns(list(dict.fromkeys([*texts, columns["label"], *([query] if query else [])])))
-    for number, row in enumerate(progress(reading, f"reading {prefix}", total=len(reading), unit="text")):
-        cells, label = [row[name] for name in texts], row[columns["label"]]
-        ready = isinstance(cells[0], list)
-        yield RawExample(
-            text="" if ready else " ".join(str(c) for c in cells if c is not None),
-            label=None if label == NO_LABEL and not isinstance(label, str) else label,
-            tokens=tuple(map(str, cells[0])) if ready else None,
-            split=split,
-            query=str(row[query]) if query else None,
-            id=f"{prefix}-{number}",
-        )
+    used = part.select_columns(list(dict.fromkeys([*texts, columns["label"], *([query] if query else [])])))
+
+    def read(start: int, stop: int) -> list[RawExample]:
+        block = used[start:stop]
+        made = []
+        for i in range(stop - start):
+            cells, label = [block[name][i] for name in texts], block[columns["label"]][i]
+            ready = isinstance(cells[0], list)
+            made.append(
+                RawExample(
+                    text="" if ready else " ".join(str(c) for c in cells if c is not None),
+                    label=None if label == NO_LABEL and not isinstance(label, str) else label,
+                    tokens=tuple(map(str, cells[0])) if ready else None,
+                    split=split,
+                    query=str(block[query][i]) if query else None,
+                    id=f"{prefix}-{start + i}",
+                )
+            )
+        return made
+
+    return Blocks(len(used), read)
 
 
 def _stories(part: Dataset, split: str | None) -> Iterator[RawExample]:
@@ -248,18 +257,27 @@ def _stories(part: Dataset, split: str | None) -> Iterator[RawExample]:
                 story[place] = tuple(step["text"].strip().removesuffix(".").split())
 
 
-def _labelled(name: str, found: dict[str | None, list[RawExample]], notes: list[str]) -> list[RawExample]:
+def _labelled(name: str, found: dict[str | None, Sequence[RawExample]], notes: list[str]) -> Sequence[RawExample]:
     """All rows with a label; where test has none, validation stands in for it."""
-    labelled = {split: [r for r in rows if r.label is not None] for split, rows in found.items()}
-    if "test" in found and not labelled["test"]:
-        del found["test"]
-        dev = labelled.pop("dev", [])
-        labelled["test"] = [replace(row, split="test") for row in dev]
+    places = {split: [i for i, row in enumerate(rows) if row.label is not None] for split, rows in found.items()}
+    if "test" in found and not places["test"]:
+        del found["test"], places["test"]
+        if dev := found.pop("dev", None):
+            found["test"], places["test"] = dev, places.pop("dev")
         instead = "validation is used as test, and dev is cut from train" if dev else "test is cut from train"
         notes.append(f"the labels of test are withheld: {instead}")
-    rows = [row for part in labelled.values() for row in part]
-    if dropped := sum(map(len, found.values())) - len(rows):
+    if dropped := sum(map(len, found.values())) - sum(map(len, places.values())):
         notes.append(f"{dropped:,} rows without a label dropped")
-    if not rows:
+    if not any(places.values()):
         raise DataError(f"hub:{name}: no row has a label.")
-    return rows
+    return Joined([_chosen(rows, places[split], split) for split, rows in found.items()])
+
+
+def _chosen(rows: Sequence[RawExample], places: Sequence[int], split: str | None) -> Sequence[RawExample]:
+    """Some rows, as those of a split."""
+
+    def read(start: int, stop: int) -> list[RawExample]:
+        own = [rows[i] for i in places[start:stop]]
+        return [row if row.split == split else replace(row, split=split) for row in own]
+
+    return rows if len(places) == len(rows) and (not rows or rows[0].split == split) else Blocks(len(places), read)

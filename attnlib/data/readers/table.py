@@ -30,11 +30,14 @@ from attnlib.data.preprocess import BROUGHT
 from attnlib.data.readers.base import CorpusSpec
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import SUFFIXES, Table, file_stem, is_table, read_json, read_table
+from attnlib.data.readers.lazy import Blocks, Joined
 from attnlib.data.splits import read_splits
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 from attnlib.utils.paths import user_path
 
+LOOKED_AT = 20_000
+"""Rows from which columns are detected."""
 NO_VALUE = frozenset(("nan", "na", "n/a", "null", "<na>"))
 """What programs write for a missing label."""
 FORMS = (
@@ -76,25 +79,23 @@ def table(
         if len(files) > 1 and (first := seen.setdefault(file.resolve(), part)) != part:  # tested on training texts
             raise DataError(f"{first} and {part} are the same file, {file.name}. Give every part its own texts.")
     contents = {part: read_table(file, delimiter=delimiter, encoding=encoding) for part, file in files.items()}
-    columns = find_columns(contents["train"], asked)
+    columns = find_columns(contents["train"].head(LOOKED_AT), asked)
     own_columns = {part: _same_columns(content, columns, files, part) for part, content in contents.items()}
     cells = [cell for part, content in contents.items() for cell in content.columns[own_columns[part]["label"]]]
     labels, notes = _labels(cells, f"label column {columns['label']!r} of {files['train'].name}")
-    rows: list[RawExample] = []
+    rows: list[Sequence[RawExample]] = []
     for part, content in contents.items():
         own = own_columns[part]
         splits, note = _splits(content, own["split"], files[part], part if len(files) > 1 else None)
-        first, name = len(rows), files[part].name
-        found = [_row(content, own, i, labels[first + i], splits[i], name) for i in range(len(content))]
-        if len(files) > 1:  # the same numbers in every file do not clash
-            found = [row if row.id is None else replace(row, id=f"{part}/{row.id}") for row in found]
-        rows += found
+        first, name = sum(map(len, rows)), files[part].name
+        prefix = f"{part}/" if len(files) > 1 else ""  # the same numbers in every file do not clash
+        rows.append(_rows(content, own, labels[first : first + len(content)], splits, name, prefix))
         notes += [note] if note else []
         notes += content.notes
     named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
     return RawCorpus(
         name=corpus_name(files),
-        rows=rows,
+        rows=Joined(rows),
         preprocessing=BROUGHT,
         source=", ".join(file.name for file in files.values()),
         notes=(f"columns: {named}", *notes),
@@ -184,6 +185,23 @@ def corpus_name(files: Mapping[str, Path]) -> str:
         return name
     cut = re.sub(r"[\W_]*(train|training|trn)$", "", name, flags=re.IGNORECASE)
     return cut or files["train"].resolve().parent.name or name
+
+
+def _rows(
+    content: Table,
+    columns: dict[str, str | None],
+    labels: Sequence[Any],
+    splits: Sequence[Any],
+    file: str,
+    prefix: str,
+) -> Sequence[RawExample]:
+    """The rows of one file, each made when it is asked for."""
+
+    def read(start: int, stop: int) -> list[RawExample]:
+        found = [_row(content, columns, i, labels[i], splits[i], file) for i in range(start, stop)]
+        return [row if not prefix or row.id is None else replace(row, id=f"{prefix}{row.id}") for row in found]
+
+    return Blocks(len(content), read)
 
 
 def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str) -> RawExample:

@@ -193,7 +193,8 @@ def _check_names(params: Params) -> None:
             raise ValueError(f"corpora: the texts of {name!r} come with a query; put it in query_corpora.")
     for name in params.query_corpora:
         known = name.corpus in registered and name.corpus not in QUERIES
-        if known and registered[name.corpus].task != "query" and params.data(name).options.get("task") != "qa":
+        asked = known and params.data(name).options.get("task") in ("qa", "nli")
+        if known and registered[name.corpus].task != "query" and not asked:
             raise ValueError(f"query_corpora: the texts of {name!r} have no query; put it in corpora.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from attnlib.data.pretrained import pinned
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.datasets import kin
 from attnlib.studies.settings import Setting
@@ -28,6 +29,11 @@ def _name(fit: FitSpec) -> str:
 
 def _bert(fit: FitSpec) -> bool:
     return fit.model.encoder == "bert"
+
+
+def _pretrained(fit: FitSpec) -> str:
+    """The name of the encoder, without its owner or folder and its revision."""
+    return pinned(fit.model.pretrained)[0].rstrip("/").rsplit("/", 1)[-1]
 
 
 def _words(fit: FitSpec) -> bool:
@@ -170,7 +176,7 @@ SETTINGS = (
     ),
     Setting("channels of Conv-TaSc", 15, CODE, "model.scaling_channels", where=_with(scaling="conv")),
     Setting("dropout", 0.0, CODE, "model.dropout", where=_words),
-    Setting("pretrained encoder", "bert-base-uncased", "section 3.1", "model.pretrained", where=_bert, note=SMALL),
+    Setting("pretrained encoder", "bert-base-uncased", "section 3.1", _pretrained, where=_bert, note=SMALL),
     Setting(
         "pretrained encoder frozen",
         False,
