@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+import pandas as pd
 import pytest
 
 from tests import bench
@@ -32,15 +31,25 @@ def test_memory_sees_what_a_call_holds():
     assert 60 * 2**20 < found < 200 * 2**20
 
 
-def test_the_table_and_the_file(monkeypatch, tmp_path, capsys):
-    rows = [Row("fit", "toy", 1.0, 3.0, 3.0, 2.5, 2**20), Row("read", "toy", 2.0, 1.0, 0.5, 1.0)]
-    monkeypatch.setattr(bench.BENCHES, "_items", {"toy": lambda: rows})
+def test_rows_are_printed_as_they_come_and_added_to_the_history(monkeypatch, tmp_path, capsys):
+    rows = [Row("fit", "toy", 1.0, 3.0, 3.0, 2.5, 2**20, 2**21), Row("read", "toy", 2.0, 1.0, 0.5, 1.0)]
+    seen = []
+
+    def toy():
+        for row in rows:
+            yield row
+            seen.append(capsys.readouterr().out.splitlines()[-1].split())
+
+    monkeypatch.setattr(bench.BENCHES, "_items", {"toy": toy})
     monkeypatch.setattr(__main__.pkgutil, "iter_modules", lambda path: [])
-    assert __main__.main(["toy", "--json", str(tmp_path / "bench.json")]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["what", "setting", "ours", "baseline", "ratio", "goal", "memory"]
-    assert lines[1].split() == ["fit", "toy", "1", "s", "3", "s", "3.00", "2.5", "1", "MB"]
-    assert lines[2].split() == ["read", "toy", "2", "s", "1", "s", "0.50", "1", "missed"]
-    assert [row["ratio"] for row in json.loads((tmp_path / "bench.json").read_text())] == [3.0, 0.5]
+    history = tmp_path / "kept" / "history.csv"
+    for _ in range(2):
+        assert __main__.main(["toy", "--history", str(history)]) == 1
+    assert seen[0] == ["fit", "toy", "1", "s", "3", "s", "3.00", "2.5", "1", "MB", "2", "MB"]
+    assert seen[1] == ["read", "toy", "2", "s", "1", "s", "0.50", "1", "missed"]
+    kept = pd.read_csv(history)
+    assert kept["ratio"].tolist() == [3.0, 0.5] * 2
+    assert kept["baseline_memory"].isna().tolist() == [False, True] * 2
+    assert not kept[["date", "commit", "torch", "captum", "bench"]].isna().any(axis=None)
     assert __main__.main(["tooy"]) == 2
     assert "Did you mean 'toy'?" in capsys.readouterr().err

@@ -5,6 +5,7 @@ One process per notebook, since papermill runs that share a process race for por
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from attnlib.utils.extras import needs
 from attnlib.utils.files import hint
 
 Emit = Callable[[dict[str, Any]], None]
+SAVE_EVERY = 5.0
+"""Seconds between saves of a notebook that is running: what a kill may cost."""
 
 
 def run(notebook: str, parameters: dict[str, Any], folder: Path, emit: Emit = tell) -> dict[str, Any]:
@@ -45,10 +48,11 @@ class Progress:
         self.path, self.emit = path, emit
         self.cell = self.code_done = self.total = 0
         self.source = ""
+        self.saved = 0.0
 
     def attach(self, manager: Any) -> None:
         """Hook into papermill's execution manager."""
-        start, complete = manager.cell_start, manager.cell_complete
+        start, complete, complete_all = manager.cell_start, manager.cell_complete, manager.notebook_complete
         self.total = len(manager.nb.cells)
 
         def cell_start(cell: Any, cell_index: int | None = None, **options: Any) -> None:
@@ -60,18 +64,26 @@ class Progress:
             complete(cell, cell_index, **options)
             self.code_done += cell.cell_type == "code" and cell.get("execution_count") is not None
 
-        def save(**options: Any) -> None:
-            self.save(options.get("nb") or manager.nb)
-            manager.last_save_time = manager.now()
+        def save(*, now: bool = False, **options: Any) -> None:
+            # papermill saves before and after every cell: seconds, once the figures of a report are in it
+            if now or time.monotonic() - self.saved >= SAVE_EVERY:
+                self.save(options.get("nb") or manager.nb)
+                manager.last_save_time = manager.now()
+
+        def notebook_complete(**options: Any) -> None:
+            complete_all(**options)
+            save(now=True, **options)
 
         manager.cell_start, manager.cell_complete, manager.save = cell_start, cell_complete, save
-        save()
+        manager.notebook_complete = notebook_complete
+        save(now=True)
 
     def save(self, notebook: Any) -> None:
         """A kill at any moment leaves a readable notebook."""
         for key in ("input_path", "output_path"):  # paths of this machine stay private
             notebook.metadata.get("papermill", {}).pop(key, None)
         files.write(self.path, needs("nbformat", "notebooks").writes(notebook))
+        self.saved = time.monotonic()
 
     def place(self, error: Exception | None = None) -> dict[str, Any]:
         """Where the run stood."""

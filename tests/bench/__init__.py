@@ -27,7 +27,8 @@ bench = BENCHES.register
 @dataclass(frozen=True)
 class Row:
     """ours, baseline: median seconds of processor time; ratio: baseline / ours; goal: the ratio asked for, if any;
-    memory: bytes our way holds at its peak beyond what the process held before, None where unknown."""
+    memory, baseline_memory: bytes either way holds at its peak beyond what the process held before, None where
+    unknown."""
 
     what: str
     setting: str
@@ -36,6 +37,7 @@ class Row:
     ratio: float
     goal: float | None = None
     memory: int | None = None
+    baseline_memory: int | None = None
 
     @property
     def reached(self) -> bool:
@@ -56,15 +58,15 @@ def compare(
 
     work  what either call gets done (tokens, say), where it is not the same: the ratio is of work a second
     """
-    memory = peak_memory(ours)
-    baseline()  # warm-up: the first call pays for imports and caches
+    # both also warm up: the first call pays for imports and caches
+    memory, plain_memory = peak_memory(ours), peak_memory(baseline)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for way, found in zip((ours, baseline), times, strict=True):
             found.append(seconds(way))
     mine, plain = (statistics.median(found) for found in times)
     ratio = statistics.median(b / o for o, b in zip(*times, strict=True)) * work[0] / work[1]
-    return Row(what, setting, mine, plain, ratio, goal, memory)
+    return Row(what, setting, mine, plain, ratio, goal, memory, plain_memory)
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -17,7 +17,7 @@ from attnlib.store.tasks import one_thread
 from attnlib.utils.paths import ROOT
 from tests.bench import Row, bench
 
-TRAININGS, SECONDS = 8, 20.0
+TRAININGS, SECONDS = 4, 8.0
 DATA = DataConfig(corpus="planted")
 MODEL = ModelConfig(encoder="lstm", hidden_size=64)
 CACHED = """

@@ -228,6 +228,30 @@ def test_a_kernel_lost_at_the_start_is_tried_once_more(monkeypatch: pytest.Monke
     assert "memory" in result["error"]
 
 
+@pytest.mark.parametrize(("every", "saves"), [(0.0, 2 + 3 * 2), (1e9, 2)])
+def test_a_running_notebook_is_saved_now_and_then_and_at_its_end(monkeypatch, tmp_path, every, saves) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    engines = pytest.importorskip("papermill.engines")
+    monkeypatch.setattr(worker, "SAVE_EVERY", every)
+    told = {"metadata": {"papermill": {}}}
+    cells = [nbformat.v4.new_code_cell(f"{k}", **told) for k in range(3)]
+    notebook = nbformat.v4.new_notebook(cells=cells, **told)
+    manager = engines.NotebookExecutionManager(notebook, progress_bar=False)
+    cells = manager.nb.cells
+    manager.notebook_start()
+    progress, written = worker.Progress(tmp_path / "run.ipynb", lambda event: None), []
+    monkeypatch.setattr(files, "write", lambda path, text: written.append(text))
+    progress.attach(manager)
+    for k, cell in enumerate(cells):
+        manager.cell_start(cell, k)
+        cell.outputs = [nbformat.v4.new_output("stream", text=f"output {k}")]
+        manager.cell_complete(cell, k)
+    manager.notebook_complete()
+    # at the end papermill saves once and we once more, whatever the clock
+    assert len(written) == saves + (every == 0.0)
+    assert "output 2" in written[-1], "nothing is missing at the end"
+
+
 def test_other_failures_are_not_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None], code_done=1)
     assert (result["status"], tries) == ("failed", 1), "work was done already"
