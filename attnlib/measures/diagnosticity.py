@@ -1,7 +1,7 @@
 r"""Which test of an explanation can be believed? Diagnosticity (Chan et al. 2022), on models whose truth is known.
 
-A test of faithfulness gives a number to an explanation. Where it is known which of two explanations is the true one,
-the test should prefer that one; its diagnosticity is how often it does,
+A test of faithfulness gives a number to an explanation. Where it is known which of two explanations is true, the
+test should prefer that one; its diagnosticity is how often it does,
 
 .. math:: D = P(\text{test prefers } u \text{ to } v \mid u \text{ true, } v \text{ false}),
 

@@ -89,5 +89,7 @@ def test_positions_of_decisive_words_skip_what_the_model_adds(planted):
         found = known.decisive(batch, planted.test)
         for row, place in enumerate(batch.rows.tolist()):
             ids = batch.ids[row][found[row]].tolist()
-            marked = [t for t, m in zip(planted.test[place].tokens, planted.test[place].rationale, strict=True) if m]
+            marked = [
+                t for t, m in zip(planted.test[place].tokens, planted.test[place].rationale, strict=True) if m
+            ]
             assert ids == fitted.vectoriser.vocabulary.ids(marked)
