@@ -24,7 +24,7 @@ MATHS = {
 
 
 def escaped(text: str) -> str:
-    """A text as LaTeX shows it: special characters escaped, letters of formulas in mathematics.
+    r"""A text as LaTeX shows it: special characters escaped, letters of formulas in mathematics.
 
     >>> escaped("50% of α∇α")
     '50\\% of $\\alpha$$\\nabla$$\\alpha$'
