@@ -70,6 +70,10 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "gallery":
         monkeypatch.setattr(import_module("attnlib.reports.gallery"), "gallery", lambda *_: {})
+    if arguments[0] == "export":
+        module = import_module("attnlib.reports.export")
+        monkeypatch.setattr(module, "folder_of", lambda report: report)
+        monkeypatch.setattr(module, "export", lambda folder, to, out, only: [folder / f"first.{to}"])
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

@@ -16,6 +16,7 @@ import click
 
 from attnlib import __version__
 from attnlib.cli.audit import audit
+from attnlib.cli.export import export
 from attnlib.cli.runs import runs
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
@@ -319,6 +320,7 @@ def gallery(out: Path, to: Path, profile: str) -> None:
 
 main.add_command(runs)
 main.add_command(audit)
+main.add_command(export)
 
 
 def _short(path: Path) -> str:

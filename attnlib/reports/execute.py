@@ -235,14 +235,41 @@ def run_all(
     jobs: int | None,
     watch: Callable[[list[Running], list[Outcome]], None],
 ) -> list[Outcome]:
-    """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there."""
-    from attnlib.reports import series
+    """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there.
 
+    Notebooks that read the reports of others (`Notebook.last`) start when all others have ended.
+    """
     stop, outcomes = threading.Event(), []
-    side_by_side, inner = share(executor, jobs, len(plans))
     states = [Running(plan) for plan in plans]
     check_out(plans, out)
     out.mkdir(parents=True, exist_ok=True)
+    failure: BaseException | None = None
+    for wave in (False, True):
+        chosen = [state for state in states if state.plan.notebook.last is wave]
+        if chosen and failure is None:
+            failure = _wave(chosen, states, out, executor, jobs, watch, stop, outcomes)
+    if failure is not None and not isinstance(failure, KeyboardInterrupt):
+        raise failure
+    if failure is not None:
+        watch(states, outcomes)
+    return outcomes
+
+
+def _wave(
+    chosen: list[Running],
+    states: list[Running],
+    out: Path,
+    executor: str,
+    jobs: int | None,
+    watch: Callable[[list[Running], list[Outcome]], None],
+    stop: threading.Event,
+    outcomes: list[Outcome],
+) -> BaseException | None:
+    """Run some of the plans side by side; what stopped them, if anything did."""
+    from attnlib.reports import series
+
+    side_by_side, inner = share(executor, jobs, len(chosen))
+    failure: BaseException | None = None
 
     def one(state: Running) -> Outcome | None:
         if stop.is_set():
@@ -253,8 +280,7 @@ def run_all(
 
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder, ThreadPoolExecutor(side_by_side) as pool:
         shared = turns(Path(folder), jobs or cores()) if side_by_side > 1 else {}
-        pending = {pool.submit(one, state) for state in states}
-        failure: BaseException | None = None
+        pending = {pool.submit(one, state) for state in chosen}
         while pending:
             try:
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
@@ -267,8 +293,4 @@ def run_all(
                     continue  # already stopping; the worker is killed when its time is over
                 failure = failure or error
                 stop.set()
-    if failure is not None and not isinstance(failure, KeyboardInterrupt):
-        raise failure
-    if failure is not None:
-        watch(states, outcomes)
-    return outcomes
+    return failure

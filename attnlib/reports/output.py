@@ -29,7 +29,7 @@ from attnlib.reports.clean import inline_svg
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.extras import needs
-from attnlib.viz.prose import emphasised
+from attnlib.viz.prose import emphasised, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,10 @@ class Output:
         _show(html, flat.head(rows).to_string(), kind="table", name=name)
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
-        """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
+        """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see.
+
+        In a batch run also as PDF and PNG, for `attnlib export`.
+        """
         import matplotlib
 
         from attnlib.viz.limits import outside
@@ -113,6 +116,9 @@ class Output:
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
             figure.savefig(drawn, format="svg", bbox_inches="tight", dpi=DPI, metadata={"Date": None})
+            for kind, unset in (("pdf", "CreationDate"), ("png", "Software")) if self.batch else ():
+                target, options = file.with_suffix(f".{kind}"), {"bbox_inches": "tight", "dpi": DPI}
+                figure.savefig(target, format=kind, metadata={unset: None}, **options)
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot:
             pyplot.close(figure)  # else the notebook would show it a second time
@@ -130,7 +136,7 @@ class Output:
         """Write `short.json` and show *In short*: three to five sentences, which open the report.
 
         Wherever in the notebook they are computed: what was asked, what was found with effect and interval, what it
-        means, what stays open. `**words**` are bold.
+        means, what stays open. `**words**` are bold, `[words](#figure-name)` link to what shows them.
         """
         if isinstance(sentences, str) or not all(isinstance(one, str) and one.strip() for one in sentences):
             raise ConfigError(f"In short takes a list of sentences; got {sentences!r}.")
@@ -138,7 +144,7 @@ class Output:
         self._write(self.folder / "short.json", json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
         shown = [emphasised(one) for one in told]
         html = theme.fill("short.html.j2", sentences=shown, style=theme.read("ledger.css"))
-        _show(html, "\n".join(told).replace("**", ""), part="short")
+        _show(html, "\n".join(map(plain, told)), part="short")
 
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
         """Write `claims.json` and show the ledger, which the report has at its top.

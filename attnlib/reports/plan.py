@@ -32,6 +32,8 @@ class Notebook:
     path: Path
     title: str
     parameters: dict[str, Parameter]
+    last: bool = False
+    """Whether it reads the reports of others and runs after them: `"attnlib": {"last": true}` in its metadata."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,15 @@ def read(name: str) -> Notebook:
     """Name, title and parameters of a notebook."""
     path = find(name)
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        cells, last = content["cells"], bool(content.get("metadata", {}).get("attnlib", {}).get("last"))
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{path} is not a notebook of format 4.") from None
     tagged = [cell for cell in cells if TAG in cell.get("metadata", {}).get("tags", ())]
     if len(tagged) > 1:
         raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; only one may.")
     parameters = parse_cell(_source(tagged[0]), path.stem) if tagged else {}
-    return Notebook(path.stem, path, title(cells, path.stem), parameters)
+    return Notebook(path.stem, path, title(cells, path.stem), parameters, last)
 
 
 def title(cells: list[dict[str, Any]], default: str) -> str:

@@ -28,7 +28,11 @@ def test_a_run_writes_its_folder(finished: Path) -> None:
     names = sorted(p.relative_to(finished).as_posix() for p in finished.rglob("*") if p.is_file())
     assert names == [
         "claims.json",
+        "figures/first.pdf",
+        "figures/first.png",
         "figures/first.svg",
+        "figures/second.pdf",
+        "figures/second.png",
         "figures/second.svg",
         "params.yaml",
         "report.html",

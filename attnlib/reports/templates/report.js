@@ -44,6 +44,62 @@
       folds.forEach(function (fold) { fold.open = true; });
     });
     window.addEventListener("afterprint", function () { folds.forEach(function (fold) { fold.open = false; }); });
+    function save(name, address) {
+      var link = document.createElement("a");
+      link.download = name;
+      link.href = address;
+      link.click();
+    }
+    function offer(after, text, action) {
+      var button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.addEventListener("click", action);
+      after.append(" ", button);
+    }
+    function address(kind, text) { return "data:" + kind + ";charset=utf-8," + encodeURIComponent(text); }
+    document.querySelectorAll("figure.figure").forEach(function (figure) {
+      var svg = figure.querySelector("svg"), name = figure.id.replace(/^figure-/, "");
+      if (!svg) return;
+      var line = document.createElement("p");
+      line.className = "download";
+      function drawn() { return address("image/svg+xml", new XMLSerializer().serializeToString(svg)); }
+      offer(line, "SVG", function () { save(name + ".svg", drawn()); });
+      offer(line, "PNG", function () {
+        var picture = new Image(), size = svg.viewBox.baseVal, canvas = document.createElement("canvas");
+        picture.onload = function () {
+          canvas.width = 3 * size.width;
+          canvas.height = 3 * size.height;
+          var pen = canvas.getContext("2d");
+          pen.fillStyle = "#fff";
+          pen.fillRect(0, 0, canvas.width, canvas.height);
+          pen.drawImage(picture, 0, 0, canvas.width, canvas.height);
+          save(name + ".png", canvas.toDataURL("image/png"));
+        };
+        picture.src = drawn();
+      });
+      figure.append(line);
+    });
+    function tex(cell) {
+      return cell.textContent.trim().replace(/[\\&%$#_{}~^]/g, function (c) {
+        return { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" }[c] || "\\" + c;
+      });
+    }
+    document.querySelectorAll("figure.table .download").forEach(function (line) {
+      var figure = line.closest("figure");
+      offer(line, "LaTeX", function () {
+        var rows = Array.prototype.map.call(figure.querySelectorAll("tr"), function (row) {
+          return Array.prototype.map.call(row.cells, tex).join(" & ") + " \\\\";
+        });
+        var columns = Array.prototype.map.call(figure.querySelectorAll("thead th"), function (head) {
+          return head.className === "number" ? "r" : "l";
+        });
+        rows.splice(1, 0, "\\midrule");
+        var text = ["% \\usepackage{booktabs}", "\\begin{tabular}{" + columns.join("") + "}", "\\toprule"];
+        text = text.concat(rows, ["\\bottomrule", "\\end{tabular}", ""]).join("\n");
+        save(figure.id.replace(/^table-/, "") + ".tex", address("text/x-tex", text));
+      });
+    });
     var box = document.getElementById("toc-open");
     if (box) document.querySelector(".toc").addEventListener("click", function (event) {
       if (event.target.closest("a")) box.checked = false;

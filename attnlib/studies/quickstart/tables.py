@@ -25,6 +25,7 @@ SERIES = {
     "03_sparsity": "sparse attention: is a sparser explanation a better one?",
     "04_mutual_information": "mutual information: do highly attended states say more about the answer?",
     "05_erasure": "erasure at scale: how much must be removed before a decision flips?",
+    "06_verdict": "the verdict: do the papers' tests agree on the same models, and which one to believe?",
 }
 """What each notebook of the series asks."""
 

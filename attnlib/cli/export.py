@@ -1,0 +1,34 @@
+"""`attnlib export`: the tables and figures of a finished report as files for a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+EXAMPLES = """
+\b
+Examples:
+  attnlib export reports/01_tasc/cpu --to latex
+  attnlib export 01_tasc/cpu --to pdf --only figure2_fraction --out paper/figures
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("report", metavar="REPORT", type=click.Path(path_type=Path))
+@click.option(
+    "--to", required=True, metavar="csv|latex|svg|png|pdf", help="Tables as csv or latex, figures as the others."
+)
+@click.option("--only", multiple=True, metavar="NAME", help="This table or figure alone; may be repeated.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: REPORT/export.")
+def export(report: Path, to: str, only: tuple[str, ...], out: Path | None) -> None:
+    """Write the tables or the figures of a finished report as files, with the names they have in the report.
+
+    REPORT is its folder, its report.html, or NOTEBOOK/PROFILE within reports. LaTeX needs booktabs for tables and
+    xcolor for heat maps.
+    """
+    from attnlib.reports.export import export as write
+    from attnlib.reports.export import folder_of
+
+    written = write(folder_of(report), to, out, only)
+    click.echo(f"{len(written)} files in {written[0].parent}." if written else f"This report has nothing for {to}.")

@@ -1,0 +1,5 @@
+"""The verdict: what five papers say together, and which of their tests to believe."""
+
+from attnlib.studies.study import Paper
+
+PAPER = Paper("Five papers together", "Is attention an explanation? Five tests on the same models", "this kit")

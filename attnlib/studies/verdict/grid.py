@@ -1,0 +1,139 @@
+"""What the verdict computes, and the tidy frames that come of it.
+
+Every model of the design faces every test (`measures.battery`). Models that 01_tasc trains are the same runs in the
+store and are not trained again. The models of known honesty (`diagnosticity.guided`) are measured twice: true and
+false rankings on those that nothing guides, the battery on those whose attention is guided.
+
+What is paired: models of a cell of corpus, encoder and attention share the seed of a replicate, as in 01_tasc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.studies.learned import idle, without
+from attnlib.studies.study import seed_of
+from attnlib.studies.verdict.measures import TESTS, battery, diagnose
+from attnlib.studies.verdict.params import Params
+
+PARTS = ["attention", "projection", "scaling", "regulariser"]
+CELL = ["dataset", "encoder", *PARTS]
+MODEL = [*CELL, "seed"]
+TRAINER = "attnlib.measures.diagnosticity:guided"
+
+
+def fit(params: Params, corpus: str, row: dict[str, str], seed: int) -> FitSpec:
+    """One model of the design."""
+    return FitSpec(
+        data=params.data(corpus),
+        model=params.model(**row),
+        train=params.training(corpus),
+        seed=seed_of(seed, corpus, row["encoder"], row["attention"]),
+        label={"seed": seed, **row},
+    )
+
+
+def guided(params: Params, corpus: str, encoder: str, guide: str, seed: int) -> FitSpec:
+    """One model of known honesty."""
+    options = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
+    return FitSpec(
+        data=params.guide_data(corpus),
+        model=params.guide_model(encoder),
+        train=params.guide_training,
+        seed=seed_of(seed, "guided", corpus, encoder),
+        trainer=TRAINER,
+        params=options,
+        label={"seed": seed, "guide": guide},
+    )
+
+
+def grid(params: Params) -> list[MeasureSpec]:
+    """Every run: all tests on every model of the design, and the tests of the tests."""
+    options = {"texts": params.texts, "counts": list(params.counts)}
+    options |= {"adversary_texts": params.adversary_texts, "adversary_steps": params.adversary_steps}
+    runs = []
+    for corpus in params.corpora:
+        for seed in params.seeds:
+            for row in params.rows:
+                runs.append(
+                    MeasureSpec.of(battery, fit(params, corpus, row, seed), label={"part": "design"}, **options)
+                )
+        for seed in params.guide_seeds:
+            for encoder, guide in params.guides:
+                model = guided(params, corpus, encoder, guide, seed)
+                if guide == "none":
+                    runs.append(MeasureSpec.of(diagnose, model, texts=params.texts, label={"part": "rankings"}))
+                else:
+                    runs.append(MeasureSpec.of(battery, model, known=True, label={"part": "honesty"}, **options))
+    return runs
+
+
+@dataclass
+class Results:
+    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
+
+    scores    one row per model of the design, test, reading and text: `value` as the papers define it
+    labels    one row per model of the design and test text
+    rankings  one row per unguided model, test, false ranking and text: 1 where the test prefers the true one
+    honesty   `scores` of the guided models, of texts whose decision follows the decisive words
+    """
+
+    scores: pd.DataFrame
+    labels: pd.DataFrame
+    rankings: pd.DataFrame
+    honesty: pd.DataFrame
+    grid: GridResult
+
+    @cached_property
+    def idle(self) -> pd.DataFrame:
+        """Models of the design that learned nothing, one row each."""
+        return idle(self.labels, MODEL)
+
+    @cached_property
+    def learned(self) -> pd.DataFrame:
+        """`scores` of models that learned something, the sign of every test turned so that more is better."""
+        kept = without(self.scores, self.idle)
+        return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
+
+    @cached_property
+    def by_model(self) -> pd.DataFrame:
+        """One row per trained model that learned something, one column per test (reading α): mean over texts,
+        signed so that more is better for attention as an explanation."""
+        part = self.learned[self.learned["importance"] == "alpha"]
+        table = part.pivot_table(index=MODEL, columns="test", values="value", aggfunc="mean")
+        return table.reindex(columns=[test for test in TESTS if test in table]).reset_index()
+
+
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
+    found = run_grid(grid(params), executor=executor, corpora=corpora, title="verdict")
+    scores, labels = found.frame("scores"), found.frame("labels")
+    parts = {
+        name: frame[frame["part"] == name].drop(columns="part").reset_index(drop=True)
+        for frame, name in ((scores, "design"), (scores, "honesty"))
+    }
+    own, guided_labels = (labels[labels["part"] == part].drop(columns="part") for part in ("design", "honesty"))
+    obeyed = guided_labels[guided_labels["truth"] == guided_labels["prediction"]]
+    return Results(
+        scores=parts["design"],
+        labels=own.reset_index(drop=True),
+        rankings=found.frame("diagnose", optional=True),
+        honesty=_obeyed(parts["honesty"], obeyed),
+        grid=found,
+    )
+
+
+def _obeyed(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Scores of the texts on which the honest and the deceptive model of a pair both decide by the known words."""
+    keys = ["dataset", "encoder", "seed"]
+    both = labels.groupby([*keys, "instance"]).size()
+    both = both[both == both.max()].index if len(both) else both.index
+    kept = pd.MultiIndex.from_frame(scores[[*keys, "instance"]]).isin(both)
+    return scores[np.asarray(kept) | (scores["test"] == "information").to_numpy()].reset_index(drop=True)

@@ -1,0 +1,202 @@
+"""Every test of the five papers on one trained model, and the test of the tests; workers import these by name.
+
+`TESTS` says of each test what it measures, where it comes from, whether more is better for an explanation, and what
+it costs: passes of the encoder per text of n tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attnlib.data.selection import sampled
+from attnlib.erasure.flips import erasure_curves, fraction_to_flip
+from attnlib.importance.scores import importance
+from attnlib.measures import diagnosticity
+from attnlib.measures.adversary import search
+from attnlib.measures.agreement import agreement, resolved
+from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficiency_of
+from attnlib.measures.perturbation import attention_swaps
+from attnlib.measures.rank_information import rank_information, ranked, usable_counts
+from attnlib.measures.rationales import average_precision
+from attnlib.measures.tokens import token_table
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus, Example
+    from attnlib.training.fitted import Fitted
+
+READINGS = ("alpha", "alpha_grad")
+"""Orders read off attention that the erasure tests follow: the weights, and weights times their gradients."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test of attention as an explanation.
+
+    better  1 where higher values are better for the explanation, -1 where lower ones are
+    ranks   whether it can judge any ranking, or a model's own attention alone
+    passes  tokens of a text -> passes of the encoder that the test takes
+    """
+
+    name: str
+    paper: str
+    better: int
+    ranks: bool
+    passes: Callable[[float], float]
+
+
+TESTS = {
+    "flips_input": Test("fraction to flip, input", "Chrysostomou & Aletras 2021", -1, True, lambda n: 1 + n),
+    "flips_attention": Test("fraction to flip, attention", "Serrano & Smith 2019", -1, True, lambda n: 1),
+    "top_input": Test("top token flips, input", "Chrysostomou & Aletras 2021", 1, True, lambda n: 2),
+    "comprehensiveness": Test("comprehensiveness", "DeYoung et al. 2020", 1, True, lambda n: 1 + len(SHARES)),
+    "sufficiency": Test("sufficiency", "DeYoung et al. 2020", -1, True, lambda n: 1 + len(SHARES)),
+    "tau_gradient": Test("τ with gradients", "Meister et al. 2021", 1, True, lambda n: 2),
+    "tau_omission": Test("τ with leave-one-out", "Meister et al. 2021", 1, True, lambda n: 1 + n),
+    "uniform": Test("change under uniform attention", "Tutek & Šnajder 2020", 1, False, lambda n: 1),
+    "permuted": Test("change under permuted attention", "Jain & Wallace 2019", 1, False, lambda n: 1),
+    "adversary": Test("distance of an adversary", "Jain & Wallace 2019", -1, False, lambda n: 1),
+    "token_probability": Test("probability from single tokens", "Tutek & Šnajder 2020", -1, False, lambda n: 1),
+    "information": Test("information by rank", "Wen et al. 2022", 1, False, lambda n: 1),
+    "plausibility": Test("plausibility", "DeYoung et al. 2020", 1, False, lambda n: 1),
+}  # fmt: skip
+"""All tests, by the name they have in frames; plausibility needs texts whose decisive words are marked."""
+DRAWS = 10
+"""Permutations of attention per text."""
+RESTARTS = 3
+
+
+def battery(
+    fitted: Fitted,
+    corpus: Corpus,
+    *,
+    texts: int | None = None,
+    counts: Sequence[int] = (20, 50),
+    adversary_texts: int = 60,
+    adversary_steps: int = 100,
+    known: bool = False,
+) -> dict[str, pd.DataFrame]:
+    """Every test on one model: `scores`, one row per test, reading and text; `labels`, one per test text.
+
+    known   the model was trained on texts whose decisive words are known (`diagnosticity.guided`)
+
+    The value is that of the test as its paper defines it (a decision that never flips counts as 1). Information by
+    rank is one number per model, so that its row has no text.
+    """
+    corpus = diagnosticity.known(corpus) if known else corpus
+    some = sampled(corpus.test, texts)
+    frames, others = [], importances(fitted, some)
+    for reading in READINGS:
+        frames += _by_ranking(fitted, some, importance(fitted, some, reading), reading, others)
+    frames += _of_weights(fitted, some, sampled(corpus.test, min(adversary_texts, len(some))), adversary_steps)
+    frames.append(_plausible(fitted, some))
+    states = ranked(fitted, corpus.test)
+    possible = [n for n in counts if 2 * n <= (states.lengths > 1).sum()] or [int((states.lengths > 1).sum()) // 2]
+    facts = rank_information(states, usable_counts(possible, int((states.lengths > 1).sum())), resamples=2)[1]
+    frames.append(_rows("information", [""], [facts["tau"]]))
+    labels = pd.DataFrame(
+        {
+            "instance": [e.id for e in corpus.test],
+            "truth": [fitted.classes[e.label] for e in corpus.test],
+            "prediction": fitted.predict(corpus.test).labels,
+        }
+    )
+    return {"scores": pd.concat(frames, ignore_index=True), "labels": labels}
+
+
+def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: int = 0) -> pd.DataFrame:
+    """How tests that judge rankings compare a true explanation with false ones: one row per test, text and pair.
+
+    Of the test texts whose decision follows the words that are known to decide. `against` is the false one
+    (`diagnosticity.FALSE`), `value` 1 where the test prefers the true one, 1/2 for a tie.
+    """
+    corpus = diagnosticity.known(corpus)
+    right = fitted.logits(corpus.test).argmax(1) == np.array([e.label for e in corpus.test])
+    some = sampled([e for e, yes in zip(corpus.test, right, strict=True) if yes and any(e.rationale)], texts)
+    if not some:
+        return pd.DataFrame(columns=["test", "against", "instance", "length", "value"])
+    words = diagnosticity.associations(corpus.train, len(corpus.classes))
+    made = diagnosticity.rankings(some, words, unattended=fitted.model_config.unattended, seed=seed)
+    others = importances(fitted, some)
+    found = {
+        name: pd.concat(_by_ranking(fitted, some, scores, name, others)).set_index(["test", "instance"])["value"]
+        for name, scores in made.items()
+    }
+    better = np.array([TESTS[test].better for test, _ in found["true"].index])
+    rows = []
+    for against in diagnosticity.FALSE:
+        value = diagnosticity.preferred(better * found["true"], better * found[against])
+        rows.append(found["true"].index.to_frame(index=False).assign(against=against, value=value))
+    lengths = {e.id: len(e.tokens) for e in some}
+    frame = pd.concat(rows, ignore_index=True)
+    return frame.assign(length=frame["instance"].map(lengths))
+
+
+def importances(fitted: Fitted, examples: Sequence[Example]) -> dict[str, list[np.ndarray]]:
+    """What τ compares a ranking with: sizes of gradients, and changes of the probability without each token."""
+    loo = importance(fitted, examples, "omission")
+    return {
+        "tau_gradient": importance(fitted, examples, "gradient_norm"),
+        "tau_omission": [resolved(changes) for changes in loo],
+    }
+
+
+def _by_ranking(fitted: Fitted, examples: Sequence[Example], scores, reading: str, others) -> list[pd.DataFrame]:
+    """The tests that judge a ranking, whatever it comes from."""
+    names = [example.id for example in examples]
+    frames = []
+    for level in ("input", "attention"):
+        found = fraction_to_flip(fitted, examples, scores, level=level)
+        frames.append(_rows(f"flips_{level}", names, found["fraction"].fillna(1.0), reading))
+        if level == "input":
+            frames.append(_rows("top_input", names, (found["removed"].fillna(0) == 1).astype(float), reading))
+    most, least = (erasure_curves(fitted, examples, scores, first=first) for first in ("most", "least"))
+    for test, values in (("comprehensiveness", comprehensiveness_of(most)), ("sufficiency", sufficiency_of(least))):
+        frames.append(_rows(test, names, values["value"], reading))
+    for test, other in others.items():
+        taus = [agreement(own, values)["value"] for own, values in zip(scores, other, strict=True)]
+        frames.append(_rows(test, names, taus, reading))
+    return frames
+
+
+def _of_weights(
+    fitted: Fitted, examples: Sequence[Example], fewer: Sequence[Example], steps: int
+) -> list[pd.DataFrame]:
+    """The tests that ask whether the weights matter: other weights in their place, the farthest, none but one."""
+    swaps = attention_swaps(fitted, examples, permutations=DRAWS)
+    names = [example.id for example in examples]
+    frames = []
+    for swap in ("uniform", "permuted"):
+        change = swaps[swaps["swap"] == swap].groupby("instance")["change"].mean()
+        frames.append(_rows(swap, names, change.sort_index()))
+    far = np.zeros(len(fewer))
+    for batch, trace in fitted.traces(fewer):
+        with torch.no_grad():
+            rows = batch.rows.tolist()
+            found = search(trace, restarts=RESTARTS, steps=steps, learning_rate=0.05, rows=rows)
+            far[rows] = found[1].cpu().numpy()
+    frames.append(_rows("adversary", [example.id for example in fewer], far))
+    frames.append(_rows("token_probability", names, token_table(fitted, examples)["token_probability"]))
+    return frames
+
+
+def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
+    """Average precision of the weights against the marked words; no rows where none are marked."""
+    out = set(fitted.model_config.unattended)
+    marked = [e for e in examples if e.rationale is not None and any(e.rationale)]
+    values = []
+    scores = importance(fitted, marked, "alpha") if marked else []
+    for place, (weights, e) in enumerate(zip(scores, marked, strict=True)):
+        marks = np.array([m for m, token in zip(e.rationale, e.tokens, strict=True) if token not in out])
+        values.append(average_precision(weights, marks, seed=place))
+    return _rows("plausibility", [e.id for e in marked], values)
+
+
+def _rows(test: str, names: Sequence[str], values, reading: str = "alpha") -> pd.DataFrame:
+    values = np.asarray(values, float)
+    return pd.DataFrame({"test": test, "importance": reading, "instance": list(names), "value": values})

@@ -1,0 +1,128 @@
+"""Parameters of the verdict: which models face all tests, and how the tests themselves are tested."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from attnlib.config import DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
+from attnlib.measures.diagnosticity import GUIDES
+from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.verdict import design
+
+
+class Params(StudyParams):
+    """The parameters of the notebook.
+
+    profile       whose reports in the same folder the first part reads
+    design        `fraction`: a part of the combinations that holds every pair of parts; `whole`: all of them
+    learning_rates  corpus -> learning rate, where it differs from `learning_rate`
+    seeds         replicates of every model
+    texts         test texts of the tests that look at single texts; None: all
+    counts        numbers of clusters for information by rank, the largest that the texts allow is used
+    adversary_*   of the search for other attention with the same output (Jain & Wallace 2019)
+    guide_*       models of known honesty, on `guide_texts` training texts, for the diagnosticity of the tests
+    """
+
+    profile: str = "smoke"
+    embedding_size: Size = 50
+    hidden_size: int = Field(64, ge=2)
+    encoders: Some[Encoder] = ("lstm", "mlp")
+    attentions: Some[Literal["additive", "dot"]] = ("additive", "dot")
+    projections: Some[Projection] = ("softmax", "sparsemax")
+    scalings: Some[Scaling] = ("none", "lin")
+    regularisers: Some[Regulariser] = ("none", "tying")
+    design: Literal["fraction", "whole"] = "fraction"
+    oov_scale: NotNegative | None = 1.0
+    seeds: Some[Seed] = (0, 1)
+    epochs: Size = 8
+    patience: Size | None = 2
+    learning_rate: Positive = 1e-3
+    learning_rates: ByDataset[Positive] = Field(default_factory=dict)
+    texts: Size | None = None
+    counts: Some[Size] = (20, 50)
+    adversary_texts: Size = 60
+    adversary_steps: Size = 100
+    guide_seeds: Some[Seed] = (0, 1)
+    guide_texts: Size | None = None
+    guide_epochs: Size = 4
+    guide_weight: Positive = 1.0
+    guide_learning_rate: Positive = 5e-3
+
+    @model_validator(mode="after")
+    def _sense(self) -> Params:
+        self._check_keys("learning_rates", known=self.corpora)
+        for row in self.rows:
+            self.model(**row)  # refuses what no model can be
+        if not any(ModelConfig(encoder=encoder).contextual for encoder in self.encoders):
+            raise ValueError(
+                f"encoders: attention can only mislead where states mix words; got {list(self.encoders)}. Add a "
+                "contextual encoder, such as lstm."
+            )
+        return self
+
+    def data(self, corpus: str) -> DataConfig:
+        """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""
+        return self.dataset(corpus).config(limit=self.limit, max_length="95%")
+
+    @property
+    def rows(self) -> list[design.Row]:
+        """Encoder and parts of every model."""
+        parts = {"attention": self.attentions, "projection": self.projections}
+        parts |= {"scaling": self.scalings, "regulariser": self.regularisers}
+        made = []
+        for encoder in self.encoders:
+            mixing = ModelConfig(encoder=encoder).contextual
+            chosen = getattr(design, self.design)(parts, lambda row, m=mixing: m or row["regulariser"] != "mlm")
+            made += [{"encoder": encoder, **row} for row in chosen]
+        return made
+
+    def model(self, encoder: str, attention: str, projection: str, scaling: str, regulariser: str) -> ModelConfig:
+        """A model as 01_tasc makes it, with the projection and the regulariser of other papers.
+
+        Tying and masked-word training compare states with word vectors, so that their states are as wide as those.
+        """
+        options = {"attention": attention, "projection": projection, "scaling": scaling, "regulariser": regulariser}
+        if attention == "dot":
+            options["dot_init"] = "kaiming"
+        if scaling != "none":
+            options["scaling_pool"] = "sum"
+        options |= {"vectors": self.vectors, "oov_scale": self.oov_scale, "embedding_size": self.embedding_size}
+        wide = self.embedding_size if regulariser in ("tying", "mlm", "residual") else self.hidden_size
+        return ModelConfig(encoder=encoder, boundaries=True, unattended=(".",), hidden_size=wide, **options)
+
+    def training(self, corpus: str) -> TrainConfig:
+        """As 01_tasc trains."""
+        rate = self.learning_rates.get(corpus, self.learning_rate)
+        return TrainConfig(
+            amsgrad=True, train_embeddings=False, clip_norm=None, weight_decay=1e-4, weight_decays={},
+            monitor="loss", epochs=self.epochs, patience=self.patience, learning_rate=rate,
+        )  # fmt: skip
+
+    @property
+    def guides(self) -> list[tuple[str, str]]:
+        """Encoder and guide of the models of known honesty."""
+        mixing = [encoder for encoder in self.encoders if ModelConfig(encoder=encoder).contextual]
+        plain = [(encoder, "none") for encoder in self.encoders]
+        return plain + [(encoder, guide) for encoder in mixing[:1] for guide in GUIDES if guide != "none"]
+
+    def guide_model(self, encoder: str) -> ModelConfig:
+        """Additive attention by softmax; the made-up words of a shortcut have trained vectors."""
+        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
+        return ModelConfig(encoder=encoder, vectors=self.vectors, **sizes)
+
+    @property
+    def guide_training(self) -> TrainConfig:
+        """Short: a shortcut is learned in an epoch or two."""
+        return TrainConfig(
+            epochs=self.guide_epochs,
+            learning_rate=self.guide_learning_rate,
+            embedding_update="lazy",
+            monitor="loss",
+        )
+
+    def guide_data(self, corpus: str) -> DataConfig:
+        """The texts of `data`, perhaps fewer of them."""
+        config = self.data(corpus)
+        return config if self.guide_texts is None else config.replace(limit=self.guide_texts)

@@ -1,0 +1,276 @@
+"""Tables of the verdict: frames in, frames out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from attnlib.measures.diagnosticity import preferred
+from attnlib.stats.inference import NAN, Effect, effect, effects
+from attnlib.stats.jackknife import f1_values
+from attnlib.studies.learned import without
+from attnlib.studies.verdict.grid import CELL, MODEL, PARTS, Results
+from attnlib.studies.verdict.measures import READINGS, TESTS
+
+SHARES: dict = {"bounds": (0.0, 1.0)}
+CHANCE = 0.5
+LOSS = 0.02
+"""F1 that a more faithful design may cost to be recommended: the border of 01_tasc."""
+NAMES = {name: test.name for name, test in TESTS.items()} | {
+    "alpha": "α", "alpha_grad": "α∇α", "none": "none", "lin": "Lin-TaSc", "random": "random order",
+    "inverted": "inverted order", "plausible": "plausible but wrong", "honesty": "deceptive model",
+}  # fmt: skip
+PLAIN = dict(zip(PARTS, ("additive", "softmax", "none", "none"), strict=True))
+"""Attention without any of the papers' parts."""
+CHANGES = {
+    "TaSc": ("scaling", "lin", "none"),
+    "sparsemax": ("projection", "sparsemax", "softmax"),
+    "tying": ("regulariser", "tying", "none"),
+    "dot": ("attention", "dot", "additive"),
+}
+"""What a part is compared with: column, level, level that it replaces."""
+
+
+def taus(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Kendall's τ-b of every pair of columns of (N, T) values: (T, T), and (N, T, T) without each row in turn."""
+    signs = np.sign(values[:, None, :] - values[None, :, :])
+    products = signs[..., :, None] * signs[..., None, :]
+    total = products.sum((0, 1))
+    return _tau(total), _tau(total - 2 * products.sum(1))
+
+
+def _tau(sums: np.ndarray) -> np.ndarray:
+    own = np.sqrt(np.diagonal(sums, axis1=-2, axis2=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sums / (own[..., :, None] * own[..., None, :])
+
+
+def _over_models(values: pd.DataFrame) -> Effect:
+    """Mean over corpora of a statistic of the models, from its pseudovalues; the sample are the models."""
+
+    def told(found: Effect) -> Effect:
+        again = None if found.again is None else lambda level: told(found.again(level))
+        parts = {"from_trainings": found.from_texts, "from_texts": 0.0}
+        return replace(found, trainings=found.texts, texts=0, again=again, **parts)
+
+    return told(effect(values, ["dataset"], training=None, text="model", bounds=(-1, 1)))
+
+
+def agreement(results: Results) -> pd.DataFrame:
+    """τ over models of every pair of tests, one row per pair: a, b, and the effect with its interval over models.
+
+    A model is a training; τ is computed within each corpus and averaged over corpora. Tests that a corpus does not
+    have (plausibility, without marked words) are left out there.
+    """
+    rows = [
+        {"a": a, "b": b} | _over_models(part).row()
+        for (a, b), part in _tau_values(results).groupby(["a", "b"], sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["a", "b", *Effect(NAN).row()])
+
+
+def mean_agreement(results: Results, tests: Sequence[str] = ()) -> Effect:
+    """Mean τ over all pairs of tests (of those named), with its interval over models."""
+    values = _tau_values(results)
+    if tests:
+        values = values[values["a"].isin(tests) & values["b"].isin(tests)]
+    return _over_models(values.groupby(["dataset", "model"], as_index=False)[["value", "point"]].mean())
+
+
+def _tau_values(results: Results) -> pd.DataFrame:
+    """Jackknife pseudovalues of τ: one row per corpus, model and pair of tests."""
+    frames = []
+    for dataset, part in results.by_model.groupby("dataset", sort=False):
+        tests = [test for test in TESTS if test in part and part[test].notna().all() and np.ptp(part[test]) > 0]
+        values = part[tests].to_numpy(float)
+        n, (first, second) = len(values), np.triu_indices(len(tests), 1)
+        if n < 3:
+            continue
+        whole, rest = taus(values)
+        pseudo = n * whole - (n - 1) * rest
+        for a, b in zip(first, second, strict=True):
+            said = {"dataset": dataset, "model": np.arange(n), "a": tests[a], "b": tests[b]}
+            frames.append(pd.DataFrame({**said, "value": pseudo[:, a, b], "point": whole[a, b]}))
+    columns = ["dataset", "model", "a", "b", "value", "point"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def part_effect(frame: pd.DataFrame, part: str, *, text: str | None = "instance") -> Effect:
+    """What a part changes (`CHANGES`): mean over the models with it minus mean over those without.
+
+    Within every corpus and encoder, cells of the design count alike; so do corpora and encoders.
+    """
+    column, with_it, without_it = CHANGES[part]
+    cells = frame[CELL].drop_duplicates()
+    weights, strata = {}, []
+    for _, stratum in cells.groupby(["dataset", "encoder"], sort=False):
+        sides = [stratum[stratum[column] == side] for side in (with_it, without_it)]
+        if all(map(len, sides)):
+            strata.append(sides)
+    for sides in strata:
+        for sign, side in zip((1, -1), sides, strict=True):
+            for cell in side.itertuples(index=False, name=None):
+                weights[cell] = sign / len(side) / len(strata)
+    return effect(frame, CELL, weights=weights, text=text) if weights else Effect(NAN)
+
+
+def scores_of(results: Results, test: str, reading: str = "alpha") -> pd.DataFrame:
+    """The values of a test as its paper defines them, of models that learned something."""
+    kept = without(results.scores, results.idle)
+    return kept[(kept["test"] == test) & (kept["importance"] == reading)]
+
+
+def part_effects(results: Results) -> pd.DataFrame:
+    """What each part changes by each test, in standard deviations over models, signed: more is better."""
+    rows = []
+    for part in CHANGES:
+        for test in TESTS:
+            own = results.learned[(results.learned["test"] == test) & (results.learned["importance"] == "alpha")]
+            if test not in results.by_model or own.empty:
+                continue
+            spread = results.by_model.groupby(["dataset", "encoder"])[test].std().mean()
+            found = part_effect(own, part, text=None if test == "information" else "instance")
+            if spread > 0 and not np.isnan(found.estimate):
+                rows.append({"part": part, "test": NAMES[test]} | found.scaled(1 / spread).row())
+    return pd.DataFrame(rows, columns=["part", "test", *Effect(NAN).row()])
+
+
+def tasc(results: Results) -> pd.DataFrame:
+    """What Lin-TaSc changes in the fraction of tokens to a flip at the input, by reading and encoder."""
+    rows = []
+    for reading in READINGS:
+        frame = scores_of(results, "flips_input", reading)
+        for name, own in [("all", frame), *frame.groupby("encoder", sort=False)]:
+            rows.append({"reading": NAMES[reading], "encoder": name} | part_effect(own, "TaSc").row())
+    return pd.DataFrame(rows, columns=["reading", "encoder", *Effect(NAN).row()])
+
+
+def f1(results: Results) -> pd.DataFrame:
+    """Pseudovalues of macro-F1 of the models that learned something, one row per model and text."""
+    return f1_values(without(results.labels, results.idle), MODEL)
+
+
+def diagnosticity(results: Results) -> pd.DataFrame:
+    """How often each test prefers the truth, by what it is compared with; one row per test and false explanation.
+
+    `against`: a false ranking of the same text, or (`honesty`) the attention of a deceptive model; `passes`: of the
+    encoder, per text of mean length.
+    """
+    frames = [effects(results.rankings, ["test", "against"], ["dataset", "encoder"], **SHARES)]
+    for test, part in honesty(results).groupby("test", sort=False):
+        text = None if test == "information" else "instance"
+        row = effect(part, ["dataset", "encoder"], text=text, **SHARES).row()
+        frames.append(pd.DataFrame([{"test": test, "against": "honesty"} | row]))
+    return _costed(pd.concat(frames, ignore_index=True), results)
+
+
+def overall(results: Results) -> pd.DataFrame:
+    """Diagnosticity of every test, the best first: of one that judges rankings against the three false ones, of
+    another against deceptive models. `chance`: whether its interval reaches one half or less."""
+    keys = ["dataset", "encoder", "seed", "test", "instance"]
+    rankings = results.rankings.groupby(keys, as_index=False)["value"].mean()
+    rows, honest = [], honesty(results)
+    for test in TESTS:
+        pairs = rankings if TESTS[test].ranks else honest
+        own = pairs[pairs["test"] == test]
+        if own.empty:
+            continue
+        found = effect(own, ["dataset", "encoder"], text=None if test == "information" else "instance", **SHARES)
+        judged = "three false rankings" if TESTS[test].ranks else "a deceptive model"
+        rows.append({"test": test, "judged on": judged} | found.row())
+    frame = _costed(pd.DataFrame(rows, columns=["test", "judged on", *Effect(NAN).row()]), results)
+    frame = frame.assign(chance=~(frame["low"] > CHANCE))
+    return frame.sort_values(["judged on", "value"], ascending=[False, False], ignore_index=True)
+
+
+def _costed(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
+    length = float(results.rankings["length"].mean()) if len(results.rankings) else NAN
+    return frame.assign(passes=[TESTS[test].passes(length) for test in frame["test"]])
+
+
+def honesty(results: Results) -> pd.DataFrame:
+    """One row per test, pair of guided models and text: 1 where the test prefers the honest model."""
+    part = results.honesty
+    keys = ["dataset", "encoder", "seed", "test", "instance"]
+    if part.empty:
+        return pd.DataFrame(columns=[*keys, "value"])
+    part = part[(part["importance"] == "alpha") & (part["test"] != "plausibility")]  # it sees the guide itself
+    sides = [part[part["guide"] == guide][[*keys, "value"]] for guide in ("honest", "deceptive")]
+    both = sides[0].merge(sides[1], on=keys, suffixes=("", "_other"))
+    better = both["test"].map({name: test.better for name, test in TESTS.items()})
+    both["value"] = preferred(better * both["value"], better * both["value_other"])
+    return both[[*keys, "value"]]
+
+
+def best_test(results: Results) -> str:
+    """The test that judges rankings and prefers the truth most often."""
+    found = overall(results)
+    found = found[[TESTS[test].ranks for test in found["test"]]]
+    return str(found["test"].iloc[0]) if len(found) else "comprehensiveness"
+
+
+def designs(results: Results, test: str) -> pd.DataFrame:
+    """Every design of corpus, encoder and parts: its F1, its faithfulness by a test, with the better reading, and
+    whether no other design of that corpus and encoder is better in both (`front`)."""
+    own = results.learned[results.learned["test"] == test]
+    found = effects(own, [*CELL, "importance"]).rename(columns={"importance": "reading"})
+    found = found.sort_values("value", ascending=False).drop_duplicates(CELL)
+    f1s = effects(f1(results), CELL)[[*CELL, "value"]].rename(columns={"value": "f1"})
+    found = found.merge(f1s, on=CELL)
+    front = []
+    for row in found.itertuples():
+        rivals = found[(found["dataset"] == row.dataset) & (found["encoder"] == row.encoder)]
+        front.append(not ((rivals["f1"] > row.f1) & (rivals["value"] > row.value)).any())
+    return found.assign(front=front)[[*CELL, "reading", "f1", "value", "low", "high", "n", "front"]]
+
+
+def recommended(results: Results, test: str) -> pd.DataFrame:
+    """For each corpus and encoder, the most faithful design that loses at most `LOSS` F1 to the best.
+
+    `gain`: its faithfulness minus that of plain attention (`PLAIN`) read as α.
+    """
+    rows, table = [], designs(results, test)
+    own = results.learned[results.learned["test"] == test]
+    for (dataset, encoder), part in table.groupby(["dataset", "encoder"], sort=False):
+        able = part[part["f1"] >= part["f1"].max() - LOSS]
+        best = able.sort_values("value", ascending=False).iloc[0]
+        stratum = own[(own["dataset"] == dataset) & (own["encoder"] == encoder)]
+        plain = {**PLAIN, "importance": "alpha"}
+        wanted = {**{name: best[name] for name in PARTS}, "importance": best["reading"]}
+        sides = [_where(stratum, side).assign(side=k) for k, side in enumerate((wanted, plain))]
+        gain = effect(pd.concat(sides), ["side"], weights={(0,): 1.0, (1,): -1.0}) if len(sides[1]) else Effect(NAN)
+        base = _where(part, PLAIN)["f1"].mean()
+        rows.append(
+            {"task": dataset, "encoder": encoder, **{name: best[name] for name in PARTS}}
+            | {"reading": best["reading"], "test": test, "faithfulness": best["value"]}
+            | {"low": best["low"], "high": best["high"], "gain": gain.estimate}
+            | {"gain low": gain.low, "gain high": gain.high, "f1": best["f1"], "f1 change": best["f1"] - base}
+        )
+    return pd.DataFrame(rows)
+
+
+def _where(frame: pd.DataFrame, values: Mapping[str, object]) -> pd.DataFrame:
+    return frame[np.logical_and.reduce([frame[name] == value for name, value in values.items()])]
+
+
+def disagreement(results: Results, a: str, b: str) -> pd.Series:
+    """The model that two tests rank most differently, with its rank by each (1: best) among those of its corpus."""
+    table = results.by_model
+    ranks = table.groupby("dataset")[[a, b]].rank(ascending=False)
+    ranks = ranks / table.groupby("dataset")[a].transform("size").to_numpy()[:, None]
+    place = (ranks[a] - ranks[b]).abs().idxmax()
+    size = int((table["dataset"] == table.loc[place, "dataset"]).sum())
+    places = (ranks.loc[place] * size).round().astype(int)
+    return pd.concat([table.loc[place, MODEL], places, pd.Series({"of": size})])
+
+
+def telling(results: Results, model: pd.Series, a: str, b: str) -> pd.Series:
+    """The text of that model on which the two tests differ most, with its values by each."""
+    part = _where(results.learned, {**model[MODEL], "importance": "alpha"})
+    wide = part[part["test"].isin([a, b])].pivot_table(index="instance", columns="test", values="value").dropna()
+    ranks = wide.rank(pct=True)
+    place = (ranks[a] - ranks[b]).abs().idxmax()
+    return pd.Series({"instance": place, a: wide.loc[place, a], b: wide.loc[place, b]})

@@ -1,0 +1,45 @@
+"""What the verdict trains: models of 01_tasc are the same runs; nothing is asked of what cannot work."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from attnlib.studies.study import Study
+from attnlib.studies.verdict.grid import TRAINER, fit, grid
+from attnlib.studies.verdict.params import Params
+from attnlib.utils import paths
+from attnlib.utils.errors import ConfigError
+
+
+def profile(notebook: str) -> dict:
+    return yaml.safe_load((paths.params() / notebook / "cpu.yaml").read_text(encoding="utf-8"))
+
+
+def test_models_without_new_parts_are_those_of_01_tasc():
+    theirs = {run.fits[0] for run in Study("tasc").grid(profile("01_tasc"))}
+    identities = {(f.data, f.model, f.train, f.seed) for f in theirs}
+    params = Params(**profile("06_verdict"))
+    shared = [row for row in params.rows if row["projection"] == "softmax" and row["regulariser"] == "none"]
+    own = [fit(params, params.corpora[1], row, seed) for row in shared for seed in params.seeds]
+    assert len(own) == 8
+    assert all((f.data, f.model, f.train, f.seed) in identities for f in own)
+
+
+def test_every_model_is_measured_and_honesty_is_guided():
+    params = Params(seeds=(0,), guide_seeds=(0, 1))
+    runs = grid(params)
+    assert len(runs) == 16 + 2 * 4
+    guided = [run.fits[0] for run in runs if run.fits[0].trainer == TRAINER]
+    assert {(f.model.encoder, f.params.get("guide", "none")) for f in guided} == {
+        ("lstm", "none"), ("mlp", "none"), ("lstm", "honest"), ("lstm", "deceptive"),
+    }  # fmt: skip
+
+
+def test_masked_words_need_neighbours_and_deception_needs_mixing():
+    params = Params(regularisers=("none", "tying", "mlm"))
+    assert {row["encoder"] for row in params.rows if row["regulariser"] == "mlm"} == {"lstm"}
+    with pytest.raises(ConfigError, match="contextual"):
+        Params(encoders=("mlp",))
+    with pytest.raises(ConfigError, match="learning_rates"):
+        Params(learning_rates={"imdb": 0.1})
