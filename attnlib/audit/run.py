@@ -312,7 +312,7 @@ class Audit:
 
             tried.append(self._priced(repair.name, repair.does, made, probe, f1))
         if late:
-            self.notes.append(f"not tried within the budget: {', '.join(late)}")
+            self.notes.append(f"repairs not tried within the budget: {', '.join(late)}")
         return tried
 
     def _finetuning(self, model: Explainable, probe: Probe, f1: float) -> list[repairs.Repaired]:
