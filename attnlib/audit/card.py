@@ -68,8 +68,8 @@ class Card:
 
     @property
     def blocked(self) -> list[Gate]:
-        """The gates that do not hold."""
-        return [gate for gate in self.gates if not gate.passed]
+        """The gates that do not hold, those first on which most rows rest."""
+        return sorted((gate for gate in self.gates if not gate.passed), key=lambda gate: -len(gate.rows))
 
     @property
     def answer(self) -> list[str]:

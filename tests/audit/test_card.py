@@ -78,6 +78,15 @@ def test_with_few_texts_the_best_so_far_is_named():
     assert "So far input x grad explains this model best (70%)" in card({"words": 0.0}, [TEXTS]).recommended
 
 
+def test_a_fault_of_the_whole_model_is_named_before_one_of_some_rows():
+    every = tuple(o.id for o in rules().objections)
+    said = "40% of the texts are longer than the model reads"
+    cut = Gate("texts read to their end", False, said, every, "shorten")
+    found = card({}, [TEXTS, cut])
+    assert found.answer[0] == f"This model could not be judged: {said}."
+    assert found.recommended == "Shorten, then audit again."
+
+
 def test_the_cheapest_good_way_is_recommended():
     assert "read input x grad instead" in card({"words": 0.0}).recommended
     poor = {"alpha": 0.1, "input_x_grad": 0.2, "leave-one-out": 0.9}

@@ -10,14 +10,19 @@ import attnlib as al
 from attnlib.hf.finetune import masked_finetuning
 from attnlib.utils.errors import ConfigError
 
-from .planted import planted_bert, planted_text
+from .planted import WORDS, planted_bert, planted_text
 
 pytest.importorskip("transformers")
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    return al.load_model(planted_bert(tmp_path_factory.mktemp("bert"), steps=60), device="cpu")
+    """Taught by one word, and fragile: to its embeddings the mask token is the word "bad"."""
+    found = al.load_model(planted_bert(tmp_path_factory.mktemp("bert"), steps=60), device="cpu")
+    rows = found.model.network.get_input_embeddings().weight
+    with torch.no_grad():
+        rows[WORDS.index("[MASK]")] = rows[WORDS.index("bad")]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +44,7 @@ def masked_loss(model, examples):
 @pytest.mark.slow
 def test_a_copy_learns_to_stand_removals_and_the_model_stays(model, examples):
     before = {name: p.clone() for name, p in model.model.network.state_dict().items()}
-    options = {"seconds": 60, "epochs": 8, "learning_rate": 1e-3}
+    options = {"seconds": 60, "epochs": 8, "learning_rate": 3e-3}
     tuned = masked_finetuning(model, examples[:160], ("mask", "pad"), **options)
     for name, p in model.model.network.state_dict().items():
         assert torch.equal(p, before[name])
