@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from attnlib import __version__
-from attnlib.audit.battery import NAMES, REMOVED, Gate
+from attnlib.audit.judging import NAMES, REMOVED, Gate
 from attnlib.audit.repairs import Repaired
 from attnlib.audit.rules import EXIT, FAIL, MAY, MUST_NOT, OPEN, PASS, SKIPPED, Row, rules
 from attnlib.audit.trainings import Shortcut
+from attnlib.engine.explainable import Explainable
 from attnlib.reports import theme
 from attnlib.reports.matrix import digits
 from attnlib.stats.inference import Effect
@@ -34,6 +35,7 @@ class Card:
     verdict    may be read, must not be read, or undetermined; `exit_code` 0, 1 or 3
     hiding     how often the most decisive token lies in the lower half of attention, where that names a deception
     examples   tokens with the ranking under audit and leave-one-out, where they disagree most
+    model      the model that was judged, such as the one trained here
     """
 
     verdict: str
@@ -48,6 +50,7 @@ class Card:
     examples: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    model: Explainable | None = field(default=None, repr=False)
 
     @property
     def exit_code(self) -> int:
@@ -64,33 +67,34 @@ class Card:
         return [row for row in self.rows if row.status == status]
 
     @property
+    def blocked(self) -> list[Gate]:
+        """The gates that do not hold, those first on which most rows rest."""
+        return sorted((gate for gate in self.gates if not gate.passed), key=lambda gate: -len(gate.rows))
+
+    @property
     def answer(self) -> list[str]:
         """The answer in plain words: what was found, why, and what to do next."""
         failed, open_ = self.of(FAIL), self.of(OPEN)
         what = "these scores" if self.subject == "scores" else "the attention weights"
-        blocked = [gate for gate in self.gates if not gate.passed]
         if self.verdict == MAY:
             said = [
                 f"You may read {what} as an explanation of this model: every objection that applies was refuted."
             ]
         elif self.verdict == MUST_NOT:
             said = [f"Do not read {what} as an explanation of this model."]
-        elif blocked:
-            said = [f"This model could not be judged: {blocked[0].said}."]
+        elif self.blocked and not (failed or self.of(PASS)):
+            said = [f"This model could not be judged: {self.blocked[0].said}."]
         else:
-            said = [
-                f"It is not decided whether {what} may be read: {len(open_)} of {len(self.rows)} objections "
-                "are open."
-            ]
+            count = f"{len(open_)} of {len(self.rows)} objections are open"
+            said = [f"It is not decided whether {what} may be read: {count}."]
         if failed and self.verdict != MAY:
             reasons = "; ".join(f"{row.objection.says[0].lower()}{row.objection.says[1:]}" for row in failed[:4])
             said.append(f"What speaks against it: {reasons}.")
         if self.hiding is not None:
             said.append(
-                f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies "
-                "on most gets "
-                "less attention than half of the other words (chance: 50%). Models trained to hide what they use "
-                "behave like this (Pruthi et al. 2020)."
+                f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies on "
+                "most gets less attention than half of the other words (chance: 50%). Models trained to hide what "
+                "they use behave like this (Pruthi et al. 2020)."
             )
         return [*said, self.recommended]
 
@@ -101,40 +105,52 @@ class Card:
         own = self.readings[self.readings["ranking"] == self.subject].iloc[0]
         if self.verdict == MAY:
             return f"Read {own['name']}: it reaches {own['value']:.0%} of the effect that any ranking could."
+        if self.blocked:
+            return self._after(self.blocked[0])
         others = self.readings[(self.readings["ranking"] != self.subject) & (self.readings["value"] >= border)]
         free = others[others["ranking"] != "leave-one-out"].sort_values("value", ascending=False)
-        if not all(gate.passed for gate in self.gates):
-            return "Put right what the gates name, then audit again."
         if len(free):
             best = free.iloc[0]
             return (
-                f"To explain this model, read {best['name']} instead: it reaches {best['value']:.0%} of the "
-                "effect that "
-                f"any ranking could ({own['name']}: {own['value']:.0%}), without training anything."
+                f"To explain this model, read {best['name']} instead: it reaches {best['value']:.0%} of the effect "
+                f"that any ranking could ({own['name']}: {own['value']:.0%}), without training anything."
             )
-        good = [repair for repair in self.repairs if repair.recommended]
-        if good:
-            return (
-                f"Train again with {good[0].name}: attention then reaches {good[0].share.estimate:.0%} of the "
-                "effect "
-                f"that any ranking could, and F1 changes by {good[0].f1_change:+.3f}."
-            )
+        good = next((repair for repair in self.repairs if repair.recommended), None)
+        good = good or next((repair for repair in self.repairs if repair.explained), None)
+        if good is not None:
+            return f"Train again with {_repaired(good)}"
         if len(others):
             return (
-                "Remove one word at a time and watch the probability (leave-one-out): nothing cheaper "
-                "explains this "
-                f"model well. It reaches {others.iloc[0]['value']:.0%} of the effect that any ranking could."
+                "Remove one word at a time and watch the probability (leave-one-out): nothing cheaper explains "
+                f"this model well. It reaches {others.iloc[0]['value']:.0%} of the effect that any ranking could."
             )
         return "No reading that was tried explains this model well: decide by removing words, text by text."
+
+    def _after(self, gate: Gate) -> str:
+        """What to do where a gate does not hold: the repair that was tried, or the one that the gate asks for."""
+        free = self.readings[~self.readings["ranking"].isin([self.subject, "leave-one-out"])]
+        if gate.name == "enough texts" and len(free):
+            best = free.loc[free["value"].idxmax()]
+            return f"So far {best['name']} explains this model best ({best['value']:.0%}). {gate.told}"
+        if not gate.name.startswith("removals"):
+            return gate.told
+        said = "Removing words cannot tell how to explain this model: it fails when random words are removed. "
+        good = next((repair for repair in self.repairs if repair.explained), None)
+        if good is not None:
+            return f"{said}Use the model after {_repaired(good)}"
+        tried = next((repair for repair in self.repairs if "masking" in repair.name), None)
+        if tried is None:
+            return said + gate.told
+        why = f"F1 changes by {tried.f1_change:+.3f}" if tried.sound else "it still fails then"
+        return f"{said}After {tried.name} no reading explains it well either ({why}): use another model."
 
     @property
     def limits(self) -> list[str]:
         """What a reader must not conclude."""
         told = [
             "The verdict is about this model on texts like these, not about attention in general.",
-            "An explanation is judged by what removing words does to the prediction. It may be faithful and "
-            "still be "
-            "hard to read.",
+            "An explanation is judged by what removing words does to the prediction. It may be faithful and still "
+            "be hard to read.",
         ]
         skipped = self.of(SKIPPED)
         if skipped:
@@ -154,8 +170,9 @@ class Card:
             "hiding": None if self.hiding is None else self.hiding.row(),
             "readings": self.readings.to_dict("records"),
             "repairs": [
-                {"name": r.name, "does": r.does, "share": r.share.row(), "f1": r.f1, "f1_change": r.f1_change,
-                 "minutes": r.minutes, "recommended": r.recommended} for r in self.repairs
+                {"name": r.name, "does": r.does, "sound": r.sound, "readings": r.readings.to_dict("records"),
+                 "f1": r.f1, "f1_change": r.f1_change, "minutes": r.minutes, "recommended": r.recommended}
+                for r in self.repairs
             ],
             "shortcut": None if self.shortcut is None else vars(self.shortcut),
             "plausibility": None if self.plausible is None
@@ -179,7 +196,6 @@ class Card:
         return theme.fill("card_page.html.j2", card=self._repr_html_(), title=title, **theme.assets())
 
     def _repr_html_(self) -> str:
-        own = next((r for r in self.repairs if r.recommended), None)
         return theme.fill(
             "card.html.j2",
             card=self,
@@ -189,13 +205,13 @@ class Card:
             signs=SIGNS,
             rows=[(row, _numbers(row), picture(row)) for row in self.rows],
             readings=[_reading(row, self.subject) for row in self.readings.to_dict("records")],
-            first=own,
             plausible=_plausible(self.plausible),
             shortcut=_shortcut(self.shortcut),
             pictures=[_picture(example) for example in self.examples],
             level=f"{rules()['level']:.0%}",
             version=rules()["version"],
             faithful=rules()["repair"]["faithful"],
+            f1_border=rules()["repair"]["f1"],
             attnlib=__version__,
         )
 
@@ -203,6 +219,15 @@ class Card:
         lines = [f"{HEADS[self.verdict]} ({self.verdict}). {' '.join(self.answer)}"]
         lines += [f"  {SIGNS[r.status]} {r.objection.says}: {r.status} {_numbers(r)}".rstrip() for r in self.rows]
         return "\n".join(lines)
+
+
+def _repaired(repair: Repaired) -> str:
+    """What is to be read after a repair, and what it costs."""
+    best = repair.attention if repair.recommended else repair.best
+    return (
+        f"{repair.name} and read {best['name']}: it then reaches {best['value']:.0%} of the effect that any "
+        f"ranking could, and F1 changes by {repair.f1_change:+.3f}."
+    )
 
 
 def picture(row: Row) -> str:

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
+from attnlib.audit.rules import rules
 from attnlib.data.types import Example
 from attnlib.engine.explainable import ATTENTION, Explainable, erase, operators
 from attnlib.importance.scores import importance
 from attnlib.utils.progress import progress
 
 Scores = Sequence[np.ndarray]
-CHUNK = 8
+CHUNK = 4
 """Texts asked about at once, so that memory stays flat and progress is seen."""
 BEAM = 3
 CANDIDATES = 24
@@ -36,7 +37,7 @@ CANDIDATES = 24
 
 @dataclass
 class Erased:
-    """The answers of one model to the removals of one operator.
+    """The answers of one model to the removals of one operator; n texts.
 
     drops      ranking -> (n, shares) drop of the probability; `random` is the mean over the draws, `best` the
                largest that any order reached at that share
@@ -47,7 +48,9 @@ class Erased:
     drops: dict[str, np.ndarray]
     masked: np.ndarray
     alone: list[np.ndarray]
-    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.alone)
 
     def area(self, ranking: str) -> np.ndarray:
         """(n,) A of a ranking."""
@@ -65,7 +68,7 @@ class Erased:
     def take(self, rows: np.ndarray) -> Erased:
         """The same for some of the texts; rows may repeat."""
         drops = {name: values[rows] for name, values in self.drops.items()}
-        return Erased(drops, self.masked[rows], [self.alone[i] for i in rows], self.seconds)
+        return Erased(drops, self.masked[rows], [self.alone[i] for i in rows])
 
 
 def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.ndarray:
@@ -84,14 +87,20 @@ def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.n
 class Probe:
     """A model, the texts it is audited on, and everything asked of it so far.
 
-    shares, draws   as in the rules; `seed` fixes the random rankings
+    draws, shares   as in the rules; `seed` fixes the random rankings
     """
 
     def __init__(
-        self, model: Explainable, examples: Sequence[Example], *, shares: Sequence[float], draws: int, seed: int = 0
+        self,
+        model: Explainable,
+        examples: Sequence[Example],
+        *,
+        shares: Sequence[float] | None = None,
+        draws: int | None = None,
+        seed: int = 0,
     ) -> None:
         self.model, self.examples, self.seed = model, list(examples), seed
-        self.shares = tuple(shares)
+        self.shares = tuple(shares or rules()["shares"])
         self.probabilities = softmax(model.logits(self.examples), axis=1)
         self.predicted = self.probabilities.argmax(1)
         self.labels = np.array([e.label for e in self.examples])
@@ -99,7 +108,8 @@ class Probe:
         self.seconds: dict[str, float] = {}
         self.rankings: dict[str, Scores] = {}
         rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
-        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in range(draws)]
+        count = draws or rules()["draws"]
+        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in range(count)]
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -110,98 +120,81 @@ class Probe:
         return self.probabilities.max(1)
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def inputs(self) -> tuple[str, str]:
         """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
         known = operators(self.model)
         return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
 
-    def keep(self, n: int) -> None:
-        """Go on with the first n texts, as if the others had not been given."""
-        pick = list(range(n))
-        self.examples = [self.examples[i] for i in pick]
-        for name in ("probabilities", "predicted", "labels", "lengths"):
-            setattr(self, name, getattr(self, name)[pick])
-        self.seconds = {name: spent * len(pick) / max(len(values), 1) for name, spent in self.seconds.items()
-                        for values in [self.rankings.get(name, pick)]}  # fmt: skip
-        self.rankings = {name: [scores[i] for i in pick] for name, scores in self.rankings.items()}
-        self.random = [[scores[i] for i in pick] for scores in self.random]
-
-    def read(self, name: str) -> Scores:
-        """The scores of a reading, computed once and timed."""
-        if name not in self.rankings:
+    def read(self, name: str, stop: int | None = None) -> Scores:
+        """The scores of a reading for the first `stop` texts (None: all), computed once and timed."""
+        known = self.rankings.setdefault(name, [])
+        some = self.examples[len(known) : stop]
+        if some:
             begun = time.perf_counter()
-            self.rankings[name] = importance(self.model, self.examples, name)
-            self.seconds[name] = time.perf_counter() - begun
-        return self.rankings[name]
+            known += importance(self.model, some, name)
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
+        return known
 
     def counts(self, n: int) -> list[int]:
         """How many of n tokens each share is: at least one, and one is always left."""
         return [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in self.shares]
 
-    def cost(self, lengths: Sequence[int] | None = None, *, search: bool = True) -> float:
-        """Positions that the model reads for all removals of one operator, per text: what their time grows with.
-
-        lengths  of other texts; None: of these
-        search   whether the best order is searched for
-        """
-        lengths = self.lengths if lengths is None else lengths
-        steps = [len(set(self.counts(n))) for n in lengths]
-        asked = [
-            (len(self.random) + 6) * k + n + search * BEAM * (k - 1) * min(n, CANDIDATES)
-            for k, n in zip(steps, lengths, strict=True)
-        ]
-        return float(np.mean([forwards * n for forwards, n in zip(asked, lengths, strict=True)]))
-
     def erased(
         self,
-        operator: str,
-        rankings: dict[str, Scores],
+        ways: str | Sequence[str],
+        rankings: Sequence[str] = (),
         *,
         deep: int | None = None,
         left: Callable[[int], float] = lambda done: math.inf,
-    ) -> Erased:
-        """A of every ranking, of random ones and of the best order found, for one operator.
+    ) -> Erased | dict[str, Erased]:
+        """A of every ranking, of random ones and of the best order found: for one operator, or by operator.
 
-        left  texts done -> seconds that may still be spent: without any, the answer is for the first texts alone
-
+        rankings  readings, or names in `self.rankings`
         deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
               the given rankings, plus what the search gained on those that were searched
+        left  texts done -> seconds that may still be spent. All operators answer about a few texts before the next
+              few: where the time is up, the answer is for the first texts alone
         """
-        begun = time.perf_counter()
-        loo: list[np.ndarray] = []
-        masked: list[np.ndarray] = []
-        parts: dict[str, list[np.ndarray]] = {name: [] for name in (*rankings, "leave-one-out", "random", "best")}
-        gained: list[np.ndarray] = []
+        if isinstance(ways, str):
+            return self.erased([ways], rankings, deep=deep, left=left)[ways]
+        parts: dict[str, list[Erased]] = {way: [] for way in ways}
+        gained: dict[str, list[np.ndarray]] = {way: [] for way in ways}
         starts = range(0, len(self), CHUNK)
-        for start in progress(starts, f"removing tokens ({operator})", total=len(starts), unit="batch"):
+        last = 0.0
+        for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
+            begun = time.monotonic()
             rows = range(start, min(start + CHUNK, len(self)))
-            begun_alone = time.perf_counter()
-            alone = self._first(rows, operator)
-            if operator == self.inputs[-1]:
-                spent = time.perf_counter() - begun_alone
-                self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + spent
-            loo += [drops[0] for drops in alone]
-            own = {name: [scores[i] for i in rows] for name, scores in rankings.items()}
-            own["leave-one-out"] = [drops[0] for drops in alone]
-            own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
-            answers = self._prefixes(rows, operator, own)
-            draws = [answers.pop(f"random {d}") for d in range(len(self.random))]
-            for name, (drop, _) in answers.items():
-                parts[name].append(drop)
-            parts["random"].append(np.mean([drop for drop, _ in draws], 0))
-            masked.append(np.mean([right for _, right in draws], 0))
-            best = np.max([drop for drop, _ in answers.values()], 0)
-            if deep is None or (start < deep and left(rows.stop) > 0):
-                searched = np.maximum(best, self._greedy(rows, operator, alone))
-                gained.append(searched - best)
-                best = searched
-            elif gained:
-                best = best + np.concatenate(gained).mean(0)
-            parts["best"].append(best)
-            if left(rows.stop) <= 0:
+            if start and left(start) < last:
                 break
-        drops = {name: np.concatenate(some) for name, some in parts.items()}
-        return Erased(drops, np.concatenate(masked), loo, time.perf_counter() - begun)
+            for way in ways:
+                parts[way].append(self._some(way, rows, rankings, deep is None or start < deep, gained[way]))
+            last = time.monotonic() - begun
+            self.seconds["removing"] = self.seconds.get("removing", 0.0) + last * (ATTENTION not in ways)
+        return {way: _joined(some) for way, some in parts.items()}
+
+    def _some(
+        self, way: str, rows: range, rankings: Sequence[str], search: bool, gained: list[np.ndarray]
+    ) -> Erased:
+        """The removals of one operator from a few texts."""
+        begun = time.perf_counter()
+        alone = self._first(rows, way)
+        if way == self.inputs[-1]:
+            self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + time.perf_counter() - begun
+        own = {name: self.read(name, rows.stop)[rows.start : rows.stop] for name in rankings}
+        own["leave-one-out"] = [drops[0] for drops in alone]
+        own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
+        answers = self._prefixes(rows, way, own)
+        draws = [answers.pop(f"random {d}") for d in range(len(self.random))]
+        drops = {name: drop for name, (drop, _) in answers.items()}
+        best = np.max(list(drops.values()), 0)
+        if search:
+            searched = np.maximum(best, self._greedy(rows, way, alone))
+            gained.append(searched - best)
+            best = searched
+        elif gained:
+            best = best + np.concatenate(gained).mean(0)
+        drops |= {"random": np.mean([drop for drop, _ in draws], 0), "best": best}
+        return Erased(drops, np.mean([right for _, right in draws], 0), [drops[0] for drops in alone])
 
     def _ask(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
         """Probabilities (sets, C) of each text without each of its sets; a set that occurs twice is asked once."""
@@ -293,6 +286,11 @@ class Probe:
             for k, alone in zip(again, self._alone([rows[k] for k in again], operator, asked, known), strict=True):
                 beams[k] = [(gone, total, a) for (gone, total, _), a in zip(beams[k], alone, strict=True)]
         return best
+
+
+def _joined(parts: Sequence[Erased]) -> Erased:
+    drops = {name: np.concatenate([part.drops[name] for part in parts]) for name in parts[0].drops}
+    return Erased(drops, np.concatenate([part.masked for part in parts]), [a for part in parts for a in part.alone])
 
 
 def _grown(beam: list[tuple[frozenset[int], float, np.ndarray]], size: int) -> dict[frozenset[int], float]:

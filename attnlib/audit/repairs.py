@@ -2,27 +2,31 @@
 
 Reading the same model in another way is free, and the battery has measured it. The others train again: with words
 masked (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention; last, another
-encoder.
+encoder. A Hugging Face classifier is fine-tuned with words masked (`attnlib.hf.finetune`), as a copy.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 
-from attnlib.audit.battery import estimate
+from attnlib.audit.battery import measure
+from attnlib.audit.judging import gates, readings
 from attnlib.audit.probe import Probe
 from attnlib.audit.rules import rules
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Corpus, Example
-from attnlib.stats.inference import Effect
+from attnlib.engine.explainable import Explainable
 from attnlib.training.fit import fit
 
 GONE = "\N{REPLACEMENT CHARACTER}masked"
 """A word that no vocabulary has: the model reads it as unknown."""
+DEEP = 16
+"""Texts of which the best order of removal is searched."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +40,56 @@ class Repair:
     config: Callable[[ModelConfig], ModelConfig] = lambda config: config
     applies: Callable[[ModelConfig], bool] = lambda config: True
 
+    def train(self, corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Explainable:
+        """A model with the repair."""
+        changed = self.config(config)
+        if changed.encoder == "bert":
+            train = train.replace(epochs=2, learning_rate=5e-5, batch_size=16)
+        return fit(self.corpus(corpus, seed), changed, train, seed)
+
 
 @dataclass(frozen=True)
 class Repaired:
-    """What a repair achieved: share of the attainable drop by attention, F1, minutes."""
+    """What a repair achieved: readings of the repaired model as on the card, F1, minutes.
+
+    sound   whether random removals leave the repaired model in its element, so that its readings can be judged
+    model   the repaired model; the one under audit is left as it was
+    """
 
     name: str
     does: str
-    share: Effect
+    readings: pd.DataFrame
+    sound: bool
     f1: float
     f1_change: float
     minutes: float
+    model: Explainable = field(repr=False, compare=False, default=None)
+
+    @property
+    def attention(self) -> pd.Series:
+        """Share of the attainable effect by attention: value, low, high."""
+        return self.readings.iloc[0]
+
+    @property
+    def best(self) -> pd.Series:
+        """The reading with the largest share, those that cost many passes left out."""
+        free = self.readings[self.readings["ranking"] != "leave-one-out"]
+        return free.loc[free["value"].idxmax()]
+
+    @property
+    def affordable(self) -> bool:
+        """Whether F1 is not worse by more than the rules allow, and the readings can be judged."""
+        return self.sound and self.f1_change >= -rules()["repair"]["f1"]
 
     @property
     def recommended(self) -> bool:
-        """Whether it is good enough by the rules."""
-        border = rules()["repair"]
-        return self.share.estimate >= border["faithful"] and self.f1_change >= -border["f1"]
+        """Whether attention of the repaired model is good enough by the rules."""
+        return self.affordable and self.attention["value"] >= rules()["repair"]["faithful"]
+
+    @property
+    def explained(self) -> bool:
+        """Whether some reading of the repaired model is."""
+        return self.affordable and self.best["value"] >= rules()["repair"]["faithful"]
 
 
 def masked(corpus: Corpus, seed: int) -> Corpus:
@@ -67,8 +104,9 @@ def _masked(example: Example, rng: np.random.Generator) -> tuple[str, ...]:
     return tuple(GONE if g else token for token, g in zip(example.tokens, gone, strict=True))
 
 
+MASKING = Repair("masking in training", "words hidden at random in half of the training texts", 2.0, corpus=masked)
 REPAIRS = (
-    Repair("masking in training", "words hidden at random in half of the training texts", 2.0, corpus=masked),
+    MASKING,
     Repair(
         "TaSc", "attention scaled by one learned number per word (lin)", 1.1,
         config=lambda c: c.replace(scaling="lin"), applies=lambda c: c.scaling == "none",
@@ -89,6 +127,8 @@ REPAIRS = (
     ),
 )  # fmt: skip
 """In the order in which they are tried."""
+FINE_TUNING = ("fine-tuning with masking", "a copy of the model trained on with words hidden at random")
+"""Of a Hugging Face classifier: name, and what it does."""
 
 
 def _plain(config: ModelConfig) -> dict:
@@ -96,26 +136,27 @@ def _plain(config: ModelConfig) -> dict:
     return {k: v for k, v in config.model_dump(exclude_defaults=True).items() if k != "hidden_size"}
 
 
-def attempt(
-    repair: Repair,
-    corpus: Corpus,
-    config: ModelConfig,
-    train: TrainConfig,
+def price(
+    name: str,
+    does: str,
+    train: Callable[[], Explainable],
     texts: Sequence[Example],
+    removed: int,
     f1: float,
     *,
+    closed: bool = True,
+    left: Callable[[int], float],
     seed: int = 0,
-    deep: int = 16,
 ) -> Repaired:
-    """Train with the repair and measure its attention on `texts`; `f1` is that of the model as it was."""
-    begun = time.perf_counter()
-    changed = repair.config(config)
-    training = train.replace(epochs=2, learning_rate=5e-5, batch_size=16) if changed.encoder == "bert" else train
-    fitted = fit(repair.corpus(corpus, seed), changed, training, seed)
-    probe = Probe(fitted, texts, shares=rules()["shares"], draws=rules()["draws"], seed=seed)
-    shares = []
-    for way in probe.inputs:
-        shares.append(estimate(probe.erased(way, {"alpha": probe.read("alpha")}, deep=deep).share("alpha")))
-    score = fitted.evaluate(corpus.test)["f1_macro"]
-    worse = min(shares, key=lambda share: share.estimate)
-    return Repaired(repair.name, repair.does, worse, score, score - f1, (time.perf_counter() - begun) / 60)
+    """Train with a repair and read what comes of it on `texts`; `f1` there is that of the model as it was.
+
+    removed  texts to remove words from;  left: texts done -> seconds that may still be spent on that
+    """
+    begun = time.monotonic()
+    model = train()
+    probe = Probe(model, texts[:removed], seed=seed)
+    found = measure(probe, deep=DEEP, closed=closed, inputs_alone=True, left=left)
+    sound = next(gate.passed for gate in gates(found) if gate.name.startswith("removals"))
+    score = model.evaluate(texts)["f1_macro"]
+    minutes = (time.monotonic() - begun) / 60
+    return Repaired(name, does, readings(found, probe), sound, score, score - f1, minutes, model)

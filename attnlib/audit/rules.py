@@ -117,8 +117,10 @@ def judge(objection: Objection, effect: Effect, *, control: str = "", note: str 
         status = FAIL
     else:
         status = OPEN
-    settles = _settles(objection, effect) if status == OPEN else ""
-    return Row(objection, status, effect, control, note, settles, p=_p_fail(objection, effect))
+    settles, p = _settles(objection, effect) if status == OPEN else "", _p_fail(objection, effect)
+    if effect.texts < (least := rules()["gates"]["texts"]):
+        status, settles, p = OPEN, f"At least {least} texts are needed to judge on.", math.nan
+    return Row(objection, status, effect, control, note, settles, p=p)
 
 
 def not_applicable(objection: Objection, why: str) -> Row:
@@ -134,17 +136,16 @@ def unmeasured(objection: Objection, settles: str) -> Row:
 def overall(rows: Sequence[Row], gates_passed: bool) -> tuple[str, list[Row]]:
     """The answer for the model, and the rows with Holm's p-values.
 
-    A failed gate leaves the answer undetermined, whatever the rows say: they were measured on something that the
-    tests are not made for.
+    A gate that does not hold has left the rows open that rest on it (`battery.behind`). One objection that was
+    confirmed without it is enough for *must not be read*; *may be read* needs every gate.
     """
     adjusted = holm([row.p for row in rows]) if rows else []
     rows = [replace(row, p_holm=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     judged = [row for row in rows if row.status != SKIPPED]
-    if not gates_passed or not judged:
-        return UNDETERMINED, rows
     if any(row.status == FAIL and row.p_holm < rules()["holm"] for row in judged):
         return MUST_NOT, rows
-    return (MAY if all(row.status == PASS for row in judged) else UNDETERMINED), rows
+    passed = gates_passed and judged and all(row.status == PASS for row in judged)
+    return (MAY if passed else UNDETERMINED), rows
 
 
 def _p_fail(objection: Objection, effect: Effect) -> float:

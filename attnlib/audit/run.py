@@ -8,22 +8,24 @@ forecast from what was measured so far; what does not fit is left out and said o
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from attnlib.audit import battery, inputs, repairs, trainings
+from attnlib.audit import battery, inputs, judging, repairs, trainings
 from attnlib.audit.card import Card
 from attnlib.audit.probe import Probe
 from attnlib.audit.rules import Row, not_applicable, overall, rules, unmeasured
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.selection import sampled
+from attnlib.data.selection import presentable, sampled
 from attnlib.data.types import Corpus, Example
 from attnlib.engine.explainable import Explainable, aligned, cut
 from attnlib.hf.loading import load_model
+from attnlib.importance.scores import importance
 from attnlib.measures.rationales import plausibility
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted
@@ -36,7 +38,8 @@ OWN = ModelConfig(encoder="lstm", attention="additive", hidden_size=64)
 TRAINING = TrainConfig(epochs=6, patience=2, learning_rate=5e-3)
 TEXTS = 500
 """Texts judged on, where budget and data allow: precision depends on this number, not on the size of the corpus."""
-PILOT, DEEP = 4, 16
+DEEP = 32
+"""Texts of which the best order of removal is searched."""
 TRAININGS = 3
 REPAIR_TEXTS = 100
 CARD_SECONDS = 4.0
@@ -113,8 +116,8 @@ class Audit:
         self.clock, self.corpus, self.pool, self.seed, self.notes = clock, corpus, pool, seed, notes
         self.training: float | None = None
         """Seconds of a training."""
-        self.probing = 0.0
-        """Seconds of all removals, per text."""
+        self.each = 0.0
+        """Seconds of removing words, per text."""
 
     def run(
         self, model: Explainable | None, scores: Any, texts: int | None, config: ModelConfig, train: TrainConfig
@@ -133,44 +136,41 @@ class Audit:
             elif isinstance(model, Fitted):
                 config, train = model.model_config, model.train_config
             closed = isinstance(model, Fitted)
-            if not closed:
-                self.notes.append(
-                    "repairs that train are run for models of attnlib alone; fine-tune a Hugging Face model with "
-                    "words masked at random, and audit it again"
-                )
+            trains = closed and scores is None and not config.hierarchical
             step("removing words")
-            probe, given, deep = self._probe(model, scores, texts)
-            begun, before, least = self.clock.spent, len(probe), rules()["gates"]["texts"]
-            soon, late = ((share * self.clock.left) for share in ((0.6 if closed else 0.9), 0.9))
-            found = battery.measure(
-                probe,
-                given,
-                deep=deep,
-                closed=closed,
-                left=lambda n: begun + (soon if n >= least else late) - self.clock.spent,
-            )
-            if len(probe) < before:
-                self.notes.append(f"{before - len(probe):,} texts were left out on the way, to fit the budget")
-            found.cut = cut(model, probe.examples) / len(probe)
-            rows = {row.objection.id: row for row in battery.judged(found)}
-            step("training twins")
-            trained = closed and scores is None and not config.hierarchical
-            rows |= self._twins(model, probe, config, train, trained, closed, scores is not None)
-            step("planting a shortcut")
-            shortcut = self._shortcut(config, train) if trained else None
-            step("trying repairs")
+            probe, given = self._probe(model, scores, texts)
+            found = self._battery(probe, given, closed)
+            gates = judging.gates(found)
+            rows = {row.objection.id: row for row in judging.judged(found)}
             f1 = model.evaluate(probe.examples)["f1_macro"]
-            tried = self._repairs(config, train, probe, f1) if trained else []
+            step("trying masking")
+            in_element = next(gate.passed for gate in gates if gate.name.startswith("removals"))
+            tried, rest = [], repairs.REPAIRS
+            if scores is None and not closed:
+                tried = self._finetuning(model, probe, f1)
+            elif trains and not in_element:  # what the answer waits for
+                tried, rest = self._repairs(rest[:1], config, train, probe, f1), rest[1:]
+            step("training twins")
+            twins = self._twins(probe, config, train) if trains else self._no_twins(closed, scores is not None)
+            rows |= {row.objection.id: row for row in judging.behind(twins, gates)}
+            step("trying repairs")
+            shortcut = self._shortcut(config, train) if trains else None
+            if trains:
+                tried += self._repairs(rest, config, train, probe, f1)
             step("writing the card")
             ordered = [rows[o.id] for o in rules().objections]
-            gates = battery.gates(found)
             verdict, judged = overall(ordered, all(gate.passed for gate in gates))
+            if judging.flat(probe):
+                self.notes.append(
+                    "the output hardly changes with any attention weight (saturated), so that attention × gradient "
+                    "ranks slopes near zero: prefer a reading without gradients"
+                )
             return Card(
                 verdict=verdict,
                 rows=judged,
                 gates=gates,
-                hiding=battery.hides(found),
-                readings=battery.readings(found, probe),
+                hiding=judging.hides(found),
+                readings=judging.readings(found, probe),
                 subject=found.subject,
                 repairs=tried,
                 shortcut=shortcut,
@@ -178,162 +178,175 @@ class Audit:
                 examples=_examples(probe, found),
                 facts={
                     "Model": _described(model, own),
-                    "Data": f"{self.corpus.name}, {plural(len(probe), 'text')} judged on",
+                    "Data": f"{self.corpus.name}: {plural(len(probe), 'text')} judged on, words removed from "
+                    f"{len(found):,}",
                     "Classes": ", ".join(model.classes),
                     "Accuracy": f"{found.right.mean():.3f} (largest class: {found.majority:.3f}), F1 {f1:.3f}",
                     "Took": f"{duration(self.clock.spent)} of a budget of {duration(self.clock.seconds)}",
                 },
                 notes=self.notes,
+                model=model,
             )
 
     def _train_own(self, config: ModelConfig, train: TrainConfig) -> Fitted:
-        """Train on as many texts as a fifth of the budget allows, judged by a pilot.
+        """Train on as many texts as a quarter of the budget allows, judged by a pilot.
 
         Words of a single training text are read as unknown: else the model would never have seen the unknown word,
         and every text with one in it would be out of distribution.
         """
         self.corpus = replace(self.corpus, min_df=max(2, self.corpus.min_df), known=None)
-        begun = time.monotonic()
-        fit(self.corpus.sample(64, seed=self.seed), config, train.replace(epochs=1), self.seed)
-        each = (time.monotonic() - begun) / 64
-        allowed = max(200, int(0.2 * self.clock.seconds / (each * train.epochs)))
+        fixed, each = self._pilot(config, train)
+        allowed = max(200, int((0.25 * self.clock.seconds - fixed) / (each * train.epochs)))
         if allowed < len(self.corpus.train):
             self.notes.append(
                 f"trained on {allowed:,} of {len(self.corpus.train):,} training texts, to fit the budget"
             )
             self.corpus = self.corpus.sample(allowed, seed=self.seed, splits=("train",))
-        return self._fit(config, train, self.seed)
+        return self._fit(lambda: fit(self.corpus, config, train, self.seed))
 
-    def _fit(self, config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
+    def _fit(self, train: Callable[[], Fitted]) -> Fitted:
         begun = time.monotonic()
-        fitted = fit(self.corpus, config, train, seed)
+        fitted = train()
         self.training = max(self.training or 0.0, time.monotonic() - begun)
         return fitted
 
-    def _probe(self, model: Explainable, scores: Any, texts: int | None) -> tuple[Probe, Any, int | None]:
-        """The probe for as many texts as half of what is left allows, and how many to search deeply."""
-        options = {"shares": rules()["shares"], "draws": rules()["draws"], "seed": self.seed}
-        pool = sampled(self.pool, texts, self.seed)
-        some = sorted(sampled(pool, 50, self.seed + 1), key=len)
-        pilot = Probe(model, some[len(some) // 2 :][:PILOT], **options)
-        pilot.erased(pilot.inputs[0], {}, deep=0)  # warms up
-        begun, ways = time.monotonic(), 3 if scores is None else 2
-        pilot.erased(pilot.inputs[0], {}, deep=0)
-        rate = ways * (time.monotonic() - begun) / pilot.cost(search=False) / len(pilot)
-        share = (0.5 if isinstance(model, Fitted) else 0.85) * self.clock.left
-        lengths = [len(model.tokens(e)) for e in sampled(pool, 100, self.seed)]
-        for deep in (None, DEEP):
-            full = rate * pilot.cost(lengths, search=deep is None)
-            searched = (
-                0 if deep is None else deep * rate * (pilot.cost(lengths) - pilot.cost(lengths, search=False))
-            )
-            share = max(share - searched, 0.3 * share)
-            n = int(share / full)
-            if n >= min(len(pool), 2 * rules()["gates"]["texts"]):
-                break
-        if n < rules()["gates"]["texts"]:  # everything else can wait
-            n = min(rules()["gates"]["texts"], int(0.9 * self.clock.left / full))
-        if n < len(pool):
-            n = max(n, 20)
-            self.notes.append(f"{n:,} of {len(pool):,} texts judged on, to fit the budget")
-        chosen = sampled(pool, min(n, len(pool)), self.seed)
-        # in a random order: should the time run out, what is done is a random part
-        chosen = [chosen[i] for i in np.random.default_rng(self.seed).permutation(len(chosen))]
-        self.probing = full
-        probe = Probe(model, chosen, **options)
-        if deep is not None:
-            self.notes.append(
-                f"the best order of removal was searched for {plural(min(deep, len(chosen)), 'text')}"
-            )
-        tokens = [model.tokens(e) for e in chosen]
-        return probe, None if scores is None else inputs.load_scores(scores, chosen, tokens), deep
+    def _pilot(self, config: ModelConfig, train: TrainConfig, texts: int = 128) -> tuple[float, float]:
+        """Seconds of a training before its first step, and of one text in one epoch."""
+        some, spent = self.corpus.sample(texts, seed=self.seed), []
+        for epochs in (1, 0, 1):  # the first loads what a training loads once
+            begun = time.monotonic()
+            fit(some, config, train.replace(epochs=epochs), self.seed)
+            spent.append(time.monotonic() - begun)
+        return spent[1], max(spent[2] - spent[1], 1e-4) / len(some.train)
 
-    def _twins(
-        self,
-        model: Explainable,
-        probe: Probe,
-        config: ModelConfig,
-        train: TrainConfig,
-        trained: bool,
-        closed: bool,
-        elsewhere: bool,
-    ) -> dict[str, Row]:
-        """Objections 1 and 8: models trained with uniform attention, and with other seeds."""
-        objections = {name: rules().objection(name) for name in ("needed", "stable")}
-        if not trained:
-            why = "it needs further trainings, which the kit runs for its own pooled models alone"
-            why = "about the model's attention, not about the scores under audit" if elsewhere and closed else why
-            return {name: not_applicable(o, why) for name, o in objections.items()}
-        owns, twins = [probe.predicted], []
-        rankings = [probe.read("alpha")]
-        for k in range(TRAININGS):
-            for kind in ("own", "uniform"):
-                if (kind == "own" and not k) or not self.clock.fits(
-                    1.15 * (self.training or self._pilot(config, train))
-                ):
-                    continue
-                if kind == "uniform":
-                    begun = time.monotonic()
-                    twin = trainings.uniform_twin(self.corpus, config, train, self.seed + k)
-                    self.training = max(self.training or 0.0, time.monotonic() - begun)
-                    twins.append(twin.logits(probe.examples).argmax(1))
-                else:
-                    sibling = self._fit(config, train, self.seed + k)
-                    owns.append(sibling.logits(probe.examples).argmax(1))
-                    rankings.append(Probe(sibling, probe.examples, shares=(0.1,), draws=1).read("alpha"))
-        found = {}
-        pairs = min(len(owns), len(twins))
-        late = "No training fitted the budget: give more minutes."
-        found["needed"] = (
-            trainings.needed(probe.labels, owns[:pairs], twins[:pairs])
-            if pairs
-            else unmeasured(objections["needed"], late)
+    def _forecast(self, config: ModelConfig, train: TrainConfig) -> float:
+        """Seconds of a training: the longest so far, or what a pilot says."""
+        if self.training is None:
+            fixed, each = self._pilot(config, train)
+            self.training = fixed + each * len(self.corpus.train) * max(train.epochs, 1)
+        return self.training
+
+    def _probe(self, model: Explainable, scores: Any, texts: int | None) -> tuple[Probe, Any]:
+        """The probe for as many texts as can be read in a twentieth of what is left."""
+        pool = sampled(self.pool, texts, self.seed)
+        # in a random order: should the time run out, what is done is a random part
+        pool = [pool[i] for i in np.random.default_rng(self.seed).permutation(len(pool))]
+        begun = time.monotonic()
+        model.logits(pool[:8])
+        most = int(0.05 * self.clock.left / ((time.monotonic() - begun) / 8))
+        chosen = pool[: max(most, rules()["gates"]["texts"])]
+        if len(chosen) < len(pool):
+            self.notes.append(f"{len(chosen):,} of {len(pool):,} texts judged on, to fit the budget")
+        tokens = [model.tokens(e) for e in chosen] if scores is not None else []
+        given = None if scores is None else inputs.load_scores(scores, chosen, tokens)
+        return Probe(model, chosen, seed=self.seed), given
+
+    def _battery(self, probe: Probe, given: Any, closed: bool) -> battery.Measured:
+        """Everything that needs no training, in about half of the time that is left; longer for enough texts."""
+        begun, least = self.clock.spent, rules()["gates"]["texts"]
+        soon, late = (share * self.clock.left for share in ((0.5 if closed and given is None else 0.65), 0.85))
+        found = battery.measure(
+            probe,
+            given,
+            deep=DEEP,
+            closed=closed,
+            early=0.25 * self.clock.left,
+            left=lambda n: begun + (soon if n >= least else late) - self.clock.spent,
         )
-        found["stable"] = (
-            trainings.stable(rankings) if len(rankings) > 1 else unmeasured(objections["stable"], late)
-        )
+        self.each = probe.seconds["removing"] / len(found)
+        if len(found) < len(probe):
+            self.notes.append(f"words were removed from {len(found):,} of {len(probe):,} texts, to fit the budget")
+        if len(found) > DEEP:
+            self.notes.append(f"the best order of removal was searched for {DEEP} texts")
+        found.cut = cut(probe.model, probe.examples) / len(probe)
         return found
 
-    def _pilot(self, config: ModelConfig, train: TrainConfig) -> float:
-        """Forecast of a training of a model that was given, in seconds."""
-        begun = time.monotonic()
-        fit(self.corpus.sample(64, seed=self.seed), config, train.replace(epochs=1), self.seed)
-        return (time.monotonic() - begun) / 64 * len(self.corpus.train) * max(train.epochs, 1)
+    def _no_twins(self, closed: bool, elsewhere: bool) -> list[Row]:
+        why = "it needs further trainings, which the kit runs for its own pooled models alone"
+        why = "about the model's attention, not about the scores under audit" if elsewhere and closed else why
+        return [not_applicable(rules().objection(name), why) for name in ("needed", "stable")]
+
+    def _twins(self, probe: Probe, config: ModelConfig, train: TrainConfig) -> list[Row]:
+        """Objections 1 and 8: models trained with uniform attention, and with other seeds."""
+        self._forecast(config, train)
+        owns, twins, rankings = [probe.predicted], [], [probe.read("alpha")]
+        for k in range(TRAININGS):
+            seed = self.seed + k
+            if k and self.clock.fits(1.15 * self.training):
+                sibling = self._fit(lambda seed=seed: fit(self.corpus, config, train, seed))
+                owns.append(sibling.logits(probe.examples).argmax(1))
+                rankings.append(importance(sibling, probe.examples, "alpha"))
+            if self.clock.fits(1.15 * self.training):
+                twin = self._fit(lambda seed=seed: trainings.uniform_twin(self.corpus, config, train, seed))
+                twins.append(twin.logits(probe.examples).argmax(1))
+        late = "No training fitted the budget: give more minutes."
+        pairs = min(len(owns), len(twins))
+        return [
+            trainings.needed(probe.labels, owns[:pairs], twins[:pairs])
+            if pairs
+            else unmeasured(rules().objection("needed"), late),
+            trainings.stable(rankings) if len(rankings) > 1 else unmeasured(rules().objection("stable"), late),
+        ]
 
     def _shortcut(self, config: ModelConfig, train: TrainConfig) -> trainings.Shortcut | None:
-        if not self.training or not self.clock.fits(1.3 * self.training):
+        if not self.clock.fits(1.3 * self.training):
             self.notes.append("no planted shortcut: it did not fit the budget")
             return None
-        return trainings.shortcut(
-            self.corpus, config, train, ("alpha", "alpha_grad", "input_x_grad"), seed=self.seed
-        )
+        names = ("alpha", "alpha_grad", "input_x_grad")
+        return trainings.shortcut(self.corpus, config, train, names, seed=self.seed)
 
-    def _repairs(self, config: ModelConfig, train: TrainConfig, probe: Probe, f1: float) -> list[repairs.Repaired]:
-        tried = []
-        some = probe.examples[:REPAIR_TEXTS]
-        for repair in repairs.REPAIRS:
-            seconds = (self.training or self.clock.seconds) * repair.factor * 1.1
-            seconds += self.probing * len(some) * (10 if repair.name == "MiniLM" else 1)
-            if not repair.applies(config):
+    def _repairs(
+        self, some: Sequence[repairs.Repair], config: ModelConfig, train: TrainConfig, probe: Probe, f1: float
+    ) -> list[repairs.Repaired]:
+        """The repairs of `some` that apply and fit."""
+        tried, late, seconds = [], [], self._forecast(config, train)
+        for repair in (repair for repair in some if repair.applies(config)):
+            slower = 10 if repair.name == "MiniLM" else 1
+            needs = 1.1 * seconds * repair.factor + self.each * REPAIR_TEXTS * slower
+            if not self.clock.fits(needs):
+                late.append(f"{repair.name} (about {duration(needs)})")
                 continue
-            if not self.clock.fits(seconds):
-                self.notes.append(f"repair not tried within the budget: {repair.name} (about {duration(seconds)})")
-                continue
-            tried.append(repairs.attempt(repair, self.corpus, config, train, some, f1, seed=self.seed))
+
+            def made(repair: repairs.Repair = repair) -> Explainable:
+                return repair.train(self.corpus, config, train, self.seed)
+
+            tried.append(self._priced(repair.name, repair.does, made, probe, f1))
+        if late:
+            self.notes.append(f"repairs not tried within the budget: {', '.join(late)}")
         return tried
+
+    def _finetuning(self, model: Explainable, probe: Probe, f1: float) -> list[repairs.Repaired]:
+        """A Hugging Face classifier fine-tuned with words masked, on texts that are not judged on."""
+        from attnlib.hf.finetune import masked_finetuning
+
+        judged = {e.tokens for e in probe.examples}
+        texts = {e.tokens: e for e in (*self.corpus.train, *self.corpus.dev, *self.pool) if e.tokens not in judged}
+        texts, least = list(texts.values()), rules()["gates"]["texts"]
+        name, does = repairs.FINE_TUNING
+        seconds = 0.5 * self.clock.left
+        if len(texts) < least or seconds < self.each * least / 5:
+            why = "no time was left" if len(texts) >= least else "too few texts that are not judged on"
+            self.notes.append(f"repair not tried: {name} ({why})")
+            return []
+        made = partial(masked_finetuning, model, texts, probe.inputs, seconds=seconds, seed=self.seed)
+        return [self._priced(name, does, made, probe, f1, closed=False)]
+
+    def _priced(
+        self, name: str, does: str, made: Callable, probe: Probe, f1: float, closed: bool = True
+    ) -> repairs.Repaired:
+        rest = {"left": lambda texts: self.clock.left, "seed": self.seed, "closed": closed}
+        return repairs.price(name, does, made, probe.examples, REPAIR_TEXTS, f1, **rest)
 
     def _plausible(self, probe: Probe, found: battery.Measured):
         """Agreement with human rationales, where the texts have them."""
-        marked = [i for i, e in enumerate(probe.examples) if e.rationale is not None and any(e.rationale)]
-        marked = [i for i in marked if len(probe.examples[i].rationale) == probe.lengths[i]]
+        given = [e.rationale or () for e in probe.examples[: len(found)]]
+        marked = [i for i, marks in enumerate(given) if any(marks) and len(marks) == probe.lengths[i]]
         if len(marked) < 20:
             return None
-        masks = [np.array(probe.examples[i].rationale) for i in marked]
-        names = [n for n in probe.rankings if n in battery.NAMES]
-        rows = {battery.NAMES[n]: plausibility([probe.rankings[n][i] for i in marked], masks) for n in names}
-        loo = found.erased[found.inputs[-1]].alone
-        rows["leave-one-out"] = plausibility([loo[i] for i in marked], masks)
-        return rows
+        masks = [np.array(given[i]) for i in marked]
+        ranked = {judging.NAMES[n]: scores for n, scores in probe.rankings.items() if n in judging.NAMES}
+        ranked["leave-one-out"] = found.erased[found.inputs[-1]].alone
+        return {name: plausibility([scores[i] for i in marked], masks) for name, scores in ranked.items()}
 
 
 def _described(model: Explainable, own: bool) -> str:
@@ -348,23 +361,21 @@ def _described(model: Explainable, own: bool) -> str:
 
 def _examples(probe: Probe, found: battery.Measured, n: int = 3) -> list[dict[str, Any]]:
     """Texts in which the ranking under audit and leave-one-out disagree most, to be shown as heat maps."""
-    from attnlib.data.selection import presentable
-
     ranking = probe.rankings[found.subject]
     alone = found.erased[found.inputs[-1]].alone
     gaps = []
-    for i, (scores, drops) in enumerate(zip(ranking, alone, strict=True)):
+    for i, drops in enumerate(alone):
         tokens = probe.model.tokens(probe.examples[i])
         if 6 <= len(tokens) <= 60 and presentable(tokens):
-            gaps.append((drops.max() - drops[int(np.argmax(scores))], i))
-    shown: Sequence[tuple[float, int]] = sorted(gaps, reverse=True)[:n]
+            gaps.append((drops.max() - drops[int(np.argmax(ranking[i]))], i))
     return [
         {
             "tokens": probe.model.tokens(probe.examples[i]),
-            "rows": {battery.NAMES[found.subject]: ranking[i], "drop without it": alone[i]},
+            "rows": {judging.NAMES[found.subject]: ranking[i], "drop without it": alone[i]},
             "predicted": probe.model.classes[probe.predicted[i]],
             "true": probe.model.classes[probe.labels[i]],
             "probability": float(probe.confidence[i]),
+            "example": probe.examples[i],
         }
-        for _, i in shown
+        for _, i in sorted(gaps, reverse=True)[:n]
     ]

@@ -5,5 +5,6 @@ attention   the self-attention of every layer: seen and replaced where it is com
 network     the model itself, called as the kit calls models
 classifier  `HFClassifier`, and erasure for it
 readings    one number per piece from the attention inside: cls_last, rollout, value_norm, attention_grad …
+finetune    a copy trained on with words masked at random
 loading     `load_model`: a saved attnlib model or a checkpoint, and what is refused
 """

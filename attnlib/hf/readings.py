@@ -62,6 +62,11 @@ def attention_grad(network: Network, pieces: PieceBatch, explained: Callable[[Te
     :math:`\bar E_l` is the mean over heads of :math:`(\partial f / \partial A_l \odot A_l)^+`, and f the
     explained number of logits (B, C). The backward pass needs the weights of all layers, for a slice of texts
     at a time.
+
+    A limit of the definition: it reads slopes. Where the decision is saturated (a pooler's tanh near one, states
+    that layer norm holds fixed), more attention to the decisive word raises the logit by nothing or lowers it, the
+    positive part drops it, and what is ranked are slopes near zero. Readings without gradients (value_zeroing,
+    rollout, omission) still find the word then; the audit says when it meets this.
     """
     out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
     for part, some in network.slices(pieces, kept=4 * max(1, network.layers)):

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from attnlib.audit import planted
-from attnlib.audit.battery import hides, measure
+from attnlib.audit.battery import measure
 from attnlib.audit.calibrate import TABLE, population, summary, verdicts
+from attnlib.audit.judging import hides
 from attnlib.audit.probe import Probe
 from attnlib.audit.rules import FAIL, MAY, MUST_NOT, PASS, overall, rules
 
@@ -28,7 +29,7 @@ def populations():
 
     def of(kind):
         if kind not in made:
-            made[kind] = population(kind, 110)
+            made[kind] = population(kind, 110, pool=3)
         return made[kind]
 
     return of
@@ -84,11 +85,12 @@ def test_the_share_of_the_attainable_by_hand():
     model = planted.model("honest", corpus)
     probe = Probe(model, corpus.test, shares=(0.05,), draws=3)
     truth = [np.array(e.rationale, float) for e in corpus.test]
-    found = probe.erased("pad", {"truth": truth, "wrong": [-t for t in truth]})
+    probe.rankings |= {"truth": truth, "wrong": [-t for t in truth]}
+    found = probe.erased("pad", ["truth", "wrong"])
     assert found.share("truth").mean() == pytest.approx(1.0, abs=0.02)
     assert found.share("wrong").mean() < 0.1
     assert (found.area("best") >= found.area("leave-one-out") - 1e-9).all()
-    again = Probe(model, corpus.test, shares=(0.05,), draws=3).erased("pad", {"truth": truth})
+    again = Probe(model, corpus.test, shares=(0.05,), draws=3).erased("pad")
     assert np.array_equal(again.drops["random"], found.drops["random"])
 
 
@@ -96,19 +98,21 @@ def test_attention_and_input_agree_without_mixing():
     """With a word not attended, a model without mixing answers as with its weight set to zero."""
     corpus = planted.corpus(8, train=60)
     probe = Probe(planted.model("honest", corpus), corpus.test, shares=(0.1, 0.5), draws=2)
-    a, b = (probe.erased(way, {"alpha": probe.read("alpha")}) for way in ("pad", "attention"))
+    a, b = (probe.erased(way, ["alpha"]) for way in ("pad", "attention"))
     assert a.drops["alpha"] == pytest.approx(b.drops["alpha"], abs=1e-6)
 
 
-def test_texts_left_out_on_the_way_leave_the_rest_unchanged():
+def test_where_the_time_is_up_the_first_texts_are_answered_as_in_a_longer_run():
     corpus = planted.corpus(10, train=60)
     model = planted.model("honest", corpus)
-    probe = Probe(model, corpus.test, shares=(0.1,), draws=2)
-    whole = measure(probe)
-    small = Probe(model, corpus.test, shares=(0.1,), draws=2)
-    small.read("alpha")
-    rows = np.arange(3)
-    small.keep(3)
-    part = measure(small)
-    assert np.array_equal(part.erased["pad"].drops["random"], whole.take(rows).erased["pad"].drops["random"])
-    assert np.array_equal(part.right, whole.right[rows])
+    whole = measure(Probe(model, corpus.test, shares=(0.1,), draws=2))
+    part = measure(
+        Probe(model, corpus.test, shares=(0.1,), draws=2), left=lambda done: np.inf if done < 8 else -1.0
+    )
+    assert len(whole) == 10
+    assert len(part) == 8
+    for way in part.inputs:
+        for name, drops in part.erased[way].drops.items():
+            assert np.array_equal(drops, whole.erased[way].drops[name][:8])
+    # what needs the closed form alone covers all texts
+    assert len(part.erased["attention"]) == len(part.right) == len(part.moved) == 10

@@ -50,10 +50,18 @@ def test_an_interval_across_a_border_stays_open_and_says_how_many_texts_settle_i
     assert found.status == OPEN
     assert "texts would settle it" in found.settles
     assert "between the borders" in row("words", 0.35).settles
-    same = judge(rules().objection("order"), estimate(np.zeros(60), (0, 1)))
+    needed = rules().objection("needed")
+    same = judge(needed, estimate(np.zeros(120), (0, 1)))
     assert same.status == OPEN
-    assert "76 texts" in same.settles
+    assert "460 texts" in same.settles
     assert judge(rules().objection("order"), estimate(np.zeros(120), (0, 1))).status == FAIL
+
+
+def test_fewer_texts_than_the_gate_asks_for_decide_nothing():
+    few = judge(rules().objection("order"), estimate(np.zeros(99), (0, 1)))
+    assert few.status == OPEN
+    assert np.isnan(few.p)
+    assert "At least 100 texts" in few.settles
 
 
 def test_overall():
@@ -61,6 +69,7 @@ def test_overall():
     assert overall(good, True)[0] == MAY
     assert overall(good, False)[0] == UNDETERMINED
     bad = [*good[:3], row("words", 0.0), *good[4:]]
+    assert overall(bad, False)[0] == MUST_NOT  # rows that rest on a gate are open by then
     answer, rows = overall(bad, True)
     assert answer == MUST_NOT
     assert rows[3].p_holm < 0.05

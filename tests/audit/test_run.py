@@ -83,7 +83,7 @@ def test_a_uniform_twin_attends_uniformly(corpus):
 
 def test_overlap_is_one_for_equal_and_zero_for_unrelated_rankings():
     rng = np.random.default_rng(0)
-    same = [rng.random(10) for _ in range(50)]
+    same = [rng.random(10) for _ in range(120)]
     assert trainings.overlaps([same, same, same])["value"].to_numpy() == pytest.approx(1.0)
     many = [[rng.random(10) for _ in range(400)] for _ in range(3)]
     assert abs(trainings.overlaps(many)["value"].mean()) < 0.05

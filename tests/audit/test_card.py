@@ -1,0 +1,97 @@
+"""What a card says: an answer and a next step for every outcome, gates that do not hold among them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attnlib.audit.battery import estimate
+from attnlib.audit.card import Card
+from attnlib.audit.judging import INPUT, Gate, behind
+from attnlib.audit.repairs import Repaired
+from attnlib.audit.rules import OPEN, judge, overall, rules
+
+REMOVALS = Gate("removals leave the model in its element", False, "it keeps 10%", INPUT, "train with masking")
+TEXTS = Gate("enough texts", False, "64 texts", INPUT, "give more minutes or more texts")
+
+
+def readings(**shares):
+    rows = [
+        {"ranking": name, "name": name.replace("_", " "), "operator": "unk", "value": value, "low": value - 0.05,
+         "high": value + 0.05, "other": value, "weights": value, "seconds": 1.0}
+        for name, value in shares.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def repaired(name="masking in training", *, sound=True, f1_change=-0.005, **shares):
+    return Repaired(name, "words hidden", readings(**(shares or {"alpha": 0.3, "input_x_grad": 0.8})), sound, 0.85,
+                    f1_change, 1.0)  # fmt: skip
+
+
+def card(values, gates=(), repairs=(), **shares):
+    """A card whose rows have these true values (default: past the pass border)."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for o in rules().objections:
+        value = values.get(o.id, o.passes + (0.2 if o.direction == "more" else -0.1))
+        noise = 0.05 * rng.standard_normal(400)
+        rows.append(judge(o, estimate(noise - noise.mean() + value)))
+    verdict, rows = overall(behind(rows, gates), all(gate.passed for gate in gates))
+    shown = readings(**(shares or {"alpha": 0.1, "input_x_grad": 0.7, "leave-one-out": 0.9}))
+    return Card(verdict, rows, list(gates), None, shown, "alpha", repairs=list(repairs))
+
+
+def test_a_failed_gate_leaves_open_what_rests_on_it_and_no_more():
+    found = card({"words": 0.0, "alternatives": 0.9}, [REMOVALS])
+    status = {row.objection.id: row.status for row in found.rows}
+    assert {name for name, s in status.items() if s == OPEN} == set(INPUT)
+    assert found.verdict == "must not be read"  # by row 6, which removes no word
+    assert "quite different attention would do" in found.answer[1]
+    assert card({"words": 0.0}, [REMOVALS]).verdict == "undetermined"
+    assert card({}, [REMOVALS]).verdict == "undetermined"
+    assert card({}).verdict == "may be read"
+
+
+@pytest.mark.parametrize(
+    ("repairs", "said"),
+    [
+        ((), "Train with masking, then audit again"),
+        ((repaired(),), "after masking in training and read input x grad: it then reaches 80%"),
+        ((repaired(alpha=0.6, input_x_grad=0.8),), "and read alpha: it then reaches 60%"),
+        ((repaired(sound=False),), r"no reading explains it well either \(it still fails then\)"),
+        ((repaired(f1_change=-0.2),), r"no reading explains it well either \(F1 changes by -0.200\)"),
+    ],
+)
+def test_where_removals_tell_nothing_the_card_answers_by_the_model_trained_with_masking(repairs, said):
+    found = card({"alternatives": 0.9}, [REMOVALS], repairs)
+    assert found.recommended.startswith("Removing words cannot tell")
+    assert "input x grad instead" not in found.recommended
+    assert re.search(said, found.recommended)
+    assert ("Repairs tried" in found.html()) == bool(repairs)
+
+
+def test_with_few_texts_the_best_so_far_is_named():
+    assert "So far input x grad explains this model best (70%)" in card({"words": 0.0}, [TEXTS]).recommended
+
+
+def test_a_fault_of_the_whole_model_is_named_before_one_of_some_rows():
+    every = tuple(o.id for o in rules().objections)
+    said = "40% of the texts are longer than the model reads"
+    cut = Gate("texts read to their end", False, said, every, "shorten")
+    found = card({}, [TEXTS, cut])
+    assert found.answer[0] == f"This model could not be judged: {said}."
+    assert found.recommended == "Shorten, then audit again."
+
+
+def test_the_cheapest_good_way_is_recommended():
+    assert "read input x grad instead" in card({"words": 0.0}).recommended
+    poor = {"alpha": 0.1, "input_x_grad": 0.2, "leave-one-out": 0.9}
+    assert (
+        "Train again with TaSc and read alpha"
+        in card({"words": 0.0}, repairs=[repaired("TaSc", alpha=0.7)], **poor).recommended
+    )
+    assert "leave-one-out" in card({"words": 0.0}, **poor).recommended
