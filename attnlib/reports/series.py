@@ -19,6 +19,8 @@ from attnlib.utils.text import duration, filesize, plural
 from attnlib.viz.prose import emphasised
 
 NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
+SUMMARY = "_verdict"
+"""How the name of the notebook ends that sums up the others: the index begins with it."""
 SENTENCES = 2
 """Of *In short*, in the index."""
 PROFILES = ("paper", "cpu", "smoke")
@@ -52,7 +54,7 @@ def index(out: Path, explorer: str = "") -> str:
     for one in sorted(runs, key=lambda one: one.rank):
         if one.claims and one.run["status"] == "done":
             chosen.setdefault(one.run["notebook"], one)
-    series = [chosen[notebook] for notebook in sorted(chosen)]
+    series = [chosen[name] for name in sorted(chosen, key=lambda name: (not name.endswith(SUMMARY), name))]
     return theme.fill(
         "runs.html.j2",
         runs=[one.card for one in runs],

@@ -61,6 +61,13 @@ def test_the_index_shows_every_claim_once_and_links_to_it(finished: Path, tmp_pa
     assert "4 reproduced, 2 not reproduced, 2 undetermined" in page.select_one(".answer").get_text()
 
 
+def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Path, tmp_path: Path) -> None:
+    for notebook in ("90_demo", "93_verdict"):
+        copied(finished, tmp_path / notebook / "cpu", profile="cpu", own=[])
+    page = BeautifulSoup(series.index(tmp_path), "html.parser")
+    assert [one["id"] for one in page.select(".found h3")] == ["found-93_verdict", "found-90_demo"]
+
+
 def test_an_answer_counts_verdicts_and_sizes() -> None:
     claims = [{"paper": "P", "verdict": "reproduced", "size": "smaller"}] * 30
     claims += [{"paper": "Q", "verdict": "not tested"}] * 2
