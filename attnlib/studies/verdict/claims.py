@@ -1,7 +1,7 @@
 """The rules of the verdict, and what must hold whatever the data.
 
-Written before any run on real texts, but after the values of all tests, diagnosticity among them, had been printed for
-one small generated corpus. Borders come from the papers, or are the value of pure chance.
+Written before any run on real texts, but after the values of all tests, diagnosticity among them, had been printed
+for one small generated corpus. Borders come from the papers, or are the value of pure chance.
 """
 
 from __future__ import annotations
