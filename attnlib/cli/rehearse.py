@@ -69,7 +69,8 @@ def rehearsed(checked: Checked, size: Size | None = None) -> Checked:
     defaults = {name: parameter.default for name, parameter in plan.notebook.parameters.items()}
     changed = {name: value for name, value in values.items() if value != defaults[name]}
     own = plan.own | {name: value for name, value in values.items() if value != plan.values[name]}
-    kept = f"{size.texts} texts per split of at most {size.words} words, one epoch, models {WIDTH} wide, "
+    kept = f"{size.texts} texts per split of at most {size.words} words, one epoch (or the "
+    kept += f"published schedule, where the profile names no number), models {WIDTH} wide, "
     kept += f"{size.replicates} trainings per cell, one adversary"
     name = f"{plan.name}-{NAME}" if plan.name else NAME
     small = replace(plan, changed=changed, own=own, name=name, rehearsal=(kept, *dict.fromkeys(told)))
