@@ -16,7 +16,6 @@ from attnlib.reports.facts import day, words
 from attnlib.utils import files
 from attnlib.utils.files import FAILED, UNFINISHED
 from attnlib.utils.text import duration, filesize, plural
-from attnlib.viz.prose import emphasised
 
 NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
 SUMMARY = "_verdict"
@@ -69,6 +68,8 @@ def index(out: Path, explorer: str = "") -> str:
 
 def _told(one: Finished) -> dict[str, Any]:
     """What a report found: its claims at a glance, the first sentences of *In short*, the claims with intervals."""
+    from attnlib.viz.prose import emphasised  # which loads numpy; a wrong command line shall not wait for it
+
     link = one.card["link"]
     glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
     short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
