@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnlib.cli.check import Checked, check
-from attnlib.config import PACKAGED_VECTORS, DataConfig
+from attnlib.config import PACKAGED_VECTORS, DataConfig, ModelConfig
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.files import write
@@ -145,9 +145,9 @@ def _vectors(values: dict[str, Any], materials: Path, told: list[str]) -> int:
     """Replace missing files of word vectors; returns the width of embeddings that suits all."""
     named = {values.get("vectors", "none"), *(values.get("vector_files") or {}).values()} - {"none"}
     there = set(filter(_readable, named))
-    sizes = values.get("embedding_size", WIDTH)
+    sizes = values.get("embedding_size", ModelConfig().embedding_size)
     largest = max(sizes.values()) if isinstance(sizes, Mapping) else sizes
-    width = largest if there else WIDTH
+    width = WIDTH if "embedding_size" in values and not there else largest
     new = {name: str(generated_vectors(materials, width)) for name in named - there}
     told += [f"vectors {name}: random, {width} wide" for name in sorted(new)]
     if "vectors" in values:
