@@ -15,7 +15,7 @@ def test_the_verdict_comes_last_however_many_run_side_by_side(tmp_path: Path, mo
     assert not read("01_tasc").last
     begun, ended, guard = [], [], threading.Lock()
 
-    def run(plan, out, executor, jobs, *, state, stop):
+    def run(plan, out, executor, jobs, *, state, stop, shared):
         with guard:
             begun.append((plan.notebook.name, list(ended)))
         threading.Event().wait(0.05)
