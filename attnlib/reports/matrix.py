@@ -77,10 +77,11 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     return _filled(groups, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
-def series_html(link: str, claims: Sequence[Claim]) -> str:
-    """The claims of one report of a series, on another page, with links to that report."""
-    rows = [Row(claim, k, link=f"{link}#claim-{claim['id']}") for k, claim in enumerate(claims, start=1)]
-    return _filled([("", rows)], brief=True)
+def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
+    """Claims on another page than their reports, grouped by paper: (link to a report, its claims) of each."""
+    rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
+    groups = _by_paper(rows)
+    return _filled(groups if len(groups) > 1 else [("", rows)], brief=True)
 
 
 def back_links(claims: Sequence[Claim], name: str) -> str:

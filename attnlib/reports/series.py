@@ -73,7 +73,7 @@ def _told(one: Finished) -> dict[str, Any]:
     link = one.card["link"]
     glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
     short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
-    return {"glance": glance, "short": short, "ledger": matrix.series_html(link, one.claims)}
+    return {"glance": glance, "short": short, "ledger": matrix.series_html([(link, one.claims)])}
 
 
 def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
