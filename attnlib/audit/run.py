@@ -145,7 +145,7 @@ class Audit:
             f1 = model.evaluate(probe.examples)["f1_macro"]
             step("trying masking")
             in_element = next(gate.passed for gate in gates if gate.name.startswith("removals"))
-            tried, rest = [], repairs.REPAIRS
+            tried, rest = [], repairs.in_order(config.encoder) if trains else []
             if scores is None and not closed:
                 tried = self._finetuning(model, probe, f1)
             elif trains and not in_element:  # what the answer waits for

@@ -72,7 +72,7 @@ def _told(one: Finished) -> dict[str, Any]:
 
     link = one.card["link"]
     glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
-    short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
+    short = [emphasised(sentence).replace('href="#', f'href="{link}#') for sentence in one.short[:SENTENCES]]
     return {"glance": glance, "short": short, "ledger": matrix.series_html([(link, one.claims)])}
 
 

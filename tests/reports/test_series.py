@@ -68,6 +68,13 @@ def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Pa
     assert [one["id"] for one in page.select(".found h3")] == ["found-93_verdict", "found-90_demo"]
 
 
+def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) -> None:
+    folder = copied(finished, tmp_path / "90_demo" / "cpu", profile="cpu", own=[])
+    (folder / "short.json").write_text(json.dumps(["It is [0.2](#figure-flips)."]))
+    page = BeautifulSoup(series.index(tmp_path), "html.parser")
+    assert page.select_one(".found p a")["href"] == "90_demo/cpu/report.html#figure-flips"
+
+
 def test_an_answer_counts_verdicts_and_sizes() -> None:
     claims = [{"paper": "P", "verdict": "reproduced", "size": "smaller"}] * 30
     claims += [{"paper": "Q", "verdict": "not tested"}] * 2
