@@ -20,7 +20,7 @@ def test_every_profile_is_the_grid_it_says():
         sizes[name] = (len(runs), sum(f.model.hierarchical for f in fits))
     beyond = 11
     assert sizes["smoke"] == (1 + 2 * 3 * 2 + beyond, 6)
-    assert sizes["cpu"] == (2 + 2 * 2 * 3 * 4 + beyond, 24)
+    assert sizes["cpu"] == (2 + 2 * 2 * 3 * 3 + beyond, 18)
     assert sizes["paper"] == (4 + 24 * 3, 36)
 
 
