@@ -312,7 +312,7 @@ class Audit:
 
             tried.append(self._priced(repair.name, repair.does, made, probe, f1))
         if late:
-            self.notes.append(f"repairs not tried within the budget: {', '.join(late)}")
+            self.notes.append(f"repairs not tried within the budget, which a larger one tries: {', '.join(late)}")
         return tried
 
     def _finetuning(self, model: Explainable, probe: Probe, f1: float) -> list[repairs.Repaired]:
@@ -356,7 +356,7 @@ def _described(model: Explainable, own: bool) -> str:
     told = f"{c.encoder}, {c.attention} attention, {c.projection}" + (
         f", {c.scaling} scaling" if c.scaling != "none" else ""
     )
-    return f"{told}; {'trained here' if own else 'given'}"
+    return f"{told}; {'trained here, on these texts' if own else 'given'}"
 
 
 def _examples(probe: Probe, found: battery.Measured, n: int = 3) -> list[dict[str, Any]]:
@@ -371,7 +371,7 @@ def _examples(probe: Probe, found: battery.Measured, n: int = 3) -> list[dict[st
     return [
         {
             "tokens": probe.model.tokens(probe.examples[i]),
-            "rows": {judging.NAMES[found.subject]: ranking[i], "drop without it": alone[i]},
+            "rows": {judging.NAMES[found.subject]: ranking[i], "drop without it (minus: rise)": alone[i]},
             "predicted": probe.model.classes[probe.predicted[i]],
             "true": probe.model.classes[probe.labels[i]],
             "probability": float(probe.confidence[i]),

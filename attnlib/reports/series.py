@@ -18,6 +18,8 @@ from attnlib.utils.files import FAILED, UNFINISHED
 from attnlib.utils.text import duration, filesize, plural
 
 NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
+OURS = {"attnlib", "Five papers together"}
+"""What claims that no paper makes name in place of one."""
 SUMMARY = "_verdict"
 """How the name of the notebook ends that sums up the others: the index begins with it."""
 SENTENCES = 2
@@ -72,7 +74,8 @@ def _told(one: Finished) -> dict[str, Any]:
 
     link = one.card["link"]
     glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
-    short = [emphasised(sentence).replace('href="#', f'href="{link}#') for sentence in one.short[:SENTENCES]]
+    short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
+    short = [html.replace('href="#', f'href="{link}#').replace('href="../../', 'href="') for html in short]
     return {"glance": glance, "short": short, "ledger": matrix.series_html([(link, one.claims)])}
 
 
@@ -80,7 +83,8 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
     """What the series found, in a paragraph."""
     if not claims:
         return ""
-    papers = plural(len({claim["paper"] for claim in claims}), "paper")
+    named = {claim["paper"] for claim in claims}
+    papers = plural(len(named - OURS), "paper") + (" and our own" if named & OURS else "")
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in matrix.tally(claims).items())
     where = " and ".join(dict.fromkeys(profiles))
     told = f"{plural(len(claims), 'claim')} of {papers}, tested on the {where} profile: {verdicts}."

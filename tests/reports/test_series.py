@@ -70,9 +70,11 @@ def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Pa
 
 def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) -> None:
     folder = copied(finished, tmp_path / "90_demo" / "cpu", profile="cpu", own=[])
-    (folder / "short.json").write_text(json.dumps(["It is [0.2](#figure-flips)."]))
+    told = "It is [0.2](#figure-flips), as in [another](../../91_b/cpu/report.html)."
+    (folder / "short.json").write_text(json.dumps([told]))
     page = BeautifulSoup(series.index(tmp_path), "html.parser")
-    assert page.select_one(".found p a")["href"] == "90_demo/cpu/report.html#figure-flips"
+    links = [link["href"] for link in page.select(".found p a")]
+    assert links == ["90_demo/cpu/report.html#figure-flips", "91_b/cpu/report.html"]
 
 
 def test_an_answer_counts_verdicts_and_sizes() -> None:
