@@ -73,7 +73,7 @@ def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) 
     told = "It is [0.2](#figure-flips), as in [another](../../91_b/cpu/report.html)."
     (folder / "short.json").write_text(json.dumps([told]))
     page = BeautifulSoup(series.index(tmp_path), "html.parser")
-    links = [link["href"] for link in page.select(".found p a")]
+    links = [link["href"] for link in page.select(".found > p a")]
     assert links == ["90_demo/cpu/report.html#figure-flips", "91_b/cpu/report.html"]
 
 
