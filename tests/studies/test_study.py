@@ -96,8 +96,9 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
-def test_the_five_papers_and_the_quickstart_are_found() -> None:
-    assert studies() == ["erasure", "mutual_information", "quickstart", "sparsity", "tasc", "tying_mlm"]
+def test_the_five_papers_the_quickstart_and_the_verdict_are_found() -> None:
+    papers = ["erasure", "mutual_information", "sparsity", "tasc", "tying_mlm"]
+    assert studies() == sorted([*papers, "quickstart", "verdict"])
     assert study_for("90_demo") is None
 
 

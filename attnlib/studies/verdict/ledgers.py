@@ -10,6 +10,7 @@ import pandas as pd
 
 from attnlib.reports import matrix, plan, theme
 from attnlib.reports.series import Finished, answer, finished
+from attnlib.stats.inference import NAN, interval_text
 from attnlib.studies.study import study_for
 from attnlib.utils.text import plural
 from attnlib.viz.textmap import Html
@@ -47,6 +48,16 @@ class Ledgers:
         drawn = matrix.series_html((link(one), one.claims) for one in self.reports)
         told = "\n".join(f"{claim['verdict']}: {claim['claim']}" for claim in self.claims)
         return Html(f"<style>{theme.read('ledger.css')}</style>{drawn}", told)
+
+    def told(self, claim_id: str, sentence: str) -> str:
+        """A sentence about a claim, with its {effect}, {verdict}, {report} and {link}; empty without it."""
+        found = [(one, c) for one in self.reports for c in one.claims if c["id"] == claim_id]
+        if not found or found[0][1]["effect"] is None:
+            return ""
+        one, claim = found[0]
+        effect = interval_text(*(NAN if claim[end] is None else claim[end] for end in ("effect", "low", "high")))
+        named = {"report": one.run["notebook"], "link": f"{link(one)}#claim-{claim_id}"}
+        return sentence.format(effect=effect, verdict=claim["verdict"], **named)
 
     def paragraphs(self) -> list[str]:
         """What each report says in a paragraph, and all of them in one."""

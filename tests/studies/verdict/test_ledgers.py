@@ -40,6 +40,8 @@ def test_claims_of_the_profile_are_listed_and_linked(tmp_path):
     assert list(found.frame["id"]) == ["a", "b", "c"]
     links = [a["href"] for a in BeautifulSoup(found.html.html, "html.parser").find_all("a")]
     assert "../../01_tasc/cpu/report.html#claim-a" in links
+    assert found.told("b", "{report}: {effect} ({verdict})") == "01_tasc: -0.30 [-0.40, -0.20] (not reproduced)"
+    assert found.told("absent", "{effect}") == ""
     told = [emphasised(one) for one in found.paragraphs()]
     assert "of 2 claims, 1 reproduced, 1 not reproduced" in told[0]
     assert '<a href="../../01_tasc/cpu/report.html#claim-a">Claim a</a>, 0.50' in told[0]
