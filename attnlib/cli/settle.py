@@ -20,7 +20,7 @@ from attnlib.cli.check import Checked
 from attnlib.reports.execute import place
 from attnlib.reports.plan import Plan
 from attnlib.store.forecast import dry_run
-from attnlib.studies.ledger import level_of
+from attnlib.studies.ledger import ANSWERS, level_of
 from attnlib.utils.text import duration, plural
 
 NAME = "settled"
@@ -77,8 +77,7 @@ def addition(checked: Checked, minutes: float, out: Path, jobs: int) -> Addition
 
 def open_claims(claims: Sequence[dict[str, Any]]) -> list[str]:
     """Ids of the claims without an answer in direction or size."""
-    answered = ("as large", "smaller", "larger")
-    return [c["id"] for c in claims if c["verdict"] == "undetermined" and c.get("size") not in answered]
+    return [c["id"] for c in claims if c["verdict"] == "undetermined" and c.get("size") not in ANSWERS]
 
 
 def outcome(added: Addition, out: Path) -> str:

@@ -20,8 +20,8 @@ from attnlib.utils.text import plural
 
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
-SIZES = {"as large": "=", "smaller": "<", "larger": ">", "no printed value": ""}
-"""Answers to its size, against the effect that the paper prints; empty where the interval decides none."""
+SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈ 0", "no printed value": ""}
+"""Answers to its size, against the effect that the paper prints or, where the direction is open, against none."""
 FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 """What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""
 WIDTH, HEIGHT, MARGIN = 150, 24, 8

@@ -94,6 +94,8 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
             f"{count} {'is' if count == 1 else 'are'} {size}" for size, count in sizes.items() if count
         )
         told += f" Against the effects that the papers print, {found}."
+    if near := sum(claim.get("size") == "negligible" for claim in claims):
+        told += f" Of the undetermined, {plural(near, 'effect')} {'is' if near == 1 else 'are'} negligible."
     tested = sum(claim["verdict"] != "not tested" for claim in claims)
     chance = f"about {0.05 * tested:.0f}" if tested >= 20 else "fewer than one"
     return (

@@ -7,7 +7,9 @@ effect (`attnlib.stats.inference`):
 - **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
   where it lies on the other side, *undetermined* where it covers the border;
 - **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
-  where it includes it and the direction is reproduced.
+  where it includes it and the direction is reproduced. Where there is nothing printed to compare with and the
+  direction is open, *negligible* says that the whole interval lies within `NEGLIGIBLE` of the scale around zero:
+  whichever side the truth is on, it is too near zero to matter.
 
 A claim whose models are not part of a run, or learned nothing, is *not tested*; the ledger says why, once for all
 studies. An undetermined claim says what would settle it.
@@ -28,7 +30,13 @@ from attnlib.utils.errors import ConfigError, unknown
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
-Size = Literal["as large", "smaller", "larger", "no printed value", ""]
+Size = Literal["as large", "smaller", "larger", "negligible", "no printed value", ""]
+ANSWERS = ("as large", "smaller", "larger", "negligible")
+"""Sizes that answer a claim whose direction is open."""
+NEGLIGIBLE = 1 / 20
+"""An effect below this share of its scale is too small to matter, whatever the claim: one rule for all of them."""
+SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": math.inf, "hidden states": math.inf}
+"""From the least to the greatest value of a unit; shares, probabilities and their like run from 0 to 1."""
 Direction = Literal["greater", "less", "within"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 FEWEST_TEXTS = 20
@@ -92,6 +100,12 @@ class Rule:
             raise ConfigError(f"{self.id}: 'within' needs a positive border, how far apart still counts.")
 
     @property
+    def negligible(self) -> float:
+        """How far from zero an effect in this unit must be to matter; none in an open-ended unit is too small."""
+        scale = SCALES.get(self.unit, 1.0)
+        return 0.0 if math.isinf(scale) else NEGLIGIBLE * scale
+
+    @property
     def decided_by(self) -> str:
         """The test with its border, in words."""
         unit = f" {self.unit}" if self.unit else ""
@@ -141,7 +155,7 @@ class Claim:
     @property
     def decided(self) -> bool:
         """Whether the direction or the size got an answer."""
-        return self.verdict in ("reproduced", "not reproduced") or self.size in ("as large", "smaller", "larger")
+        return self.verdict in ("reproduced", "not reproduced") or self.size in ANSWERS
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for claims.json and tables."""
@@ -175,6 +189,13 @@ def size_of(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Siz
     Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
     on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
     """
+    size = _against(effect, rule, printed, verdict)
+    if size in ("", "no printed value") and verdict == "undetermined" and rule.border == 0:
+        return "negligible" if max(abs(effect.low), abs(effect.high)) < rule.negligible else size
+    return size
+
+
+def _against(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Size:
     if math.isnan(printed) or rule.direction == "within":
         return "no printed value"
     sign = 1 if rule.direction == "greater" else -1
@@ -254,6 +275,11 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
     size = size_of(given[case].at(strict), rule, printed.value, verdict)
     if size == "" and not math.isnan(printed.value) and _beyond(printed.value, rule):
         notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
+    if size == "negligible":
+        notes.append(
+            f"The whole interval lies within {rule.negligible:g} of zero, {NEGLIGIBLE:.0%} of the scale. The "
+            "ledger learned this answer after other trainings had been seen: without it, the claim is open."
+        )
     claim = Claim(
         **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
         paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
@@ -307,8 +333,13 @@ def tally(claims: Sequence[Claim]) -> str:
     """How many claims got which verdict, and how many of the decided directions chance alone would give."""
     counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
     tested = sum(c.verdict != "not tested" for c in claims)
-    sized = sum(c.verdict == "undetermined" and c.decided for c in claims)
-    told = f" For {sized} of the undetermined, the size clearly differs from the paper's." if sized else ""
+    open_ones = [c for c in claims if c.verdict == "undetermined" and c.decided]
+    near = sum(c.size == "negligible" for c in open_ones)
+    told = ""
+    if apart := len(open_ones) - near:
+        told += f" For {apart} of the undetermined, the size clearly differs from the paper's."
+    if near:
+        told += f" {near} of the undetermined are negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
     return (
         f"Of {len(claims)} claims: {counts}.{told} Even if every true effect sat exactly on the border between the "
         f"two verdicts, about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims would get one by chance."

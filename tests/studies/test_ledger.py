@@ -91,6 +91,30 @@ def test_size(low, high, printed, direction, border, verdict, size) -> None:
     assert size_of(effect(low, high), rule, printed, verdict) == size
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "printed", "unit", "border", "size"),
+    [
+        (-0.03, 0.049, math.nan, "share", 0.0, "negligible"),
+        (-0.03, 0.051, math.nan, "share", 0.0, "no printed value"),
+        (-0.09, 0.09, math.nan, "τ", 0.0, "negligible"),
+        (-4.0, 4.9, math.nan, "points", 0.0, "negligible"),
+        (-1e-9, 1e-9, math.nan, "nats", 0.0, "no printed value"),  # no scale to be a twentieth of
+        (0.45, 0.52, math.nan, "share", 0.5, "no printed value"),  # its border is not zero
+        (-0.03, 0.04, -0.17, "share", 0.0, "negligible"),  # the paper's own number lies on the other side
+        (-0.03, 0.04, 0.17, "share", 0.0, "smaller"),
+        (-0.03, 0.04, 0.03, "share", 0.0, "negligible"),  # the paper's is negligible too
+    ],
+)
+def test_an_open_direction_may_be_negligible(low, high, printed, unit, border, size) -> None:
+    rule = Rule("t-1", **SAID, effect=lambda _: None, border=border, unit=unit)
+    assert size_of(effect(low, high), rule, printed, "undetermined") == size
+
+
+def test_a_decided_direction_is_never_negligible() -> None:
+    rule = Rule("t-1", **SAID, effect=lambda _: None, unit="share")
+    assert size_of(effect(0.01, 0.02), rule, math.nan, "reproduced") == "no printed value"
+
+
 def test_together_one_failure_refutes_and_one_doubt_suspends() -> None:
     assert together(["reproduced", "reproduced"]) == "reproduced"
     assert together(["reproduced", "undetermined"]) == "undetermined"
