@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -216,47 +216,64 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
 
 @dataclass
 class Cluster:
-    """A Dask scheduler and two workers, each a process of its own on loopback."""
+    """A Dask scheduler and its workers, each a process of its own on loopback."""
 
-    address: str
-    workers: list[subprocess.Popen]
-    log: Path
+    folder: Path
+    scheduler: subprocess.Popen | None = None
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return str(self.folder / "scheduler.json")
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+    def start(self, workers: int) -> Cluster:
+        """A scheduler and so many workers."""
+        self.scheduler = self._dask("scheduler", "--port", "0")
+        wait_until(Path(self.address).is_file, "the scheduler's start")
+        for _ in range(workers):
+            self.add_worker()
+        return self
+
+    def add_worker(self) -> None:
+        name = f"w{len(self.workers)}"
+        where = ["--name", name, "--local-directory", str(self.folder / name)]
+        self.workers.append(self._dask("worker", "--nthreads", "1", "--no-nanny", *where))
+
+    def stop(self) -> None:
+        processes = [p for p in (self.scheduler, *self.workers) if p is not None]
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+    def _dask(self, kind: str, *options: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "dask", kind, "--scheduler-file", self.address, "--host", "127.0.0.1"]
+        paths = os.pathsep.join([str(TESTS), *sys.path])
+        environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "GRID_LOG": str(self.log)}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([*command, "--no-dashboard", *options], cwd=self.folder, env=environment, **quiet)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("dask")
-    file, log = folder / "scheduler.json", folder / "log"
-    paths = os.pathsep.join([str(TESTS), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "GRID_LOG": str(log)}
-    where = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    dask = [sys.executable, "-m", "dask"]
-    quiet = ["--no-dashboard"]
-    started: list[subprocess.Popen] = []
+    shared = Cluster(tmp_path_factory.mktemp("dask"))
     try:
-        scheduler = [
-            *dask,
-            "scheduler",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--scheduler-file",
-            str(file),
-            *quiet,
-        ]
-        started.append(subprocess.Popen(scheduler, **where))
-        for k in range(2):
-            worker = [*dask, "worker", "--scheduler-file", str(file), "--host", "127.0.0.1", "--nthreads", "1"]
-            worker += ["--no-nanny", "--name", f"w{k}", "--local-directory", str(folder / f"w{k}"), *quiet]
-            started.append(subprocess.Popen(worker, **where))
-        wait_until(file.is_file, "the scheduler's start")
-        yield Cluster(str(file), started[1:], log)
+        yield shared.start(2)
     finally:
-        for process in started:
-            process.kill()
-        for process in started:
-            process.wait()
+        shared.stop()
+
+
+@pytest.fixture
+def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """One that a test may wreck; not started yet."""
+    own = Cluster(tmp_path / "own")
+    own.folder.mkdir()
+    yield own
+    own.stop()
 
 
 @pytest.mark.slow
@@ -326,3 +343,64 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_frames(tmp_path: Path
     done = executions(cluster.log)
     assert set(done) == {f"accuracy {k}" for k in range(4)} | {str(k) for k in range(8)}
     assert sum(done.values()) - len(done) <= 2  # what the killed worker was busy with, and had not handed over yet
+
+
+@pytest.mark.slow
+def test_dask_workers_without_the_vectors_are_refused(tmp_path: Path, cluster: Cluster, monkeypatch) -> None:
+    import grid_tasks
+
+    (tmp_path / "mine.txt").write_text("the 1 0 0 0 0 0 0 0\n")
+    monkeypatch.chdir(tmp_path)  # no shared disk: the workers stand elsewhere
+    fit = grid_tasks.small_fit(0)
+    fit = fit.replace(model=fit.model.replace(vectors="mine.txt"))
+    result = run_grid([fit], store=tmp_path / "store", executor=f"dask:{cluster.address}")
+    assert list(result.failures["error"]) == ["WorkerDiffers"]
+    assert "'mine.txt' is not there" in result.failures["message"][0]
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_late_is_waited_for(tmp_path: Path, own_cluster: Cluster) -> None:
+    import grid_tasks
+
+    own_cluster.start(0)
+    with pytest.warns(UserWarning, match="no workers yet"):
+        executor = make_executor(f"dask:{own_cluster.address}")
+    late = threading.Timer(1.0, own_cluster.add_worker)
+    late.start()
+    try:
+        result = run_grid(grid_tasks.example_runs(1), store=tmp_path / "store", executor=executor).complete()
+    finally:
+        late.join()
+        executor.shutdown()
+    here = run_grid(grid_tasks.example_runs(1), store=tmp_path / "here").complete()
+    pd.testing.assert_frame_equal(result.frame("accuracy"), here.frame("accuracy"), check_exact=True)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_keeps_what_is_finished(tmp_path: Path, own_cluster: Cluster) -> None:
+    import grid_tasks
+
+    runs = grid_tasks.example_runs(4)
+    own_cluster.start(1)
+    store = Store(tmp_path / "store")
+    executor = make_executor(f"dask:{own_cluster.address}")
+    executor.client.wait_for_workers(1, timeout=PATIENCE)
+
+    def kill_the_scheduler() -> None:
+        wait_until(lambda: len(list(store)) >= 2, "the second result")
+        own_cluster.scheduler.kill()
+
+    killer = threading.Thread(target=kill_the_scheduler)
+    killer.start()
+    try:
+        with pytest.raises(AttnlibError, match=r"scheduler .* no longer answers"):
+            run_grid(runs, store=store, executor=executor).complete()
+    finally:
+        killer.join()
+        executor.kill()
+    assert len(list(store)) >= 2
+    resumed = run_grid(runs, store=store).complete()
+    assert resumed.cached + resumed.computed == len(runs)
+    assert resumed.computed < len(runs)
+    here = run_grid(runs, store=tmp_path / "here").complete()
+    pd.testing.assert_frame_equal(resumed.frame("square"), here.frame("square"), check_exact=True)
