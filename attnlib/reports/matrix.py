@@ -20,7 +20,7 @@ from attnlib.utils.text import plural
 
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
-SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈ 0", "no printed value": ""}
+SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈", "no printed value": ""}
 """Answers to its size, against the effect that the paper prints or, where the direction is open, against none."""
 FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 """What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""

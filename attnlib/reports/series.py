@@ -22,6 +22,8 @@ OURS = {"attnlib", "Five papers together"}
 """What claims that no paper makes name in place of one."""
 SUMMARY = "_verdict"
 """How the name of the notebook ends that sums up the others: the index begins with it."""
+KNOWN = {size: matrix.SIZES[size] for size in ("smaller", "larger", "negligible")}
+"""Sizes that can be known where the direction is not, with their signs."""
 SENTENCES = 2
 """Of *In short*, in the index."""
 PROFILES = ("paper", "cpu", "smoke")
@@ -56,12 +58,15 @@ def index(out: Path, explorer: str = "") -> str:
         if one.claims and one.run["status"] == "done":
             chosen.setdefault(one.run["notebook"], one)
     series = [chosen[name] for name in sorted(chosen, key=lambda name: (not name.endswith(SUMMARY), name))]
+    first = chosen[min(chosen)] if chosen else None
     return theme.fill(
         "runs.html.j2",
         runs=[one.card for one in runs],
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
         series=[one.card | _told(one) for one in series],
+        lead=_told(first)["short"][0] if first and first.short else "",
         signs=matrix.VERDICTS,
+        sizes=KNOWN,
         explorer=explorer,
         reference=(out / "reference" / "index.html").is_file(),
         **theme.assets(explorer=bool(explorer)),
@@ -73,10 +78,18 @@ def _told(one: Finished) -> dict[str, Any]:
     from attnlib.viz.prose import emphasised  # which loads numpy; a wrong command line shall not wait for it
 
     link = one.card["link"]
-    glance = [{**claim, "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
+    glance = [{**claim, **_glance(claim), "link": f"{link}#claim-{claim['id']}"} for claim in one.claims]
     short = [emphasised(sentence) for sentence in one.short[:SENTENCES]]
     short = [html.replace('href="#', f'href="{link}#').replace('href="../../', 'href="') for html in short]
     return {"glance": glance, "short": short, "ledger": matrix.series_html([(link, one.claims)])}
+
+
+def _glance(claim: matrix.Claim) -> dict[str, str]:
+    """Sign and words of a claim; an undetermined direction leaves the word to the size, where that is known."""
+    verdict, size = claim["verdict"], claim.get("size")
+    if verdict == "undetermined" and size in KNOWN:
+        return {"sign": KNOWN[size], "said": f"{verdict}, but {size}"}
+    return {"sign": matrix.VERDICTS[verdict], "said": verdict}
 
 
 def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:

@@ -58,7 +58,38 @@ def test_the_index_shows_every_claim_once_and_links_to_it(finished: Path, tmp_pa
     assert [link["href"] for link in page.select(".glance a")] == links
     assert page.select_one(".glance a")["title"].startswith("reproduced: ")
     assert all(page.select(".ledger .answers .verdict"))
-    assert "4 reproduced, 2 not reproduced, 2 undetermined" in page.select_one(".answer").get_text()
+    assert "4 reproduced, 2 not reproduced, 2 undetermined" in page.select_one(".tally").get_text()
+
+
+def test_the_index_answers_with_the_first_sentence_of_its_first_report(finished: Path, tmp_path: Path) -> None:
+    for notebook, said in (("90_demo", "**Partly.** See [why](#claim-c0)."), ("92_more", "Never.")):
+        copied(finished, tmp_path / notebook / "cpu", profile="cpu", own=[])
+        (tmp_path / notebook / "cpu" / "short.json").write_text(json.dumps([said]))
+    answer = BeautifulSoup(series.index(tmp_path), "html.parser").select_one(".answer")
+    assert answer.get_text() == "Partly. See why."
+    assert answer.a["href"] == "90_demo/cpu/report.html#claim-c0"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "size", "sign", "said"),
+    [
+        ("undetermined", "smaller", "<", "undetermined, but smaller"),
+        ("undetermined", "negligible", "≈", "undetermined, but negligible"),
+        ("undetermined", "no printed value", "?", "undetermined"),
+        ("reproduced", "smaller", "✓", "reproduced"),
+    ],
+)
+def test_a_claim_at_a_glance_shows_its_size_where_the_direction_is_open(
+    finished: Path, tmp_path: Path, verdict: str, size: str, sign: str, said: str
+) -> None:
+    folder = tmp_path / "90_demo" / "cpu"
+    copied(finished, folder, profile="cpu", own=[])
+    claims = json.loads((folder / "claims.json").read_text())
+    claims[0] |= {"verdict": verdict, "size": size}
+    (folder / "claims.json").write_text(json.dumps(claims))
+    first = BeautifulSoup(series.index(tmp_path), "html.parser").select_one(".glance a")
+    assert first["title"].startswith(f"{said}: ")
+    assert first.span.get_text() == sign
 
 
 def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Path, tmp_path: Path) -> None:
