@@ -6,16 +6,17 @@ not have is shown next to the closest that it has (`datasets.kin`), and then the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 import attnlib.studies
 from attnlib.stats.inference import interval_texts
 from attnlib.studies.datasets import kin, short
+from attnlib.studies.ledger import Printed
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
         if value is not None:
             rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]
     return float(rows["value"].mean()) if len(rows) else float("nan")
+
+
+def quoted(results: Any, study: str, metric: str, where: str) -> Printed:
+    """A number that a paper gives in its text, at the section `where`."""
+    return Printed(printed(study, "text", metric=metric), where)
+
+
+def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[float, str]:
+    """The number that `value` has for the paper's closest corpus, and its name; else the mean over its corpora."""
+    own = value(dataset=dataset, **where)
+    return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
 
 
 def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:

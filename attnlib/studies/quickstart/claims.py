@@ -20,9 +20,10 @@ import pandas as pd
 from attnlib.importance.scores import importance
 from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies import learned
-from attnlib.studies.ledger import NotTested, Rule, judge
+from attnlib.studies.ledger import NotTested, judge
 from attnlib.studies.quickstart.grid import Results
 from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANDOM, RANKINGS, TOP
+from attnlib.studies.rules import read_rules
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -95,51 +96,7 @@ def nearer(results: Results) -> dict[str, Effect]:
     return found
 
 
-HISTORY = (
-    "Each rule was first judged at the attention level alone; a model trained to hide its decisive words passed "
-    "that, so both levels were asked for."
-)
-RULES = (
-    Rule(
-        id="00.top_beats_random",
-        says="Removing the most attended token changes more decisions than removing a random other one.",
-        where="section 4.2, Table 2",
-        test="share flipped by the most attended token minus share flipped by a random other one, at each level",
-        effect=beats_random,
-        figure="flips",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.most_survive",
-        says="Most decisions survive the loss of the most attended token.",
-        where="section 4.2, Table 2",
-        test="share of decisions that stay, at each level",
-        effect=survival,
-        border=0.5,
-        figure="flips",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.ahead_of_random",
-        says="Erasing tokens in the order of attention flips decisions sooner than a random order does.",
-        where="section 5, Figure 5",
-        test="fraction of tokens to flip by attention minus that in a random order (never = 1), at each level",
-        effect=ahead,
-        direction="less",
-        figure="rankings",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.nearer_to_omission",
-        says="Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
-        where="Pruthi et al. 2020: attention that hides what decides",
-        test="fraction of tokens to flip by attention minus the middle between random and leave-one-out, at each "
-        "level where leave-one-out is ahead of random",
-        effect=nearer,
-        direction="less",
-        figure="rankings",
-    ),
-)
+RULES = read_rules(__file__, globals())
 
 
 def answer(results: Results) -> Answer:
