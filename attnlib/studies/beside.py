@@ -81,12 +81,12 @@ def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[fl
     return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
 
 
-def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
+def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2, *, sd: bool = False) -> pd.DataFrame:
     """A table of effects (join keys, value, low, high, n) with the paper's value, where it prints one.
 
     Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
     Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
-    paper's is the same corpus, and `ours`, the value with its interval as text.
+    paper's is the same corpus, and `ours`, the value with its interval as text; `paper: sd` where asked for.
     """
     theirs = reference(study, table)
     keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
@@ -96,7 +96,8 @@ def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) ->
             f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
         )
     looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
-    joined = looked_up.merge(theirs[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
+    taken = {"value": "paper"} | ({"std": "paper: sd"} if sd else {})
+    joined = looked_up.merge(theirs[[*keys, *taken]].rename(columns=taken), on=keys, how="left")
     joined["difference"] = joined["value"] - joined["paper"]
     if "dataset" in keys:
         joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")

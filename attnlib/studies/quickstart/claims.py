@@ -22,7 +22,7 @@ from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies import learned
 from attnlib.studies.ledger import NotTested, judge
 from attnlib.studies.quickstart.grid import Results
-from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANDOM, RANKINGS, TOP
+from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANKINGS, TOP
 from attnlib.studies.rules import read_rules
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def tested(results: Results, frame: pd.DataFrame, level: str) -> pd.DataFrame:
     return kept[kept["level"] == level]
 
 
-def beats_random(results: Results) -> dict[str, Effect]:
-    """Share flipped by the most attended token minus share flipped by a random other one, at each level."""
-    parts = {level: tested(results, results.flips, level) for level in LEVELS}
-    return {k: contrast(p, "importance", TOP, RANDOM, **GAIN) for k, p in parts.items() if len(p)}
+def minus(results: Results, frame: str, a: str, b: str) -> dict[str, Effect]:
+    """What one erased token or ranking gives minus what another does, at each level; of the flips or fractions."""
+    parts = {level: tested(results, getattr(results, frame), level) for level in LEVELS}
+    return {k: contrast(p, "importance", a, b, **GAIN) for k, p in parts.items() if len(p)}
 
 
 def survival(results: Results) -> dict[str, Effect]:
@@ -69,12 +69,6 @@ def survival(results: Results) -> dict[str, Effect]:
     parts = {level: tested(results, results.flips, level) for level in LEVELS}
     tops = {level: part[part["importance"] == TOP] for level, part in parts.items()}
     return {k: effect(p.assign(value=1 - p["value"]), **THESE, bounds=(0, 1)) for k, p in tops.items() if len(p)}
-
-
-def ahead(results: Results) -> dict[str, Effect]:
-    """Fraction of tokens to a flip by attention minus that in a random order, at each level."""
-    parts = {level: tested(results, results.fractions, level) for level in LEVELS}
-    return {k: contrast(p, "importance", "alpha", "random", **GAIN) for k, p in parts.items() if len(p)}
 
 
 def nearer(results: Results) -> dict[str, Effect]:

@@ -9,6 +9,7 @@ from attnlib.studies.verdict import design, tables
 from attnlib.studies.verdict.grid import CELL, Results
 from attnlib.studies.verdict.measures import TESTS
 from attnlib.studies.verdict.params import Params
+from attnlib.studies.verdict.tables import NAMES
 
 
 def agreement(results: Results) -> Effect:
@@ -26,20 +27,13 @@ def f1_change(results: Results) -> Effect:
 
 
 def rankings(results: Results) -> dict[str, Effect]:
-    found = {}
-    for (test, against), part in required(results.rankings).groupby(["test", "against"], sort=False):
-        found[f"{tables.NAMES[test]}, {tables.NAMES[against]}"] = tables.effect(
-            part, ["dataset", "encoder"], **tables.SHARES
-        )
-    return found
+    groups = required(results.rankings).groupby(["test", "against"], sort=False)
+    return {f"{NAMES[test]}, {NAMES[against]}": tables.preference(own, test) for (test, against), own in groups}
 
 
 def honesty(results: Results) -> dict[str, Effect]:
-    found = {}
-    for test, part in required(tables.honesty(results)).groupby("test", sort=False):
-        text = None if test == "information" else "instance"
-        found[tables.NAMES[test]] = tables.effect(part, ["dataset", "encoder"], text=text, **tables.SHARES)
-    return found
+    groups = required(tables.honesty(results)).groupby("test", sort=False)
+    return {NAMES[test]: tables.preference(own, test) for test, own in groups}
 
 
 RULES = read_rules(__file__, globals())
