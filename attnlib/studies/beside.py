@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import yaml
 
 import attnlib.studies
 from attnlib.stats.inference import interval_texts
@@ -30,16 +31,7 @@ OURS = {
     "importance": {"word_omission": "omission"},
 }
 """Where a paper's word for a thing differs from the kit's."""
-DIFFERS = {
-    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
-    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
-    "and quotes, split at random. A difference from the paper's value is also a difference of texts.",
-    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
-    "are cut from it.",
-    "rotten_tomatoes": "rotten_tomatoes is shown next to the paper's SST, which is made of the same sentences and "
-    "is not the same: here a sentence has the verdict of its review; in SST readers labelled each sentence, and "
-    "neutral ones are left out. A difference from the paper's value is also a difference of texts.",
-}
+DIFFERS: dict[str, str] = yaml.safe_load((Path(__file__).parent / "reference" / "differs.yaml").read_text("utf-8"))
 """What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
 
 

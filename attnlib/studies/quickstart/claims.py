@@ -13,9 +13,11 @@ other trainings would give is the business of the notebooks that follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
+import yaml
 
 from attnlib.importance.scores import importance
 from attnlib.stats.inference import Effect, contrast, effect
@@ -30,19 +32,7 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
-ANSWERS: dict[Answer, str] = {
-    "guide": "**Attention is a usable guide to what these models rely on**: erasing words in its order flips "
-    "decisions sooner than a random order does, and it is more than halfway from random to leave-one-out.",
-    "partial guide": "**Attention is a partial guide to what these models rely on**: erasing words in its order "
-    "flips decisions sooner than a random order does, but it is not clearly more than halfway from random to "
-    "leave-one-out, so it misses words that decide, or ranks others above them.",
-    "misleading": "**Do not read the attention of these models as an explanation**: erasing words in its order "
-    "flips decisions no sooner than a random order does, although leave-one-out finds words that decide.",
-    "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
-    "random nor clearly less than halfway to leave-one-out. More models would narrow the intervals.",
-    "not tested": "**This run cannot say whether attention is an explanation**: the models learned nothing, or no "
-    "test text has two words.",
-}
+ANSWERS: dict[Answer, str] = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))["answers"]
 THESE: dict[str, Any] = {"cells": ["seed"], "training": None}
 """Every interval is over texts, for the mean of the models at hand."""
 GAIN: dict[str, Any] = {**THESE, "bounds": (-1.0, 1.0)}
