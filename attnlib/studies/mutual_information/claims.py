@@ -81,6 +81,7 @@ def over_texts(found: Effect, *sides: pd.DataFrame) -> Effect:
 
 
 def tracks(results: Results) -> Effect:
+    """Mean tau of additive attention."""
     needed = "models with additive attention"
     part = _learned(results, needed, lambda taus: plain(taus[taus["attention"] == "additive"]))
     return over_texts(effect(part, CELL, **TAU), part)
@@ -151,11 +152,13 @@ def printed_loss(results: Results, variant: str) -> Printed:
 
 
 def gumbel(results: Results) -> Effect:
+    """The share of settings whose tau Gumbel-softmax does not lower."""
     kept = _learned(results, "pairs of models with softmax and with Gumbel-softmax", gumbel_pairs)["kept"]
     return exact_share(int(kept.sum()), len(kept))
 
 
 def counted(results: Results) -> Printed:
+    """That share in the paper's Table 5."""
     rows = beside.reference(NAME, 5)
     total = rows.loc[rows["dataset"].isna() & rows["attention"].isna(), "value"].item()
     return Printed(float(Fraction(total)), f"Table 5, {total.replace('/', ' of ')} settings")
@@ -181,6 +184,7 @@ def _agreement(settings: pd.DataFrame) -> float:
 
 
 def stable(results: Results) -> Effect:
+    """How far two trainings of BiLSTM with additive attention lie apart (`gap_values`)."""
     needed = f"three trainings of {BEST} attention on one corpus"
     values = _learned(results, needed, lambda taus: gap_values(of_main(taus)))
     return effect(values, CELL, text=None, bounds=(0.0, 2.0))

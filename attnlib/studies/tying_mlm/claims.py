@@ -52,20 +52,24 @@ def _drops(results: Results, score: str) -> pd.DataFrame:
 
 
 def fragile(results: Results, a: str, b: str, score: str = JUDGED) -> Effect:
+    """How much more the score falls with `a` than with `b` when attention is replaced."""
     return _minus(main(_drops(results, score)), "variant", a, b, CELLS, bounds=POINTS)
 
 
 def similar(results: Results, variant: str) -> Effect:
+    """F1 with trained attention, of the variant minus that of base."""
     scores = main(_learned(results, "scores"))
     return _minus(scores[scores["metric"] == "f1_trained"], "variant", variant, "base", CELLS, bounds=POINTS)
 
 
 def informed(results: Results, variant: str) -> Effect:
+    """Mutual information of states and words, of the variant minus that of base."""
     known = tables.known(_learned(results, "information"))
     return _minus(known, "variant", variant, "base", CELLS, text=None)
 
 
 def fooled(results: Results, variant: str) -> Effect:
+    """TVD at equal JSD, of adversaries of the variant minus those of base (`frontier_gap`)."""
     distances = _learned(results, "distances")
     if distances.empty or not {variant, "base"} <= set(distances["variant"].unique()):
         raise NotTested("No adversaries of both models are part of this run, or the models learned nothing.")
@@ -76,11 +80,13 @@ def fooled(results: Results, variant: str) -> Effect:
 
 
 def alone(results: Results, variant: str) -> Effect:
+    """Per-token probability of correctly classified texts, of the variant minus that of base."""
     texts = tables.correct(main(_learned(results, "texts")))
     return _minus(texts, "variant", variant, "base", CELLS, bounds=(-1.0, 1.0))
 
 
 def deep(results: Results, score: str = JUDGED) -> Effect:
+    """Change of the score of base models under replaced attention, with most layers minus with one."""
     drops = _drops(results, score)
     part = drops[drops["chosen"] & (drops["attention"] == "additive") & (drops["variant"] == "base")]
     deepest = part["layers"].max() if len(part) else 1
@@ -90,11 +96,13 @@ def deep(results: Results, score: str = JUDGED) -> Effect:
 
 
 def even(results: Results) -> Effect:
+    """Normalised entropy of dot attention, with torch's start of the query minus with N(0, 1)."""
     even = tables.entropies(_learned(results, "texts"))
     return _minus(even, "init", "kaiming", "normal", ["dataset"], bounds=(-1.0, 1.0))
 
 
 def constant(results: Results, score: str = JUDGED) -> Effect:
+    """Change of the score under replaced dot attention, with torch's start of the query."""
     drops = _drops(results, score)
     return effect(drops[drops["init"] == "kaiming"], ["dataset"], bounds=POINTS)
 
@@ -114,6 +122,7 @@ def printed_gap(
 
 
 def printed_information(results: Results, variant: str) -> Printed | None:
+    """The paper's difference of mutual information; none with another number of clusters."""
     if set(results.information["k"].unique()) != {CLUSTERS}:
         return None
     metrics = ("mi_most_frequent", "mi_random_sample")
@@ -121,6 +130,7 @@ def printed_information(results: Results, variant: str) -> Printed | None:
 
 
 def printed_depth(results: Results) -> Printed | None:
+    """The paper's difference between as many layers as the run has and one."""
     deep, flat = ({"encoder": f"lstm-{n}layer", "variant": "base"} for n in (results.swaps["layers"].max(), 1))
     found = printed_gap(results, 6, DROPS, deep, flat, note=POSITIVE)
     return None if np.isnan(found.value) else found

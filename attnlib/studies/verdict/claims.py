@@ -13,25 +13,30 @@ from attnlib.studies.verdict.tables import NAMES
 
 
 def agreement(results: Results) -> Effect:
+    """Mean τ over all pairs of tests."""
     if len(results.by_model) < 8:
         raise NotTested("Fewer than eight models learned anything: too few to rank.")
     return tables.mean_agreement(results)
 
 
 def part_change(results: Results, part: str, test: str, reading: str = "alpha") -> Effect:
+    """What a part changes by a test."""
     return tables.part_effect(required(tables.scores_of(results, test, reading)), part)
 
 
 def f1_change(results: Results) -> Effect:
+    """What TaSc changes in macro-F1."""
     return tables.part_effect(required(tables.f1(results)), "TaSc")
 
 
 def rankings(results: Results) -> dict[str, Effect]:
+    """How often each test prefers the true ranking to each false one."""
     groups = required(results.rankings).groupby(["test", "against"], sort=False)
     return {f"{NAMES[test]}, {NAMES[against]}": tables.preference(own, test) for (test, against), own in groups}
 
 
 def honesty(results: Results) -> dict[str, Effect]:
+    """How often each test prefers the honest model to the deceptive one."""
     groups = required(tables.honesty(results)).groupby("test", sort=False)
     return {NAMES[test]: tables.preference(own, test) for test, own in groups}
 
