@@ -13,8 +13,9 @@ import torch
 
 from attnlib.audit.rules import Row, judge, rules
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.types import Corpus, Example
+from attnlib.data.types import Corpus
 from attnlib.importance.scores import importance
+from attnlib.measures.diagnosticity import made_up, plant
 from attnlib.stats.inference import Effect, contrast, effect, exact_share
 from attnlib.stats.jackknife import f1_values
 from attnlib.training.fit import fit
@@ -118,13 +119,8 @@ def with_shortcut(corpus: Corpus, seed: int = 0, share: float = SHARE) -> tuple[
     Bastings et al. (2022) plant such words; a model that learns from these texts relies on them, so the truth about
     its decisions is known.
     """
-    free = (word for word in _nonces() if word not in corpus.vocabulary)
-    words = [next(free) for _ in corpus.classes]
-    rng = np.random.default_rng([seed, 2022])
-    marked = {
-        split: tuple(_insert(e, words[e.label], rng) if rng.random() < share else e for e in getattr(corpus, split))
-        for split in ("train", "dev")
-    }
+    words, rng = made_up(corpus, NONCE), np.random.default_rng([seed, 2022])
+    marked = {split: plant(getattr(corpus, split), words, rng, share=share) for split in ("train", "dev")}
     return replace(corpus, **marked, known=None), words
 
 
@@ -143,16 +139,12 @@ def shortcut(
     """
     changed, words = with_shortcut(corpus, seed)
     fitted = fit(changed, config, train, seed)
-    rng = np.random.default_rng([seed, 2023])
-    planted = []
-    for example in corpus.test[:texts]:
-        other = int(rng.choice([c for c in range(len(corpus.classes)) if c != example.label]))
-        planted.append(replace(_insert(example, words[other], rng), label=other))
+    planted = plant(corpus.test[:texts], words, np.random.default_rng([seed, 2023]), against=True)
     obeys = fitted.logits(planted).argmax(1) == np.array([e.label for e in planted])
     followed = [e for e, yes in zip(planted, obeys, strict=True) if yes]
     if len(followed) < 20:
         return None
-    places = [e.tokens.index(words[e.label]) for e in followed]
+    places = [e.rationale.index(True) for e in followed]
     precision = {}
     for name in readings:
         tops = [int(np.argmax(scores)) for scores in importance(fitted, followed, name)]
@@ -167,23 +159,6 @@ def _agreed(found: Effect, n: int) -> Effect:
         return found
     far = exact_share(0, n, rules()["level"]).high
     return replace(found, low=found.estimate - far, high=found.estimate + far, se=0.0, texts=n)
-
-
-def _insert(example: Example, word: str, rng: np.random.Generator) -> Example:
-    at = int(rng.integers(0, len(example.tokens) + 1))
-    marks, starts = example.rationale, example.sentences
-    return replace(
-        example,
-        tokens=(*example.tokens[:at], word, *example.tokens[at:]),
-        rationale=None if marks is None else (*marks[:at], False, *marks[at:]),
-        sentences=None if starts is None else tuple(s + (s > at) for s in starts),
-    )
-
-
-def _nonces():
-    yield from NONCE
-    for number in itertools.count():
-        yield f"{NONCE[number % len(NONCE)]}{number}"
 
 
 def _few(trainings: int, least: int = 2) -> str:

@@ -16,9 +16,9 @@ with one half for a tie, so that a test that knows nothing has 1/2. Truth is kno
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,18 +61,46 @@ def shortcut(corpus: Corpus, seed: int = 0) -> Corpus:
     A training or dev text gets the word of its class. A test text gets that of *another* class, which becomes its
     label: a decision that is right by that label follows the planted word, against all the other words.
     """
-    free = (word for word in _nonces() if word not in corpus.vocabulary.words)
-    words = [next(free) for _ in corpus.classes]
-    rng = np.random.default_rng([seed, 2022])
-    made: dict[str, tuple[Example, ...]] = {}
-    for split in ("train", "dev", "test"):
-        marked = []
-        for example in getattr(corpus, split):
-            others = [c for c in range(len(words)) if c != example.label]
-            label = int(rng.choice(others)) if split == "test" else example.label
-            marked.append(_inserted(example, words[label], label, int(rng.integers(len(example.tokens) + 1))))
-        made[split] = tuple(marked)
+    words, rng = made_up(corpus, NONCE), np.random.default_rng([seed, 2022])
+    splits = ("train", "dev", "test")
+    made = {name: plant(getattr(corpus, name), words, rng, against=name == "test") for name in splits}
     return replace(corpus, **made, known=None)
+
+
+def made_up(corpus: Corpus, stems: Sequence[str]) -> list[str]:
+    """A word per class that the corpus does not have: the first of the stems, then those with a number."""
+    numbered = (f"{stems[number % len(stems)]}{number}" for number in count())
+    free = (word for word in chain(stems, numbered) if word not in corpus.vocabulary.words)
+    return [next(free) for _ in corpus.classes]
+
+
+def plant(
+    examples: Iterable[Example],
+    words: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    share: float = 1.0,
+    against: bool = False,
+) -> tuple[Example, ...]:
+    """The texts with the word of their class at a random place (a share of them); the rationale marks it.
+
+    against   the word of another class instead, which becomes the label
+    """
+    made = []
+    for example in examples:
+        if share == 1 or rng.random() < share:
+            others = [c for c in range(len(words)) if c != example.label]
+            label = int(rng.choice(others)) if against else example.label
+            at, starts = int(rng.integers(len(example.tokens) + 1)), example.sentences
+            example = replace(
+                example,
+                tokens=(*example.tokens[:at], words[label], *example.tokens[at:]),
+                label=label,
+                rationale=tuple(i == at for i in range(len(example.tokens) + 1)),
+                sentences=None if starts is None else tuple(s + (s > at) for s in starts),
+            )
+        made.append(example)
+    return tuple(made)
 
 
 def known(corpus: Corpus, seed: int = 0) -> Corpus:
@@ -158,20 +186,3 @@ def rankings(
         made["inverted"].append(-made["true"][-1])
         made["plausible"].append(np.where(marks, 0.0, said) + SMALL * mild[2])
     return made
-
-
-def _inserted(example: Example, word: str, label: int, at: int) -> Example:
-    starts = example.sentences
-    return replace(
-        example,
-        tokens=(*example.tokens[:at], word, *example.tokens[at:]),
-        label=label,
-        rationale=tuple(i == at for i in range(len(example.tokens) + 1)),
-        sentences=None if starts is None else tuple(s + (s > at) for s in starts),
-    )
-
-
-def _nonces() -> Iterator[str]:
-    yield from NONCE
-    for number in count():
-        yield f"{NONCE[number % len(NONCE)]}{number}"

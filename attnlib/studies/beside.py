@@ -6,16 +6,18 @@ not have is shown next to the closest that it has (`datasets.kin`), and then the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import yaml
 
 import attnlib.studies
 from attnlib.stats.inference import interval_texts
 from attnlib.studies.datasets import kin, short
+from attnlib.studies.ledger import Printed
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
@@ -29,16 +31,7 @@ OURS = {
     "importance": {"word_omission": "omission"},
 }
 """Where a paper's word for a thing differs from the kit's."""
-DIFFERS = {
-    "20news": "20news is not the paper's 20 Newsgroups: here posts are split by date, subject lines and quotes are "
-    "kept, digits and punctuation are gone; the paper's (Jain & Wallace's) are all posts without headers, footers "
-    "and quotes, split at random. A difference from the paper's value is also a difference of texts.",
-    "imdb": "imdb is the paper's in part: the packaged file holds the official train half alone, and test texts "
-    "are cut from it.",
-    "rotten_tomatoes": "rotten_tomatoes is shown next to the paper's SST, which is made of the same sentences and "
-    "is not the same: here a sentence has the verdict of its review; in SST readers labelled each sentence, and "
-    "neutral ones are left out. A difference from the paper's value is also a difference of texts.",
-}
+DIFFERS: dict[str, str] = yaml.safe_load((Path(__file__).parent / "reference" / "differs.yaml").read_text("utf-8"))
 """What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
 
 
@@ -69,12 +62,23 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
     return float(rows["value"].mean()) if len(rows) else float("nan")
 
 
-def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
+def quoted(results: Any, study: str, metric: str, where: str) -> Printed:
+    """A number that a paper gives in its text, at the section `where`."""
+    return Printed(printed(study, "text", metric=metric), where)
+
+
+def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[float, str]:
+    """The number that `value` has for the paper's closest corpus, and its name; else the mean over its corpora."""
+    own = value(dataset=dataset, **where)
+    return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
+
+
+def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2, *, sd: bool = False) -> pd.DataFrame:
     """A table of effects (join keys, value, low, high, n) with the paper's value, where it prints one.
 
     Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
     Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
-    paper's is the same corpus, and `ours`, the value with its interval as text.
+    paper's is the same corpus, and `ours`, the value with its interval as text; `paper: sd` where asked for.
     """
     theirs = reference(study, table)
     keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
@@ -84,7 +88,8 @@ def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) ->
             f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
         )
     looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
-    joined = looked_up.merge(theirs[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
+    taken = {"value": "paper"} | ({"std": "paper: sd"} if sd else {})
+    joined = looked_up.merge(theirs[[*keys, *taken]].rename(columns=taken), on=keys, how="left")
     joined["difference"] = joined["value"] - joined["paper"]
     if "dataset" in keys:
         joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
 T = TypeVar("T")
+READING = ("limit", "strict_length_filter")
+"""Parameters that say how texts are read."""
 PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|FitSpec): ")
 """Parameters have the names that users know; the classes behind them do not."""
 
@@ -129,7 +131,8 @@ class StudyParams(Config):
 
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from, and how it is read."""
-        return self.dataset(corpus).config(limit=self.limit)
+        told = {name: getattr(self, name) for name in READING if name in type(self).model_fields}
+        return self.dataset(corpus).config(**told)
 
     def absent(self) -> Iterator[tuple[str, str]]:
         """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""

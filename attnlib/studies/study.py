@@ -7,8 +7,10 @@
         measures.py   what is computed on a trained model, by name, on any worker
         tables.py     frames in, frames out
         figures.py    frames in, charts out
-        claims.py     RULES: the paper's claims; checks(results, params): what must hold whatever the data
-        settings.py   SETTINGS: the paper's settings, each with its source
+        claims.yaml   the paper's claims (see `rules`)
+        claims.py     RULES: those claims; checks(results, params): what must hold whatever the data
+        settings.yaml the paper's settings, each with its source (see `settings`)
+        settings.py   SETTINGS: those settings
 
 Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, a
 notebook `NN_<name>.ipynb` and a parameter file. A folder outside the package is searched too where the variable

@@ -4,7 +4,7 @@ import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
-from attnlib.studies.settings import Setting, settings_table
+from attnlib.studies.settings import Setting, read_settings, settings_table
 
 
 def fit(seed=0, **model):
@@ -64,3 +64,17 @@ def test_deviations_come_first():
         Setting("width", 1, "code", "model.hidden_size"),
     )
     assert settings_table([same, other], [fit()])["setting"].tolist() == ["width", "amsgrad"]
+
+
+def test_values_of_a_file_follow_the_models(tmp_path):
+    (tmp_path / "settings.yaml").write_text(
+        "- {name: width, paper: {by: model.encoder, mlp: 32, other: 64}, source: code, ours: model.hidden_size}\n"
+        "- {name: rate, paper: 0, source: code, ours: {at: train.weight_decays.decoder, or: 0}}\n"
+        "- {name: start, paper: kaiming, source: code, ours: model.dot_init, where: {model.attention: [dot]}}\n"
+        "- {name: size, paper: {one of: [big, small]}, source: code, ours: size}\n"
+        "- {name: loss, paper: sum, source: code, ours: {is: mean}, note: a mean}\n"
+    )
+    settings = read_settings(str(tmp_path / "settings.py"), size=lambda fit: "big")
+    table = settings_table(settings, [fit(encoder="mlp", hidden_size=32), fit(hidden_size=64)]).set_index("setting")
+    assert table["differs"].to_dict() == {"loss": "a mean", "width": "", "rate": "", "size": ""}
+    assert table.loc["size", "paper"] == "big"

@@ -27,7 +27,7 @@ from attnlib.utils.text import percent
 
 WITH_ENCODER = ("han_rnn", "han_conv", "flan_rnn", "flan_conv")
 NOENC = ("han_noenc", "flan_noenc")
-SHIFT = -0.25
+SHIFT = 0.25
 """Appendix A.3: attention mass is "shifted down by around 0.25 or more" (claims 17 and 18)."""
 EMPTIED = 0.5
 """The largest share of texts that may flip only when nothing is left where the attention mass removed is compared.
@@ -67,6 +67,16 @@ def stays(results: Results) -> Effect:
     return _mean(kept.assign(value=1.0 - kept["flip_top"].astype(float)))
 
 
+def product_flips_more(results: Results) -> Cases:
+    """`first_items` of attention times gradient, in each model."""
+    return each(first_items(results, "alpha_grad"), GAIN)
+
+
+def gradient_flips_fewer(results: Results) -> Effect:
+    """The share of trainings in which the gradient's first item flips fewer decisions than attention's."""
+    return counted(first_items(results, "grad_alpha"), "less")
+
+
 def first_items(results: Results, ranking: str) -> pd.DataFrame:
     """Whether the ranking's first item flips a decision minus whether attention's does, one row per text."""
     kept = _single(results, "alpha", ranking)
@@ -96,10 +106,20 @@ def without_encoder(results: Results) -> Cases:
     return _readable(found)
 
 
-def fewer_items(results: Results, a: str, b: str, encoders: Sequence[str]) -> Effect:
+def fewer_items(results: Results, a: str, b: str, encoders: Sequence[str] = WITH_ENCODER + NOENC) -> Effect:
     """Share of items removed at the first flip by ranking a minus that by b, where all rankings flip the text."""
     same = required(common_set(_fractions(results, encoders)), UNSHARED)
     return contrast(_firm(same), "importance", a, b, MODEL, bounds=GAIN)
+
+
+def gradient_faster(results: Results) -> Cases:
+    """Of the texts where one of the two is faster, the share that are the gradient's, in each model."""
+    return each(wins(results, ties=False), SHARE)
+
+
+def gradient_mostly_faster(results: Results) -> Effect:
+    """The share of trainings in which the gradient needs fewer items for more than half of the texts."""
+    return counted(wins(results, ties=True), "greater", 0.5)
 
 
 def wins(results: Results, *, ties: bool) -> pd.DataFrame:
@@ -137,6 +157,11 @@ def forced(results: Results, ranking: str) -> dict[tuple[str, str], float]:
     empty = both["status"].eq("only_when_empty").groupby([both[k] for k in (*MODEL, "seed", "instance")]).any()
     shares = empty.groupby(level=MODEL, sort=False).mean()
     return shares[shares > EMPTIED].to_dict()
+
+
+def mass_shifted(results: Results, ranking: str) -> Effect:
+    """The share of trainings whose attention mass removed (`less_mass`) is lower by `SHIFT` or more."""
+    return counted(less_mass(results, ranking), "less", -SHIFT)
 
 
 def less_mass(results: Results, ranking: str) -> pd.DataFrame:

@@ -1,17 +1,12 @@
 """Is attention interpretable? (Serrano & Smith 2019): the models, and the frames that come of them.
 
-    params = Params(corpora=["bbc"], vectors="glove")
-    found = results(params)         # tidy frames, from the store where it has them
-    found.labels, found.single, found.fractions, found.data
-
 HAN attends to words within sentences and to sentences within the text, FLAN to all words at once; only the last
 attention layer is tested, so what is removed is a sentence for HAN and a word for FLAN. Encoders: rnn (a
 bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Every model is measured once.
 
-`seeds` are replicates: the seed of a training comes from its replicate and its cell (data set, encoder, attention),
-so trainings of different cells share nothing. What is compared within a model (rankings, the two items removed) is
-paired by training and text. The models beyond the paper differ in projection, scaling or regulariser within one
-cell, and share its seeds.
+What is compared within a model (rankings, the two items removed) is paired by training and text; different models
+are independent trainings (`study.seed_of`). The models beyond the paper differ in projection, scaling or
+regulariser within one cell, and share its seeds.
 """
 
 from __future__ import annotations

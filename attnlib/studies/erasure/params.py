@@ -46,20 +46,10 @@ SHORT_PATIENCE = 2
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
+    """The parameters of `05_erasure`, each explained in its first cell.
 
-    architectures  data set -> han, flan or both, where a data set does not get both
-    max_length     words per text; longer ones are cut
-    texts      test texts that are erased from (accuracy always sees them all); None: all
-    seeds      replicates: every model is trained once for each
-    vector_files   data set -> file of word vectors, where data sets have their own
-    dropout    whether models are trained with the dropouts of Appendix A.1 and of the released code
-    epochs, learning_rate   one value for all models; None: those of Appendix A.1, with its patience and schedule
-    beyond     data set of the models of the other papers (a bidirectional LSTM with FLAN): one of `corpora`, or any
-               other entry of that kind; None: leave them out
-    beyond_seeds, beyond_hidden, beyond_epochs   of those models
-
-    A data set that is not one of the paper's borrows the appendix's values for Yahoo, its topic task.
+    Accuracy always sees all test texts. A data set that is not one of the paper's borrows the appendix's values for
+    Yahoo, its topic task. The models `beyond` the paper are a bidirectional LSTM with FLAN.
     """
 
     architectures: ByDataset[Some[Architecture]] = Field(default_factory=dict)

@@ -1,18 +1,12 @@
 """Attention as a guide to information (Wen et al. 2022): what is computed, and the frames it gives.
 
-    params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "cnn", "mlp"])
-    found = results(params)         # tidy frames, from the store where it has them
-    found.taus                      # one row per model: how well attention ranks follow information
-
 Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
 Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
 representation fixed, and with an adversary.
 
-Every cell (corpus, encoder, attention) has trainings of its own: their seeds come from the cell and the replicate
-(`study.seed_of`), so that encoders and attentions are compared as independent trainings. Within a cell a replicate
-is paired with what is made of it: its Gumbel twin and its twin with attention fixed share its seed, hence initial
-values, batch order and random vectors; the model with its representation fixed and the adversary start from it. The
-column `seed` of the frames is the replicate.
+Encoders and attentions are compared as independent trainings (`study.seed_of`). Paired is a replicate of a cell
+(corpus, encoder, attention) with what is made of it: its Gumbel twin and its twin with attention fixed share its
+seed; the model with its representation fixed and the adversary start from it. `seed` in frames is the replicate.
 """
 
 from __future__ import annotations

@@ -37,21 +37,10 @@ Unknown = Literal["zero", "normal"]
 
 
 class Params(StudyParams):
-    """The parameters of the notebook. Those of `BY_CORPUS` may be corpus -> value, `other` for those not named.
+    """The parameters of `04_mutual_information`, each explained in its first cell.
 
-    corpora, query_corpora  texts to classify; texts with a question (QA) or a hypothesis (NLI): `QUERIES`, hub:NAME
-                    or a table with a query column. One of the two may be empty
-    vector_files    corpus -> file of word vectors, where corpora differ
-    embedding_size, oov  width of the word vectors; words without one start at zero, or from N(0, 1) (normal)
-    boundaries      a start and an end token around each text, read by the encoder and never attended
-    kernel_sizes    of the cnn;  deep_size: width of deep attention's two hidden layers, left open in the paper
-    dot_init        how the query vector of dot attention starts: kaiming (torch's own, as in the code the paper
-                    builds on) or normal
-    patience        epochs without a better dev score before training stops; None: never
-    monitor         the dev score that picks the epoch: auc (two classes), accuracy or loss; accuracy with a query
-    query_*         how models with a query train, which need another rate and more epochs
-    counts          numbers of clusters to choose from;  texts: test texts, None: all
-    gumbel_seeds, ablation_seeds, adversary_seeds  with which of the seeds; none: no such models
+    Those of `BY_CORPUS` may be corpus -> value, `other` for those not named. One of the two lists of corpora may be
+    empty; so may the lists of seeds other than `seeds`: no such models.
     """
 
     corpora: Datasets = (Dataset("planted"),)

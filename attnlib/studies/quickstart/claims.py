@@ -13,35 +13,26 @@ other trainings would give is the business of the notebooks that follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
+import yaml
 
 from attnlib.importance.scores import importance
 from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies import learned
-from attnlib.studies.ledger import NotTested, Rule, judge
+from attnlib.studies.ledger import NotTested, judge
 from attnlib.studies.quickstart.grid import Results
-from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANDOM, RANKINGS, TOP
+from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANKINGS, TOP
+from attnlib.studies.rules import read_rules
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
-ANSWERS: dict[Answer, str] = {
-    "guide": "**Attention is a usable guide to what these models rely on**: erasing words in its order flips "
-    "decisions sooner than a random order does, and it is more than halfway from random to leave-one-out.",
-    "partial guide": "**Attention is a partial guide to what these models rely on**: erasing words in its order "
-    "flips decisions sooner than a random order does, but it is not clearly more than halfway from random to "
-    "leave-one-out, so it misses words that decide, or ranks others above them.",
-    "misleading": "**Do not read the attention of these models as an explanation**: erasing words in its order "
-    "flips decisions no sooner than a random order does, although leave-one-out finds words that decide.",
-    "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
-    "random nor clearly less than halfway to leave-one-out. More models would narrow the intervals.",
-    "not tested": "**This run cannot say whether attention is an explanation**: the models learned nothing, or no "
-    "test text has two words.",
-}
+ANSWERS: dict[Answer, str] = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))["answers"]
 THESE: dict[str, Any] = {"cells": ["seed"], "training": None}
 """Every interval is over texts, for the mean of the models at hand."""
 GAIN: dict[str, Any] = {**THESE, "bounds": (-1.0, 1.0)}
@@ -57,10 +48,10 @@ def tested(results: Results, frame: pd.DataFrame, level: str) -> pd.DataFrame:
     return kept[kept["level"] == level]
 
 
-def beats_random(results: Results) -> dict[str, Effect]:
-    """Share flipped by the most attended token minus share flipped by a random other one, at each level."""
-    parts = {level: tested(results, results.flips, level) for level in LEVELS}
-    return {k: contrast(p, "importance", TOP, RANDOM, **GAIN) for k, p in parts.items() if len(p)}
+def minus(results: Results, frame: str, a: str, b: str) -> dict[str, Effect]:
+    """What one erased token or ranking gives minus what another does, at each level; of the flips or fractions."""
+    parts = {level: tested(results, getattr(results, frame), level) for level in LEVELS}
+    return {k: contrast(p, "importance", a, b, **GAIN) for k, p in parts.items() if len(p)}
 
 
 def survival(results: Results) -> dict[str, Effect]:
@@ -68,12 +59,6 @@ def survival(results: Results) -> dict[str, Effect]:
     parts = {level: tested(results, results.flips, level) for level in LEVELS}
     tops = {level: part[part["importance"] == TOP] for level, part in parts.items()}
     return {k: effect(p.assign(value=1 - p["value"]), **THESE, bounds=(0, 1)) for k, p in tops.items() if len(p)}
-
-
-def ahead(results: Results) -> dict[str, Effect]:
-    """Fraction of tokens to a flip by attention minus that in a random order, at each level."""
-    parts = {level: tested(results, results.fractions, level) for level in LEVELS}
-    return {k: contrast(p, "importance", "alpha", "random", **GAIN) for k, p in parts.items() if len(p)}
 
 
 def nearer(results: Results) -> dict[str, Effect]:
@@ -95,51 +80,7 @@ def nearer(results: Results) -> dict[str, Effect]:
     return found
 
 
-HISTORY = (
-    "Each rule was first judged at the attention level alone; a model trained to hide its decisive words passed "
-    "that, so both levels were asked for."
-)
-RULES = (
-    Rule(
-        id="00.top_beats_random",
-        says="Removing the most attended token changes more decisions than removing a random other one.",
-        where="section 4.2, Table 2",
-        test="share flipped by the most attended token minus share flipped by a random other one, at each level",
-        effect=beats_random,
-        figure="flips",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.most_survive",
-        says="Most decisions survive the loss of the most attended token.",
-        where="section 4.2, Table 2",
-        test="share of decisions that stay, at each level",
-        effect=survival,
-        border=0.5,
-        figure="flips",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.ahead_of_random",
-        says="Erasing tokens in the order of attention flips decisions sooner than a random order does.",
-        where="section 5, Figure 5",
-        test="fraction of tokens to flip by attention minus that in a random order (never = 1), at each level",
-        effect=ahead,
-        direction="less",
-        figure="rankings",
-        history=HISTORY,
-    ),
-    Rule(
-        id="00.nearer_to_omission",
-        says="Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
-        where="Pruthi et al. 2020: attention that hides what decides",
-        test="fraction of tokens to flip by attention minus the middle between random and leave-one-out, at each "
-        "level where leave-one-out is ahead of random",
-        effect=nearer,
-        direction="less",
-        figure="rankings",
-    ),
-)
+RULES = read_rules(__file__, globals())
 
 
 def answer(results: Results) -> Answer:

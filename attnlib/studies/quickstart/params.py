@@ -11,11 +11,7 @@ from attnlib.studies.params import Positive, Seed, Size, StudyParams
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
-
-    seed, repeats  models are trained with the seeds seed, seed + 1, ...
-    shown          texts to look at one by one
-    """
+    """The parameters of `00_quickstart`, each explained in its first cell."""
 
     encoder: Literal["lstm", "gru", "cnn", "transformer", "mlp", "none"] = "lstm"
     attention: Attention = "additive"

@@ -14,18 +14,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib.stats.inference import effects
-from attnlib.studies.sparsity.tables import (
-    FAR,
-    KINDS,
-    NAMES,
-    SHARE,
-    TAU,
-    changes,
-    labelled,
-    on_path,
-    pair,
-    push_label,
-)
+from attnlib.studies.sparsity import tables
+from attnlib.studies.sparsity.tables import FAR, KINDS, NAMES, SHARE, TAU, changes, labelled, on_path, pair
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 
@@ -195,7 +185,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
             for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True):
                 if np.isfinite([at, height]).all():
                     style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
-                    axis.annotate(push_label(push), (at, height), color=plots.CYCLE[k], **style)
+                    axis.annotate(tables.push_label(push), (at, height), color=plots.CYCLE[k], **style)
         axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
         axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
         axis.axvline(np.log(2), color="#666666", linewidth=0.8)

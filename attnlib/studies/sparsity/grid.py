@@ -1,15 +1,11 @@
 """Sparse attention (Meister et al. 2021): what is computed, and the tidy frames that come of it.
 
-    params = Params(corpora=["rotten_tomatoes"], lambdas=[-1000, -10, -1, 0, 0.5, 0.9])
-    found = results(params)         # tidy frames, from the store where it has them
-
 Two paths lead from soft to sparse: sparsegen over its lambda, the paper's, and entmax over its alpha from softmax
 (1) to sparsemax (2). Sparsegen with lambda 0 *is* sparsemax: the paths meet there, and that model is trained once.
 
-Paired are the projections of a cell (data set, encoder, attention): in one replicate they share initial values, the
-order of batches and the vectors of unknown words, so that sparsemax minus softmax and a path over lambda compare
-projections alone. Cells share nothing. `seed` in the frames is the replicate. An adversary is paired with its base,
-but draws initial values of its own: a fresh one must not start where its base did.
+Paired (`study.seed_of`) are the projections of a cell (data set, encoder, attention), so that sparsemax minus
+softmax and a path over lambda compare projections alone. An adversary is paired with its base, but draws initial
+values of its own: a fresh one must not start where its base did. `seed` in the frames is the replicate.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec
 from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.studies.study import seed_of
@@ -23,20 +23,7 @@ Name = Literal["lstm", "transformer"]
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
-
-    hidden_sizes   width of h by encoder (both directions of the BiLSTM together)
-    dot_init       start of the query of dot attention; transformer_norm: where its encoder normalises
-    learning_rates, batch_sizes  by encoder;  attention_rate: how much faster attention learns (paper: 1 or 10)
-    boundaries, strict_length_filter  read the texts as Jain & Wallace's code does
-    monitor        what dev texts pick the epoch by: their loss, or the AUC as in that code (two classes)
-    pair_seeds     further seeds for softmax and sparsemax alone, whose comparisons need three trainings each
-    lambdas        of sparsegen, 0 among them;  entmax_alphas: between 1 and 2, which are the path's ends
-    texts          test texts for correlations and entropies;  hidden_texts: for the influence on hidden states;
-                   facet_texts: for the check of Appendix A (0: none). None: all
-    adversary_*    against which projections, how strongly pushed away (0: a control, trained alike and not pushed),
-                   for how long, with which seeds (none: none)
-    """
+    """The parameters of `03_sparsity`, each explained in its first cell."""
 
     strict_length_filter: bool = False
     boundaries: bool = False
@@ -92,10 +79,6 @@ class Params(StudyParams):
     def compared_seeds(self) -> tuple[int, ...]:
         """The seeds of softmax and sparsemax, which the study compares with each other."""
         return (*self.seeds, *self.pair_seeds)
-
-    def data(self, corpus: str) -> DataConfig:
-        """Where a corpus comes from, and how it is read."""
-        return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
 
     def training(self, encoder: str) -> TrainConfig:
         """Adam with amsgrad (Appendix B); classes weighted and gradients left whole as in Jain & Wallace's code."""

@@ -14,18 +14,9 @@ import numpy as np
 import pandas as pd
 
 from attnlib.measures.agreement import STATUSES
-from attnlib.stats.inference import (
-    COUNTS,
-    ENDS,
-    Effect,
-    contrasts,
-    effect,
-    effects,
-    interval_texts,
-)
+from attnlib.stats.inference import COUNTS, ENDS, Effect, contrasts, effect, effects, interval_texts
 from attnlib.stats.jackknife import pseudovalues
-from attnlib.studies.beside import KEYS as JOIN
-from attnlib.studies.beside import beside, printed, reference
+from attnlib.studies.beside import beside, printed
 from attnlib.studies.beside import named as spelled
 from attnlib.studies.datasets import kin
 from attnlib.studies.sparsity.grid import KEYS, Results
@@ -134,7 +125,7 @@ def hidden_table(hidden: pd.DataFrame) -> pd.DataFrame:
     """Table 1: entropy of inputs' influence on a hidden state, mean and sd over texts and positions."""
     part = pair(hidden)
     by = [*MODEL, "metric"]
-    table = _with_paper_sd(beside(effects(states(part), by, bounds=SHARE), "sparsity", 1), 1)
+    table = beside(effects(states(part), by, bounds=SHARE), "sparsity", 1, sd=True)
     spread = part.groupby(by, sort=False)["value"].agg(sd="std", states="count", missing=lambda v: v.isna().sum())
     table = table.merge(spread.reset_index(), on=by)
     return named(table)[[*MODEL, *ENDS, "sd", "paper", "paper: sd", *BESIDE[1:], "states", "missing", *COUNTS[1:]]]
@@ -152,7 +143,7 @@ def agreement_table(agreement: pd.DataFrame) -> pd.DataFrame:
     """Table 6: mean Kendall tau-b of attention with the four importances; sd over texts and trainings."""
     part = pair(agreement)
     by = [*MODEL, "importance", "metric"]
-    table = _with_paper_sd(beside(effects(part, by, bounds=TAU), "sparsity", 6), 6)
+    table = beside(effects(part, by, bounds=TAU), "sparsity", 6, sd=True)
     deviation = part.groupby(by, sort=False)["value"].std().rename("sd").reset_index()
     columns = [*MODEL, "importance", *ENDS, "sd", "paper", "paper: sd", *BESIDE[1:], *COUNTS]
     return named(table.merge(deviation, on=by))[columns].rename(columns={"importance": "with"})
@@ -286,19 +277,8 @@ def trend_table(results: Results, *names: str) -> pd.DataFrame:
             )
             row["paper's corpus"] = "–" if np.isnan(row["paper"]) else kin(key[0])
             rows.append(row | {"note": _broken(part)})
-    columns = [
-        *ENDS,
-        "paper",
-        "paper's corpus",
-        "p",
-        "largest at λ",
-        "within texts",
-        "n",
-        "trainings",
-        "texts",
-        "note",
-    ]
-    table = pd.DataFrame(rows, columns=["λ and", *CELL, *columns])
+    columns = ["paper", "paper's corpus", "p", "largest at λ", "within texts", "n", "trainings", "texts", "note"]
+    table = pd.DataFrame(rows, columns=["λ and", *CELL, *ENDS, *columns])
     return named(table).rename(columns={"n": "models", "trainings": "seeds"})
 
 
@@ -402,12 +382,3 @@ def facets_table(facets: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(spread, on=CELL)
     table = table.merge(facets.groupby(CELL, sort=False).agg(**sizes), on=CELL)
     return named(table)[[*CELL, *ENDS, *means, "difference of entropies", *reversed(sizes), "states", *COUNTS[1:]]]
-
-
-def _with_paper_sd(table: pd.DataFrame, number: int) -> pd.DataFrame:
-    """With the standard deviation that a table of the paper prints next to its value."""
-    theirs = reference("sparsity", number)
-    keys = [k for k in JOIN if k in table and theirs[k].notna().any()]
-    wanted = table.assign(dataset=table["dataset"].map(kin))[keys]
-    deviation = wanted.merge(theirs[[*keys, "std"]], on=keys, how="left")["std"]
-    return table.assign(**{"paper: sd": deviation.to_numpy()})

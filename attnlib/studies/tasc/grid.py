@@ -1,15 +1,10 @@
 """What the TaSc study computes, and the tidy frames that come of it.
 
-    params = Params(corpora=["rotten_tomatoes"], encoders=["lstm", "mlp"])
-    found = results(params)         # tidy frames, from the store where it has them
-    found.flips, found.labels, found.words, found.parameters
-
 Every model of the grid is measured once: the first flip of every test text along every ranking tells both the
 share of decisions that the top token alone flips (it came at one token) and the fraction of tokens to a flip.
 
-What is paired: the variants of a cell of corpus, encoder and attention (without TaSc, Lin, Feat, Conv, other
-poolings) share the seed of a replicate, and with it initial values, batch order and vectors of unknown words.
-Trainings of different cells share nothing. The column `seed` holds the replicate.
+Paired (`study.seed_of`) are the variants of a cell of corpus, encoder and attention: without TaSc, Lin, Feat, Conv,
+other poolings. The column `seed` holds the replicate.
 """
 
 from __future__ import annotations

@@ -9,40 +9,19 @@ from pydantic import Field, model_validator
 from attnlib import quirks as quirk_names
 from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import (
-    ByDataset,
-    Datasets,
-    NotNegative,
-    Once,
-    Positive,
-    Seed,
-    Size,
-    Some,
-    StudyParams,
-)
+from attnlib.studies.params import ByDataset, Datasets, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 
 Kind = Literal["additive", "dot"]
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
+    """The parameters of `01_tasc`, each explained in its first cell; besides:
 
-    unbalanced  corpora with few texts of a class, on which claims about single models are judged once more: no TaSc
-              and Lin-TaSc alone, with the encoders of `unbalanced_encoders`
-    vector_files  corpus -> file of word vectors, where corpora differ
-    oov_scale  standard deviation of the vectors of unknown words; None: that of the known ones
-    patience  epochs without a lower dev loss before a training stops; None: it runs to the end, as the authors'
-    epochs_without  corpus -> encoder -> epochs without TaSc, where they differ (the authors' ADR)
-    seeds     replicates: every cell is trained once for each
-    texts     test texts that the erasure tests look at (F1 always sees them all); None: all
-    baseline_texts  how many of those WO, x∇x and IG look at, which are slower; None: all of them
-    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`. No variants: no
-              BERT. `bert_learning_rate` is that of the encoder; what is on top of it learns ten times as fast
+    texts     F1 always sees all test texts
+    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`
     shown_cells  corpus, encoder and attention of the box plots of the paper's Figure 3 (`boxes`; none named: every
               encoder with the first corpus and attention) and of the models whose u its Figure 4 reads (`words`;
               none named: `grid.first_cell`)
-    pooling_cell  encoder and attention of the pooling ablation, on the first corpus; None: mlp with additive
-              attention where both are in the grid, else the first of each
     """
 
     unbalanced: Datasets = ()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -69,11 +67,6 @@ def tanh(results: Results) -> Printed:
     """Tanh minus Dot without TaSc in the paper's Table 3, mean over the rankings."""
     tanh, dot = (printed("tasc", 3, variant="none", attention=a) for a in ("additive", "dot"))
     return Printed(tanh - dot, f"Table 3, {MEAN}")
-
-
-def cases(metric: str, where: str) -> Callable[[Results], Printed]:
-    """A share of cases that the text counts."""
-    return lambda results: Printed(printed("tasc", "text", metric=metric), where)
 
 
 def wins(results: Results) -> Printed:

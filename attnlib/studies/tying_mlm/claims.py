@@ -1,4 +1,4 @@
-"""What Tutek & Šnajder say, and the rule by which each sentence is judged. The rules were fixed before the runs.
+"""The effects behind the rules of `claims.yaml`, and what must hold whatever the data.
 
 Changes under replaced attention are means over corpora, attentions and both replacements (uniform, permuted), in
 points of macro-F1. Variants are compared within a training (`seed`) and text, on the trainings in which both
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,27 +18,18 @@ from attnlib import stats
 from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies.beside import closest, printed, reference
 from attnlib.studies.learned import without
-from attnlib.studies.ledger import NotTested, Printed, Rule, judge
+from attnlib.studies.ledger import NotTested, Printed, judge
+from attnlib.studies.rules import read_rules
 from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.adversaries import frontier_gap
 from attnlib.studies.tying_mlm.grid import Results, models
-from attnlib.studies.tying_mlm.params import REGULARISED, Params
-from attnlib.studies.tying_mlm.tables import MODEL, POINTS, SCORES, STUDY, TOKENS, main
+from attnlib.studies.tying_mlm.params import Params
+from attnlib.studies.tying_mlm.tables import MODEL, POINTS, SCORES, STUDY, main
 
-SIMILAR = 3.0
-"""Points of F1 within which two models count as similar: above the largest loss of Table 1, 2.7 (Anemia, MLM)."""
-CONSTANT = 1.0
-"""Points of F1 within which a replacement of attention counts as changing nothing."""
 JUDGED = "macro"
 """The score by which claims on replaced attention are judged."""
 CLUSTERS = 1000
 """Clusters of the paper's mutual information (section 3.4): with another number, its size is another."""
-HISTORY = (
-    "Until results had been seen, this was judged by F1 of the positive class. That score cannot fall where a "
-    "model with uniform attention calls most texts positive, however wrong it is; macro-F1 can. The table of "
-    "verdicts by score has both."
-)
-SPELLED = {"tying": "tying", "mlm": "masked language modelling"}
 CELLS = ["dataset", "attention"]
 DROPS = ("delta_f1_uniform", "delta_f1_permuted")
 POSITIVE = ", F1 of the positive class"
@@ -61,21 +51,25 @@ def _drops(results: Results, score: str) -> pd.DataFrame:
     return tables.drops(_learned(results, "scores"), score)
 
 
-def _fragile(variant: str, other: str, results: Results, score: str = JUDGED) -> Effect:
-    return _minus(main(_drops(results, score)), "variant", variant, other, CELLS, bounds=POINTS)
+def fragile(results: Results, a: str, b: str, score: str = JUDGED) -> Effect:
+    """How much more the score falls with `a` than with `b` when attention is replaced."""
+    return _minus(main(_drops(results, score)), "variant", a, b, CELLS, bounds=POINTS)
 
 
-def _similar(variant: str, results: Results) -> Effect:
+def similar(results: Results, variant: str) -> Effect:
+    """F1 with trained attention, of the variant minus that of base."""
     scores = main(_learned(results, "scores"))
     return _minus(scores[scores["metric"] == "f1_trained"], "variant", variant, "base", CELLS, bounds=POINTS)
 
 
-def _informed(variant: str, results: Results) -> Effect:
+def informed(results: Results, variant: str) -> Effect:
+    """Mutual information of states and words, of the variant minus that of base."""
     known = tables.known(_learned(results, "information"))
     return _minus(known, "variant", variant, "base", CELLS, text=None)
 
 
-def _fooled(variant: str, results: Results) -> Effect:
+def fooled(results: Results, variant: str) -> Effect:
+    """TVD at equal JSD, of adversaries of the variant minus those of base (`frontier_gap`)."""
     distances = _learned(results, "distances")
     if distances.empty or not {variant, "base"} <= set(distances["variant"].unique()):
         raise NotTested("No adversaries of both models are part of this run, or the models learned nothing.")
@@ -85,12 +79,14 @@ def _fooled(variant: str, results: Results) -> Effect:
     return gap
 
 
-def _alone(variant: str, results: Results) -> Effect:
+def alone(results: Results, variant: str) -> Effect:
+    """Per-token probability of correctly classified texts, of the variant minus that of base."""
     texts = tables.correct(main(_learned(results, "texts")))
     return _minus(texts, "variant", variant, "base", CELLS, bounds=(-1.0, 1.0))
 
 
-def _deep(results: Results, score: str = JUDGED) -> Effect:
+def deep(results: Results, score: str = JUDGED) -> Effect:
+    """Change of the score of base models under replaced attention, with most layers minus with one."""
     drops = _drops(results, score)
     part = drops[drops["chosen"] & (drops["attention"] == "additive") & (drops["variant"] == "base")]
     deepest = part["layers"].max() if len(part) else 1
@@ -99,18 +95,20 @@ def _deep(results: Results, score: str = JUDGED) -> Effect:
     return _minus(part, "layers", deepest, 1, ["dataset"], bounds=POINTS)
 
 
-def _even(results: Results) -> Effect:
+def even(results: Results) -> Effect:
+    """Normalised entropy of dot attention, with torch's start of the query minus with N(0, 1)."""
     even = tables.entropies(_learned(results, "texts"))
     return _minus(even, "init", "kaiming", "normal", ["dataset"], bounds=(-1.0, 1.0))
 
 
-def _constant(results: Results, score: str = JUDGED) -> Effect:
+def constant(results: Results, score: str = JUDGED) -> Effect:
+    """Change of the score under replaced dot attention, with torch's start of the query."""
     drops = _drops(results, score)
     return effect(drops[drops["init"] == "kaiming"], ["dataset"], bounds=POINTS)
 
 
-def _printed(
-    table: int, metrics: Sequence[str], a: dict[str, str], b: dict[str, str], results: Results, *, note: str = ""
+def printed_gap(
+    results: Results, table: int, metrics: Sequence[str], a: dict[str, str], b: dict[str, str], note: str = ""
 ) -> Printed:
     """The paper's difference of `a` and `b`, mean over metrics and the run's attentions: for the run's corpora, or
     the closest that the paper has; where it has none, over all of its corpora."""
@@ -123,129 +121,23 @@ def _printed(
     return Printed(float(np.mean(gaps)), where + note)
 
 
-def _printed_information(variant: str, results: Results) -> Printed | None:
+def printed_information(results: Results, variant: str) -> Printed | None:
+    """The paper's difference of mutual information; none with another number of clusters."""
     if set(results.information["k"].unique()) != {CLUSTERS}:
         return None
     metrics = ("mi_most_frequent", "mi_random_sample")
-    return _printed(2, metrics, {"variant": variant}, {"variant": "base"}, results)
+    return printed_gap(results, 2, metrics, {"variant": variant}, {"variant": "base"})
 
 
-def _printed_depth(results: Results) -> Printed | None:
+def printed_depth(results: Results) -> Printed | None:
+    """The paper's difference between as many layers as the run has and one."""
     deep, flat = ({"encoder": f"lstm-{n}layer", "variant": "base"} for n in (results.swaps["layers"].max(), 1))
-    found = _printed(6, DROPS, deep, flat, results, note=POSITIVE)
+    found = printed_gap(results, 6, DROPS, deep, flat, note=POSITIVE)
     return None if np.isnan(found.value) else found
 
 
-def _rules(variant: str) -> list[Rule]:
-    """The claims on one of the paper's objectives."""
-    spelled, sides = SPELLED[variant], ({"variant": variant}, {"variant": "base"})
-    return [
-        Rule(
-            id=f"tying_mlm-fragile-{variant}",
-            says=f"With {spelled}, F1 falls more than in the base model when attention is replaced.",
-            where="section 4.1, Table 1",
-            test=f"change of macro-F1 under uniform and permuted attention, {variant} minus base",
-            effect=partial(_fragile, variant, "base"),
-            direction="less",
-            paper=partial(_printed, 1, DROPS, *sides, note=POSITIVE),
-            unit="points",
-            figure="drops-macro",
-            history=HISTORY,
-        ),
-        Rule(
-            id=f"tying_mlm-similar-{variant}",
-            says=f"With {spelled}, the model classifies about as well as the base model.",
-            where="section 4.1, Table 1",
-            test=f"F1 with trained attention, {variant} minus base",
-            effect=partial(_similar, variant),
-            direction="within",
-            border=SIMILAR,
-            unit="points",
-            figure="fragility",
-        ),
-        Rule(
-            id=f"tying_mlm-information-{variant}",
-            says=f"With {spelled}, hidden states share more information with their words.",
-            where="section 4.2, Table 2",
-            test=f"mutual information, mean of MF and RS, {variant} minus base",
-            effect=partial(_informed, variant),
-            paper=partial(_printed_information, variant),
-            unit="nats",
-            figure="information",
-        ),
-        Rule(
-            id=f"tying_mlm-adversary-{variant}",
-            says=f"Fooling a model with {spelled} changes its outputs more, at the same distance of attentions, "
-            "than fooling the base model.",
-            where="section 4.3, Figure 1",
-            test=f"mean TVD at equal JSD, adversaries of {variant} minus those of base, additive attention",
-            effect=partial(_fooled, variant),
-            unit="TVD",
-            figure="frontier",
-            waits="adversary_seeds",
-        ),
-        Rule(
-            id=f"tying_mlm-tokens-{variant}",
-            says=f"With {spelled}, single tokens alone give a lower probability of the prediction.",
-            where="section 5, Table 3",
-            test=f"mean per-token probability of texts that both classify correctly, {variant} minus base",
-            effect=partial(_alone, variant),
-            direction="less",
-            paper=partial(_printed, 3, (TOKENS,), *sides),
-            figure="per_token",
-        ),
-    ]
-
-
-_PAIRED = [rule for pair in zip(*map(_rules, REGULARISED), strict=True) for rule in pair]
-RULES: tuple[Rule, ...] = (
-    *_PAIRED,
-    Rule(
-        id="tying_mlm-depth",
-        says="With more layers, the base model depends less on its attention.",
-        where="Appendix B, Table 6",
-        test="change of macro-F1 under replaced attention, most layers minus one, additive attention",
-        effect=_deep,
-        paper=_printed_depth,
-        unit="points",
-        figure="layers",
-        history=HISTORY,
-    ),
-    Rule(
-        id="tying_mlm-init-entropy",
-        says="Dot attention is nearer to uniform with torch's default start of its query than with N(0, 1).",
-        where="Appendix C",
-        test="normalised entropy of attention, default minus normal, base models",
-        effect=_even,
-        figure="entropy",
-    ),
-    Rule(
-        id="tying_mlm-init-constant",
-        says="With the default start of the query, replacing dot attention leaves F1 as it is.",
-        where="Appendix C",
-        test="change of macro-F1 under uniform and permuted attention, base models",
-        effect=_constant,
-        direction="within",
-        border=CONSTANT,
-        unit="points",
-        figure="initialisation",
-        history=HISTORY,
-    ),
-    Rule(
-        id="tying_mlm-residual",
-        says="A residual connection behaves like concatenation when attention is replaced.",
-        where="section 4.1 (omitted there for space)",
-        test="change of macro-F1 under replaced attention, residual minus concat",
-        effect=partial(_fragile, "residual", "concat"),
-        direction="within",
-        border=SIMILAR,
-        unit="points",
-        figure="drops-macro",
-        history=HISTORY,
-        waits="baseline_seeds",
-    ),
-)
-REPLACED = tuple(rule for rule in RULES if rule.history == HISTORY)
+RULES = read_rules(__file__, globals())
+REPLACED = tuple(rule for rule in RULES if rule.effect.func in (fragile, deep, constant))
 """The claims on replaced attention."""
 
 
@@ -255,7 +147,7 @@ def by_score(results: Results) -> pd.DataFrame:
     for rule in REPLACED:
         for score, name in SCORES.items():
             try:
-                found = rule.effect(results, score)
+                found = rule.effect(results, score=score)
             except NotTested:
                 continue
             if np.isnan(found.estimate):

@@ -1,16 +1,11 @@
 """Word-level objectives (Tutek & Šnajder 2020): the grid of models and measures, and its results.
 
-    params = Params(corpora=["rotten_tomatoes"], vectors="glove")
-    found = results(params)         # tidy frames, from the store where it has them
-    found.swaps, found.texts, found.information, found.distances
-
 The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
 compare the two, and the variants shall differ in nothing else.
 
-Trainings of different data sets and attentions have seeds of their own. Within such a cell, everything with the
-same replicate is paired: variants, weights of a loss, depths and starts of the query share initial values as far as
-their shapes allow, the order of batches and the vectors of unknown words. So do the adversaries of one replicate,
-whatever their base and λ. The column `seed` of the frames is the replicate.
+Paired (`study.seed_of`) is everything of a data set and attention: variants, weights of a loss, depths and starts
+of the query share initial values as far as their shapes allow. So do the adversaries of one replicate, whatever
+their base and λ. The column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations

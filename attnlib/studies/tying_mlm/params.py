@@ -10,21 +10,10 @@ from pydantic import Field, model_validator
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.information import Estimator
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import (
-    ByDataset,
-    Datasets,
-    NotNegative,
-    Once,
-    Positive,
-    Seed,
-    Size,
-    Some,
-    StudyParams,
-)
+from attnlib.studies.params import ByDataset, Datasets, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.utils.errors import DataError, unknown
 
 if TYPE_CHECKING:
-    from attnlib.config import DataConfig
     from attnlib.data.types import Corpus
 
 VARIANTS = ("base", "concat", "residual", "tying", "mlm")
@@ -35,28 +24,13 @@ REGULARISED = ("tying", "mlm")
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
+    """The parameters of `02_tying_mlm`, each explained in its first cell; besides:
 
-    vector_files          corpus -> file of word vectors, where corpora differ
-    oov, strict_length_filter, boundaries, monitor, class_weights
-                          read and train as Jain & Wallace's code does: zero vectors for words that have none,
-                          shortest and longest texts left out, a start and an end token, the epoch kept by the dev
-                          AUC, classes weighted
-    deltas, etas          weights of tying and MLM that are tried, with additive attention and the first `few` seeds
-    squared, summed       of tying: the square of the norm (eq. 4); δ weighs its mean over tokens against a
-                          classification loss summed over the batch (Jain & Wallace's code), not against its mean
-    delta, eta            the weights of every other table; None: the one with the best macro-F1 on dev, for each
-                          corpus (`weights.chosen`). `delta_of`, `eta_of`: corpus -> its own
-    layers                depths other than one, with additive attention: of the base model with every seed, of the
-                          other `layer_variants` with the first `few`
-    baseline_seeds        how many of the seeds concat and residual have
-    initialisations       of the query of dot attention (App. C), base model
-    lambdas               adversaries of `adversary_bases`, additive attention, the first `adversary_seeds`, each
-                          trained on `adversary_texts` training texts (None: all); on `adversary_corpora` (none:
-                          `corpora`), which may name corpora that no other table has, as the paper's Figure 1 does
-    mi_*                  words, clusters, batch of k-means and occurrences at most behind the mutual information,
-                          additive attention
-    shown                 sentences whose per-token probabilities are drawn
+    squared      of tying: the square of the norm (eq. 4)
+    delta, eta   None: the weight with the best macro-F1 on dev, for each corpus (`grid.decided`)
+    deltas, etas, layers, lambdas   are tried with additive attention
+    initialisations   of the query of dot attention (App. C), base model
+    shown        sentences whose per-token probabilities are drawn
     """
 
     vector_files: ByDataset[str] = Field(default_factory=dict)
@@ -153,10 +127,6 @@ class Params(StudyParams):
     def seeds_of(self, variant: str) -> tuple[int, ...]:
         """The replicates of a variant in Table 1."""
         return self.seeds[: self.baseline_seeds] if variant in ("concat", "residual") else self.seeds
-
-    def data(self, corpus: str) -> DataConfig:
-        """Where a corpus comes from, and how it is read."""
-        return self.dataset(corpus).config(limit=self.limit, strict_length_filter=self.strict_length_filter)
 
     def given(self, corpus: str, variant: str) -> float | None:
         """Weight of the variant's loss outside the ablation; zero where it adds none, None where dev decides."""

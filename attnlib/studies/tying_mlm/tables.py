@@ -14,13 +14,7 @@ import pandas as pd
 
 from attnlib import stats
 from attnlib.measures.information import ESTIMATORS, mutual_information
-from attnlib.stats.inference import (
-    Effect,
-    contrasts,
-    effects,
-    holm,
-    interval_text,
-)
+from attnlib.stats.inference import Effect, contrasts, effects, holm, interval_text
 from attnlib.stats.jackknife import f1_values
 from attnlib.studies.beside import beside
 from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS

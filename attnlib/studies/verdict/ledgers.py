@@ -103,4 +103,4 @@ def _paragraph(one: Finished) -> str:
 def _clearness(claim: matrix.Claim) -> float:
     """How far the effect is from the border, in widths of its interval."""
     width = (claim["high"] - claim["low"]) or 1e-9
-    return min(abs(claim["effect"] - border) for border in {claim.get("border") or 0.0}) / width
+    return abs(claim["effect"] - (claim.get("border") or 0.0)) / width

@@ -13,17 +13,7 @@ from attnlib.studies.verdict import design
 
 
 class Params(StudyParams):
-    """The parameters of the notebook.
-
-    profile       whose reports in the same folder the first part reads
-    design        `fraction`: a part of the combinations that holds every pair of parts; `whole`: all of them
-    learning_rates  corpus -> learning rate, where it differs from `learning_rate`
-    seeds         replicates of every model
-    texts         test texts of the tests that look at single texts; None: all
-    counts        numbers of clusters for information by rank, the largest that the texts allow is used
-    adversary_*   of the search for other attention with the same output (Jain & Wallace 2019)
-    guide_*       models of known honesty, on `guide_texts` training texts, for the diagnosticity of the tests
-    """
+    """The parameters of `06_verdict`, each explained in its first cell."""
 
     profile: str = "smoke"
     embedding_size: Size = 50

@@ -161,10 +161,14 @@ def diagnosticity(results: Results) -> pd.DataFrame:
     """
     frames = [effects(results.rankings, ["test", "against"], ["dataset", "encoder"], **SHARES)]
     for test, part in honesty(results).groupby("test", sort=False):
-        text = None if test == "information" else "instance"
-        row = effect(part, ["dataset", "encoder"], text=text, **SHARES).row()
-        frames.append(pd.DataFrame([{"test": test, "against": "honesty"} | row]))
+        frames.append(pd.DataFrame([{"test": test, "against": "honesty"} | preference(part, test).row()]))
     return _costed(pd.concat(frames, ignore_index=True), results)
+
+
+def preference(part: pd.DataFrame, test: str) -> Effect:
+    """How often a test prefers the truth; information by rank has one number per model, and no texts."""
+    text = None if test == "information" else "instance"
+    return effect(part, ["dataset", "encoder"], text=text, **SHARES)
 
 
 def overall(results: Results) -> pd.DataFrame:
@@ -178,9 +182,8 @@ def overall(results: Results) -> pd.DataFrame:
         own = pairs[pairs["test"] == test]
         if own.empty:
             continue
-        found = effect(own, ["dataset", "encoder"], text=None if test == "information" else "instance", **SHARES)
         judged = "three false rankings" if TESTS[test].ranks else "a deceptive model"
-        rows.append({"test": test, "judged on": judged} | found.row())
+        rows.append({"test": test, "judged on": judged} | preference(own, test).row())
     frame = _costed(pd.DataFrame(rows, columns=["test", "judged on", *Effect(NAN).row()]), results)
     frame = frame.assign(chance=~(frame["low"] > CHANCE))
     return frame.sort_values(["judged on", "value"], ascending=[False, False], ignore_index=True)

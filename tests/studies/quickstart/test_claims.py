@@ -138,7 +138,9 @@ def test_models_that_hide_their_words_are_called_out_and_honest_ones_pass(honest
     assert caught["nearer_to_omission"].verdict == "not reproduced"
     assert caught["top_beats_random"].verdict != "reproduced"
     assert caught["ahead_of_random"].verdict != "reproduced"
-    assert claims.ahead(hiding)["attention"].high < 0, "the attention level alone is fooled"
+    assert claims.minus(hiding, "fractions", "alpha", "random")["attention"].high < 0, (
+        "the attention level alone is fooled"
+    )
     assert (claims.answer(honest), claims.answer(hiding)) == ("guide", "misleading")
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from attnlib.studies.ledger import Printed
-from attnlib.studies.sparsity.claims import KEPT, MARGIN, RULES, checks
+from attnlib.studies.sparsity.claims import MARGIN, RULES, checks
 from attnlib.studies.sparsity.params import Params
 from tests import own_tables
 from tests.notebook_cells import ledger, run_cells
@@ -143,7 +143,7 @@ def test_sparsemax_bases_have_claims_of_their_own() -> None:
     told = judged(results, 11, 12, 15, 16)
     assert told[11].verdict == told[12].verdict == "not tested"
     assert told[15].verdict == "undetermined"  # nothing lost
-    assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -KEPT, "no printed value")
+    assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -0.03, "no printed value")
 
 
 def test_runs_that_failed_throughout_leave_the_rest() -> None:
