@@ -203,7 +203,7 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
     return parameters[str(name)]
 
 
-def load_yaml(text: str) -> Any:
+def load_yaml(text: str | bytes) -> Any:
     """The value of a YAML text; repeated keys and anchors inside themselves are refused.
 
     PyYAML itself silently takes the last of two equal keys.

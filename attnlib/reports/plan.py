@@ -158,9 +158,7 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
         where = f"Its file would be params/{notebook.name}/{profile}.yaml."
         raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
     file = known[profile]
-    given: dict[str, Any] = {}
-    if file is not None:
-        given = check_values(_yaml(file), notebook.parameters, f"{file.parent.name}/{file.name}")
+    given = {} if file is None else _given(file, notebook.parameters)
     told = check_texts(texts, notebook.parameters, notebook.name)
     defaults = {p.name: p.default for p in notebook.parameters.values()}
     usual = defaults | given
@@ -172,19 +170,16 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
     return plan
 
 
-def _yaml(file: Path) -> dict[Any, Any]:
+def _given(file: Path, parameters: dict[str, Parameter]) -> dict[str, Any]:
+    """What a parameter file sets."""
     where = f"{file.parent.name}/{file.name}"
     try:
-        values = load_yaml(file.read_text(encoding="utf-8"))
+        values = load_yaml(file.read_bytes())
     except ConfigError as error:
         raise ConfigError(f"{where} {error}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{where} is not YAML: {error}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
+    if not isinstance(values, dict | None):
         raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
-    return values
+    return check_values(values or {}, parameters, where)
 
 
 def copy_out(folder: Path, *, force: bool = False) -> list[Path]:
