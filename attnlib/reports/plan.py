@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports.parameters import Parameter, check_texts, check_values, load_yaml, parse_cell
+from attnlib.reports.parameters import Parameter, check_values, load_yaml, parse_cell
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 
@@ -159,7 +159,7 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
         raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
     file = known[profile]
     given = {} if file is None else _given(file, notebook.parameters)
-    told = check_texts(texts, notebook.parameters, notebook.name)
+    told = check_values(texts, notebook.parameters, notebook.name, Parameter.parse)
     defaults = {p.name: p.default for p in notebook.parameters.values()}
     usual = defaults | given
     changed = {name: value for name, value in (given | told).items() if value != defaults[name]}
@@ -179,7 +179,7 @@ def _given(file: Path, parameters: dict[str, Parameter]) -> dict[str, Any]:
         raise ConfigError(f"{where} {error}") from None
     if not isinstance(values, dict | None):
         raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
-    return check_values(values or {}, parameters, where)
+    return check_values((values or {}).items(), parameters, where)
 
 
 def copy_out(folder: Path, *, force: bool = False) -> list[Path]:
