@@ -1,57 +1,33 @@
 """attnlib: is attention an explanation?
 
-The names below are the public surface; `__init__.pyi` gives type checkers and editors the same. They are imported
-when first used, so that `attnlib --help` and the check of a parameter file do not wait for torch.
+The public surface is what `__init__.pyi` names, for type checkers, editors and this module alike. A name is
+imported when first used, so that `attnlib --help` and the check of a parameter file do not wait for torch.
 """
 
 from __future__ import annotations
 
+import ast
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
 
-_PUBLIC: dict[str, str] = {
-    "ModelConfig": "attnlib.config",
-    "DataConfig": "attnlib.config",
-    "TrainConfig": "attnlib.config",
-    "Example": "attnlib.data",
-    "Corpus": "attnlib.data",
-    "load_corpus": "attnlib.data",
-    "Trace": "attnlib.models",
-    "fit": "attnlib.training.fit",
-    "Fitted": "attnlib.training.fitted",
-    "load_model": "attnlib.hf.loading",
-    "erase": "attnlib.engine.explainable",
-    "importance": "attnlib.importance.scores",
-    "fraction_to_flip": "attnlib.erasure.flips",
-    "top_token_flips": "attnlib.erasure.flips",
-    "erasure_curves": "attnlib.erasure.flips",
-    "comprehensiveness": "attnlib.measures.faithfulness",
-    "sufficiency": "attnlib.measures.faithfulness",
-    "aopc": "attnlib.measures.faithfulness",
-    "plausibility": "attnlib.measures.rationales",
-    "audit": "attnlib.audit.run",
-    "FitSpec": "attnlib.store.specs",
-    "MeasureSpec": "attnlib.store.specs",
-    "run_grid": "attnlib.store.grid",
-    "Store": "attnlib.store.entries",
-    "heatmap": "attnlib.viz.heatmap",
-    "explore": "attnlib.viz.explorer",
-}
-_MODULES: dict[str, str] = {"stats": "attnlib.stats", "plots": "attnlib.viz.plots"}
+_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+_PUBLIC = {name.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for name in node.names}
+_MODULES = ("stats", "plots")
 
-__all__ = ["__version__", *_PUBLIC, *_MODULES]
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'attnlib' has no attribute {name!r}")
     if name in _MODULES:
-        return import_module(_MODULES[name])
-    raise AttributeError(f"module 'attnlib' has no attribute {name!r}")
+        return import_module(f"{_PUBLIC[name]}.{name}")
+    return getattr(import_module(_PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:
@@ -62,7 +38,7 @@ class _Package(ModuleType):
     """Importing the package `attnlib.importance` must not replace the function of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _PUBLIC and isinstance(value, ModuleType)):
+        if name not in _PUBLIC or name in _MODULES or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 

@@ -14,7 +14,7 @@ for name in {blocked!r}:
 """
 OPTIONAL = (
     "jupyterlab ipykernel ipywidgets anywidget papermill nbformat nbclient nbconvert latex2mathml IPython jinja2 "
-    "pygments distributed transformers tokenizers datasets captum"
+    "pygments bs4 distributed transformers tokenizers datasets captum"
 ).split()
 
 

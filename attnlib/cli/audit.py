@@ -5,21 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-EXAMPLES = """
-\b
-Examples:
-  attnlib audit reviews.csv
-  attnlib audit reviews.csv --text body --label stars --budget 3
-  attnlib audit reviews.csv --model my-checkpoint --out my-audit
-  attnlib audit reviews.csv --model distilbert/distilbert-base-uncased-finetuned-sst-2-english
-  attnlib audit reviews.csv --model my-model --scores lime.jsonl
-"""
+from attnlib.cli import examples
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(epilog=examples("audit"))
 @click.argument("data", metavar="DATA")
 @click.option("--text", help="Column of the texts, where it is not found.")
 @click.option("--label", help="Column of the labels, where it is not found.")
@@ -43,17 +36,7 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to write.",
 )
-def audit(
-    data: str,
-    text: str | None,
-    label: str | None,
-    split: str | None,
-    model: str | None,
-    scores: str | None,
-    budget: float,
-    seed: int,
-    out: Path,
-) -> None:
+def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     """May attention be read as an explanation of my classifier, and if not, what is the cheapest repair?
 
     DATA is a table (csv, tsv, jsonl, parquet) with a text and a label column, or the name of a corpus. Without
@@ -67,7 +50,7 @@ def audit(
     from attnlib.utils.text import duration
 
     out.mkdir(parents=True, exist_ok=True)
-    card = run(model, data, text=text, label=label, split=split, scores=scores, budget=budget, seed=seed)
+    card = run(model, data, **options)
     file = card.save(out / "card.html")
     click.echo(repr(card))
     click.echo(f"{file} and {file.with_name('audit.json')}, {duration(time.monotonic() - begun)}")

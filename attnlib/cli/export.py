@@ -6,15 +6,10 @@ from pathlib import Path
 
 import click
 
-EXAMPLES = """
-\b
-Examples:
-  attnlib export reports/01_tasc/cpu --to latex
-  attnlib export 01_tasc/cpu --to pdf --only figure2_fraction --out paper/figures
-"""
+from attnlib.cli import examples
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(epilog=examples("export"))
 @click.argument("report", metavar="REPORT", type=click.Path(path_type=Path))
 @click.option(
     "--to", required=True, metavar="csv|latex|svg|png|pdf", help="Tables as csv or latex, figures as the others."

@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import yaml
 
 Rows = list[tuple[str, str]]
 
-PARTS = {
-    "encoders": {
-        "none": "the word vectors themselves",
-        "mlp": "one layer on each word alone, no context",
-        "cnn": "convolutions of several widths",
-        "lstm": "recurrent, two directions",
-        "gru": "recurrent, two directions, fewer gates",
-        "transformer": "self-attention layers trained from scratch",
-        "bert": "a pretrained transformer (MiniLM, or your own)",
-    },
-    "attentions": {
-        "additive": "v tanh(W h_i), Bahdanau et al. 2015",
-        "dot": "q h_i, scaled by the width by default",
-        "deep": "additive with several hidden layers",
-    },
-    "projections": {
-        "softmax": "every word gets some weight",
-        "sparsemax": "nearest point of the simplex: exact zeros, Martins & Astudillo 2016",
-        "sparsegen": "sparsemax with a strength lambda, Laha et al. 2018",
-        "entmax": "between softmax (alpha 1) and sparsemax (alpha 2), Peters et al. 2019",
-        "gumbel": "softmax with Gumbel noise and a temperature",
-    },
-    "scalings": {
-        "none": "attention as it is",
-        "lin": "TaSc: one number per word type, Chrysostomou & Aletras 2021",
-        "feat": "TaSc: one number per dimension of the embedding",
-        "conv": "TaSc: a convolution over the scaled embeddings",
-    },
-    "regularisers": {
-        "none": "the classification loss alone",
-        "concat": "the decoder also sees the embedding, Tutek & Šnajder 2020",
-        "residual": "embeddings are added to the hidden states",
-        "tying": "hidden states are held near their embeddings",
-        "mlm": "hidden states must also guess masked words",
-    },
-}
-"""Names as in `attnlib.config`, each with a short description; a test keeps the two in step."""
+PARTS: dict[str, dict[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("parts.yaml").read_text(encoding="utf-8")
+)
+"""Kind of a model's part -> name as in `attnlib.config` -> description; a test keeps names and configs in step."""
 
 
 def corpora() -> Rows:
@@ -112,13 +83,9 @@ def profiles() -> Rows:
     return rows
 
 
-def _parts(kind: str) -> Callable[[], Rows]:
-    return lambda: list(PARTS[kind].items())
-
-
 LISTS: dict[str, Callable[[], Rows]] = {
     "corpora": corpora,
-    **{kind: _parts(kind) for kind in PARTS},
+    **{kind: partial(list, parts.items()) for kind, parts in PARTS.items()},
     "vectors": vectors,
     "importances": importances,
     "notebooks": notebooks,

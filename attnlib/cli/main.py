@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 import click
 
 from attnlib import __version__
+from attnlib.cli import examples
 from attnlib.cli.audit import audit
 from attnlib.cli.export import export
 from attnlib.cli.runs import runs
@@ -22,31 +24,11 @@ from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.files import hint
 
-RUN_EXAMPLES = """
-\b
-Examples:
-  attnlib run 00_quickstart
-  attnlib run 00_quickstart --profile cpu -p corpus imdb -p repeats 3 --name imdb
-  attnlib run 00_quickstart -p corpus "{path: reviews.csv, text: Review, label: Liked}"
-  attnlib run all --profile cpu --jobs 2
-  attnlib run 01_tasc --profile paper --executor dask:tcp://head:8786
-  attnlib run all --profile paper --dry-run
-  attnlib run 01_tasc 04_mutual_information --profile paper --rehearse
-"""
-LIST_EXAMPLES = """
-\b
-Examples:
-  attnlib list notebooks
-  attnlib list params 01_tasc
-  attnlib list corpora
-  attnlib list importances
-"""
-NOTEBOOKS_EXAMPLES = """
-\b
-Examples:
-  attnlib notebooks my-notebooks
-  attnlib run my-notebooks/notebooks/00_quickstart.ipynb
-"""
+
+class Refused(click.ClickException):
+    """Something asked for does not exist or cannot be done."""
+
+    exit_code = 2
 
 
 class Group(click.Group):
@@ -63,16 +45,12 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except AttnlibError as error:
-            failure = click.ClickException(str(error))
-            failure.exit_code = 2
-            raise failure from error
+            raise Refused(str(error)) from error
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # the reader of our output is gone: click handles it
             place = f" ({error.filename})" if error.filename else ""
-            failure = click.ClickException(f"{error.strerror or error}{place}.{hint(str(error))}")
-            failure.exit_code = 2
-            raise failure from error
+            raise Refused(f"{error.strerror or error}{place}.{hint(str(error))}") from error
         finally:
             warnings.formatwarning = usual
 
@@ -80,14 +58,14 @@ class Group(click.Group):
 @click.group(
     cls=Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="\b\nExamples:\n  attnlib list notebooks\n  attnlib run 00_quickstart --profile cpu",
+    epilog=examples("attnlib"),
 )
 @click.version_option(__version__, prog_name="attnlib")
 def main() -> None:
     """Is attention an explanation? Audit your classifier, run the notebooks, list what is available."""
 
 
-@main.command(epilog=RUN_EXAMPLES)
+@main.command(epilog=examples("run"))
 @click.argument("notebooks", nargs=-1, required=True, metavar="NOTEBOOK... | all")
 @click.option("--profile", default="smoke", show_default=True, help="Size of the run: smoke, cpu or paper.")
 @click.option(
@@ -218,7 +196,7 @@ class Watch:
         running = [s for s in states if s.started is not None and s.plan.notebook.name not in ended]
         if self.living and running:
             line = "  ".join(self._state(state) for state in running)
-            click.echo(line[: _width() - 1], nl=False, err=True)
+            click.echo(line[: shutil.get_terminal_size().columns - 1], nl=False, err=True)
 
     def _state(self, state: Any) -> str:
         filled = round(16 * state.cell / state.total) if state.total else 0
@@ -266,7 +244,7 @@ def _describe(checked: Any, out: Path, jobs: int) -> None:
         click.echo(indent(str(dry_run(grid, jobs=jobs, sizes=sizes)), "  "))
 
 
-@main.command("list", epilog=LIST_EXAMPLES)
+@main.command("list", epilog=examples("list"))
 @click.argument("kind", metavar="KIND")
 @click.argument("notebook", required=False)
 def list_(kind: str, notebook: str | None) -> None:
@@ -293,7 +271,7 @@ def list_(kind: str, notebook: str | None) -> None:
             click.echo(f"{'':<{width}}  {line}".rstrip())
 
 
-@main.command(epilog=NOTEBOOKS_EXAMPLES)
+@main.command(epilog=examples("notebooks"))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
 def notebooks(folder: Path, force: bool) -> None:
@@ -307,7 +285,7 @@ def notebooks(folder: Path, force: bool) -> None:
     )
 
 
-@main.command(epilog="\b\nExamples:\n  attnlib gallery reports site --profile cpu")
+@main.command(epilog=examples("gallery"))
 @click.argument("out", metavar="REPORTS", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("to", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")
@@ -327,9 +305,3 @@ def _short(path: Path) -> str:
     """Relative to the working directory, when that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)
-
-
-def _width() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns

@@ -213,16 +213,6 @@ def tiny_bert(folder: Path) -> Path:
 def _words() -> list[str]:
     from attnlib.data.readers import planted as texts
 
-    lists = [*texts.SENTIMENT.values(), *texts.TOPICS.values(), *texts.MOVES]
-    words = [
-        *texts.FILLER,
-        *texts.PEOPLE,
-        *texts.PLACES,
-        *texts.THINGS,
-        texts.STOP,
-        texts.NEGATION,
-        "where",
-        "is",
-        "?",
-    ]
-    return list(dict.fromkeys([*words, *(word for line in lists for word in line.split())]))
+    words = [*texts.FILLER, *texts.PEOPLE, *texts.PLACES, *texts.THINGS, texts.STOP, texts.NEGATION]
+    lines = ["where is ?", *texts.SENTIMENT.values(), *texts.TOPICS.values(), *texts.MOVES]
+    return list(dict.fromkeys([*words, *" ".join(lines).split()]))

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from attnlib.cli import examples
+from attnlib.store.entries import Store
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import duration, filesize
 
@@ -20,17 +22,7 @@ store_option = click.option(
 )
 
 
-EXAMPLES = """
-\b
-Examples:
-  attnlib runs list
-  attnlib runs list --failed
-  attnlib runs show 3fa9c1
-  attnlib runs gc --stale --older-than 30d --dry-run
-"""
-
-
-@click.group("runs", epilog=EXAMPLES)
+@click.group("runs", epilog=examples("runs"))
 def runs() -> None:
     """Finished runs: list them, show one, free their space."""
 
@@ -41,8 +33,6 @@ def runs() -> None:
 @click.option("--failed", is_flag=True, help="List failed runs instead of finished ones.")
 def list_(root: Path | None, task: str, failed: bool) -> None:
     """One line per run: key, what it is, how long it took, its size and age."""
-    from attnlib.store.entries import Store
-
     store = Store(root)
     if failed:
         failures = {key: record for key, record in store.failures().items() if task in record["task"]}
@@ -63,8 +53,6 @@ def list_(root: Path | None, task: str, failed: bool) -> None:
 @store_option
 def show(key: str, root: Path | None) -> None:
     """All about the run whose key starts with KEY, after checking every file."""
-    from attnlib.store.entries import Store
-
     store = Store(root)
     failures = {k: r for k, r in store.failures().items() if k.startswith(key)}
     if failures and not any(k.startswith(key) for k in store):
@@ -97,8 +85,6 @@ def show(key: str, root: Path | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool) -> None:
     """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
-    from attnlib.store.entries import Store
-
     limit = None if older_than is None else datetime.now(UTC) - parse_age(older_than)
     store = Store(root)
     doomed = []
@@ -108,7 +94,8 @@ def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool)
             if old or (outdated and stale(row["spec"])):
                 doomed.append(row)
     damaged = sorted((store.root / "corrupt").glob("*"))
-    size = sum(row["size"] for row in doomed) + sum(_folder_size(path) for path in damaged)
+    size = sum(row["size"] for row in doomed)
+    size += sum(file.stat().st_size for folder in damaged for file in folder.rglob("*") if file.is_file())
     verb = "would be removed" if dry_run else "removed"
     for row in doomed:
         click.echo(f"{verb}: {'  '.join(row['cells'])}")
@@ -143,27 +130,19 @@ def parse_age(text: str) -> timedelta:
     return timedelta(**{UNITS[found[2]]: float(found[1])})
 
 
-def _rows(store: Any) -> list[dict[str, Any]]:
+def _rows(store: Store) -> list[dict[str, Any]]:
     """Finished runs, the newest first. A damaged one is set aside with a warning and left out."""
-    from attnlib.store.entries import CorruptEntry
-
     rows = []
-    for key in store:
-        try:
-            if (entry := store.get(key)) is None:
-                continue
-            spec, environment = entry.spec, entry.environment
-        except CorruptEntry:
-            continue
+    for entry, spec, environment in store.described():
         finished = datetime.fromisoformat(environment["finished"])
         what = " ".join(str(value) for value in spec["columns"].values())
         age = duration((datetime.now(UTC) - finished).total_seconds())
-        cells = [key[:12], f"{spec['task'].rpartition('.')[2]} {what}".strip(), duration(environment["seconds"])]
+        cells = [
+            entry.key[:12],
+            f"{spec['task'].rpartition('.')[2]} {what}".strip(),
+            duration(environment["seconds"]),
+        ]
         cells += [filesize(entry.size), f"{age} ago"]
-        row = {"key": key, "task": spec["task"], "spec": spec, "size": entry.size, "finished": finished}
+        row = {"key": entry.key, "task": spec["task"], "spec": spec, "size": entry.size, "finished": finished}
         rows.append({**row, "cells": cells})
     return sorted(rows, key=lambda row: row["finished"], reverse=True)
-
-
-def _folder_size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

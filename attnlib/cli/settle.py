@@ -8,7 +8,6 @@ the level of a further look at growing data (`ledger.level_of`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 
 from attnlib.cli.check import Checked
 from attnlib.reports.execute import place
+from attnlib.reports.matrix import load
 from attnlib.reports.plan import Plan
 from attnlib.store.forecast import dry_run
 from attnlib.studies.ledger import ANSWERS, level_of
@@ -45,7 +45,7 @@ def addition(checked: Checked, minutes: float, out: Path, jobs: int) -> Addition
     if study is None or "looks" not in plan.notebook.parameters:
         return Addition(f"{name} has no replicates to add.")
     last = _last(plan, out)
-    waiting = open_claims(json.loads((place(last, out) / "claims.json").read_text(encoding="utf-8")))
+    waiting = open_claims(load(place(last, out)))
     if not waiting:
         return Addition(f"{name}: every claim that was tested is decided; nothing to add.")
     lists = sorted({rule.waits for rule in study.rules if rule.id in waiting})
@@ -82,8 +82,7 @@ def open_claims(claims: Sequence[dict[str, Any]]) -> list[str]:
 
 def outcome(added: Addition, out: Path) -> str:
     """Which of the open claims got an answer."""
-    claims = json.loads((place(added.plan, out) / "claims.json").read_text(encoding="utf-8"))
-    still = open_claims(claims)
+    still = open_claims(load(place(added.plan, out)))
     settled = [claim for claim in added.waiting if claim not in still]
     left = f"; still open: {', '.join(still)}" if still else ""
     told = f"{plural(len(settled), 'claim')} settled ({', '.join(settled) or 'none'}){left}"

@@ -147,10 +147,9 @@ def _supervise(
     try:
         return call.result()
     except (WorkerDied, CancelledError) as error:
-        tail = (
-            "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]) if log.exists() else ""
-        )
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
         status = "interrupted" if stop.is_set() else "failed"
+        tail = "\n".join(lines[-5:])
         return {"status": status, "cell": state.cell, "total": state.total, "error": f"{error} {tail}".strip()}
     finally:
         log.unlink(missing_ok=True)
@@ -169,7 +168,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     if not notebook.exists():  # ended before papermill began
         shutil.copyfile(plan.notebook.path, notebook)
     header = folder / "header.json"
-    said = json.loads(header.read_text(encoding="utf-8")) if header.exists() else {}
+    said = json.loads(header.read_bytes()) if header.exists() else {}
     header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
@@ -239,58 +238,41 @@ def run_all(
 
     Notebooks that read the reports of others (`Notebook.last`) start when all others have ended.
     """
+    from attnlib.reports import series
+
     stop, outcomes = threading.Event(), []
     states = [Running(plan) for plan in plans]
     check_out(plans, out)
     out.mkdir(parents=True, exist_ok=True)
     failure: BaseException | None = None
-    for wave in (False, True):
-        chosen = [state for state in states if state.plan.notebook.last is wave]
-        if chosen and failure is None:
-            failure = _wave(chosen, states, out, executor, jobs, watch, stop, outcomes)
-    if failure is not None and not isinstance(failure, KeyboardInterrupt):
-        raise failure
-    if failure is not None:
-        watch(states, outcomes)
-    return outcomes
 
-
-def _wave(
-    chosen: list[Running],
-    states: list[Running],
-    out: Path,
-    executor: str,
-    jobs: int | None,
-    watch: Callable[[list[Running], list[Outcome]], None],
-    stop: threading.Event,
-    outcomes: list[Outcome],
-) -> BaseException | None:
-    """Run some of the plans side by side; what stopped them, if anything did."""
-    from attnlib.reports import series
-
-    side_by_side, inner = share(executor, jobs, len(chosen))
-    failure: BaseException | None = None
-
-    def one(state: Running) -> Outcome | None:
+    def one(state: Running, inner: int | None, shared: Mapping[str, str]) -> Outcome | None:
         if stop.is_set():
             return None
         outcome = run(state.plan, out, executor, inner, state=state, stop=stop, shared=shared)
         outcomes.append(outcome)
         return outcome
 
-    with tempfile.TemporaryDirectory(prefix="attnlib-") as folder, ThreadPoolExecutor(side_by_side) as pool:
-        shared = turns(Path(folder), jobs or cores()) if side_by_side > 1 else {}
-        pending = {pool.submit(one, state) for state in chosen}
-        while pending:
-            try:
-                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in done:
-                    if future.result() is not None:
-                        files.write(out / "index.html", series.index(out))
-                watch(states, outcomes)
-            except BaseException as error:
-                if failure is not None and isinstance(error, KeyboardInterrupt):
-                    continue  # already stopping; the worker is killed when its time is over
-                failure = failure or error
-                stop.set()
-    return failure
+    for last in (False, True):
+        chosen = [state for state in states if state.plan.notebook.last is last and not stop.is_set()]
+        side_by_side, inner = share(executor, jobs, len(chosen))
+        with tempfile.TemporaryDirectory(prefix="attnlib-") as folder, ThreadPoolExecutor(side_by_side) as pool:
+            shared = turns(Path(folder), jobs or cores()) if side_by_side > 1 else {}
+            pending = {pool.submit(one, state, inner, shared) for state in chosen}
+            while pending:
+                try:
+                    done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        if future.result() is not None:
+                            files.write(out / "index.html", series.index(out))
+                    watch(states, outcomes)
+                except BaseException as error:
+                    if failure is not None and isinstance(error, KeyboardInterrupt):
+                        continue  # already stopping; the worker is killed when its time is over
+                    failure = failure or error
+                    stop.set()
+    if isinstance(failure, KeyboardInterrupt):
+        watch(states, outcomes)
+    elif failure is not None:
+        raise failure
+    return outcomes

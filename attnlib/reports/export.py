@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
 from attnlib.reports.latex import heatmaps_latex, table_latex
+from attnlib.reports.tabular import with_index
 from attnlib.utils import files
 from attnlib.utils.errors import ConfigError, UnknownName, one_of, unknown
 
@@ -41,15 +41,9 @@ def export(folder: Path, to: str, out: Path | None = None, only: Collection[str]
     out = folder / "export" if out is None else out
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, content in found.items():
-        if only and name not in only:
-            continue
-        target = out / f"{name}.{TABLES.get(to, to)}"
-        if isinstance(content, Path):
-            shutil.copyfile(content, target)
-        else:
-            files.write(target, content)
-        written.append(target)
+    for name in dict.fromkeys(only) or found:
+        written.append(out / f"{name}.{TABLES.get(to, to)}")
+        files.write(written[-1], found[name])
     return written
 
 
@@ -58,28 +52,26 @@ def _tables(folder: Path, to: str) -> dict[str, str]:
 
     found = {}
     for file in sorted((folder / "tables").glob("*.parquet")):
-        frame = pd.read_parquet(file)
-        keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
-        frame = frame.reset_index() if keyed else frame
+        frame = with_index(pd.read_parquet(file))
         found[file.stem] = frame.to_csv(index=False) if to == "csv" else table_latex(frame)
     if to == "latex":
-        maps = [one for html in _shown(folder) for one in heatmaps_latex(html)]
+        maps = [one for html in shown(folder) for one in heatmaps_latex(html)]
         found |= {f"heatmap_{number}": text for number, text in enumerate(maps, start=1)}
     return found
 
 
-def _shown(folder: Path) -> list[str]:
+def shown(folder: Path) -> list[str]:
     """The HTML that the cells of a run show, one text per output."""
-    cells = json.loads((folder / "run.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((folder / "run.ipynb").read_bytes())["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
     return ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
 
 
-def _figures(folder: Path, to: str) -> dict[str, Path]:
+def _figures(folder: Path, to: str) -> dict[str, bytes]:
     drawn = {file.stem: file.with_suffix(f".{to}") for file in sorted((folder / "figures").glob("*.svg"))}
     if lost := [name for name, file in drawn.items() if not file.is_file()]:
         raise ConfigError(
             f"This report has no {to} of {lost[0]}: it was made by an earlier version, or by hand. Run it again "
             "with `attnlib run`, or export svg."
         )
-    return drawn
+    return {name: file.read_bytes() for name, file in drawn.items()}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import platform
 import re
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from attnlib import __version__
+from attnlib.utils import extras
 from attnlib.utils.text import duration
 
 
@@ -36,26 +37,15 @@ def _listed(value: Any) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Versions that the numbers may depend on; read from the installed packages, nothing is imported."""
-    found = {"attnlib": _attnlib(), "Python": platform.python_version()}
-    for package in ("torch", "numpy", "transformers"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Versions that the numbers may depend on."""
+    own = {"attnlib": __version__, "Python": platform.python_version()}
+    return own | extras.versions("torch", "numpy", "transformers")
 
 
 def day(date: str) -> str:
     """`16 November 2025, 14:05 UTC`."""
     moment = datetime.fromisoformat(date)
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
-def _attnlib() -> str:
-    from attnlib import __version__
-
-    return __version__
 
 
 def words(value: Any) -> str:

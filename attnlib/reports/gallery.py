@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.reports import reference, series
+from attnlib.reports.export import shown
 from attnlib.utils import files, paths
 from attnlib.utils.errors import DataError
-from attnlib.utils.extras import needs
 from attnlib.utils.text import filesize
 
 LARGEST = 10 * 2**20
@@ -78,11 +78,5 @@ def stale(to: Path) -> list[str]:
 
 def explorer_of(found: list[series.Finished]) -> str:
     """The first explorer of the reports, as HTML; empty where none has one."""
-    nbformat = needs("nbformat", "notebooks")
-    for one in sorted(found, key=lambda one: one.run["notebook"]):
-        for cell in nbformat.read(one.folder / "run.ipynb", as_version=4).cells:
-            for output in cell.get("outputs", ()):
-                html = "".join(output.get("data", {}).get("text/html", ""))
-                if html.startswith('<div class="attnlib-explorer"'):
-                    return html
-    return ""
+    pages = (html for one in sorted(found, key=lambda one: one.run["notebook"]) for html in shown(one.folder))
+    return next((html for html in pages if html.startswith('<div class="attnlib-explorer"')), "")

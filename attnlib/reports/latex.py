@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attnlib.reports.tabular import column_cells
+from attnlib.reports.tabular import column_cells, is_number
+from attnlib.utils.extras import needs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +35,11 @@ def escaped(text: str) -> str:
 
 def table_latex(frame: pd.DataFrame, digits: int = 3) -> str:
     """A table as a `tabular` with the rules of booktabs: names to the left, numbers to the right, every column."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    numeric = [is_numeric_dtype(frame[c]) and not is_bool_dtype(frame[c]) for c in frame]
+    kinds = "".join("r" if is_number(frame[c]) else "l" for c in frame)
     cells = [[escaped(text) for text in column_cells(frame[c], digits)] for c in frame]
     lines = [
         r"% \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in numeric)}}}",
+        rf"\begin{{tabular}}{{{kinds}}}",
         r"\toprule",
         " & ".join(escaped(str(c).replace("_", " ")) for c in frame) + r" \\",
         r"\midrule",
@@ -53,69 +52,26 @@ def table_latex(frame: pd.DataFrame, digits: int = 3) -> str:
 
 def heatmaps_latex(html: str) -> list[str]:
     """The heat maps of a page (`al.heatmap`), one LaTeX text each: coloured words, or numbers below their words."""
-    reader = _Maps()
-    reader.feed(html)
-    return [_map(tokens) for tokens in reader.maps if tokens]
+    page = needs("bs4", "notebooks").BeautifulSoup(html, "html.parser")
+    maps = page.select('div[role="figure"][aria-label*="coloured by"]')
+    return [_map(tokens) for one in maps if (tokens := one.select("span[title]"))]
 
 
-def _map(tokens: list[dict[str, Any]]) -> str:
+def _map(tokens: Iterable[Any]) -> str:
+    """One box per token: a span with a title and a background, or with a number per row in spans of their own."""
     lines = [r"% \usepackage{xcolor}", r"\begin{flushleft}\setlength{\fboxsep}{1.5pt}"]
     for token in tokens:
-        word = rf"\strut {escaped(token['word'])}"
-        boxes = [(colour, escaped(said)) for colour, said in token["rows"]]
-        if token["own"] is not None:
-            lines.append(rf"\colorbox[RGB]{{{token['own']}}}{{{word}}}")
-        else:
-            rows = "".join(r"\\" + _box(colour, said) for colour, said in boxes)
-            lines.append(rf"\shortstack{{{word}{rows}}}")
+        word = rf"\strut {escaped(token.bdi.get_text())}"
+        own = _blended(token["style"])
+        numbers = [_box(_blended(row["style"]), row.get_text()) for row in token.select('[style*="tabular-nums"]')]
+        rows = "".join(rf"\\{number}" for number in numbers)
+        lines.append(rf"\shortstack{{{word}{rows}}}" if own is None else rf"\colorbox[RGB]{{{own}}}{{{word}}}")
     return "\n".join([*lines, r"\end{flushleft}"]) + "\n"
 
 
 def _box(colour: str | None, text: str) -> str:
-    small = rf"\tiny {text}"
+    small = rf"\tiny {escaped(text)}"
     return small if colour is None else rf"\colorbox[RGB]{{{colour}}}{{{small}}}"
-
-
-class _Maps(HTMLParser):
-    """Reads heat maps: a `role="figure"`, in it a span with a title per token, its colours in styles."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maps: list[list[dict[str, Any]]] = []
-        self.depth, self.inside, self.token, self.word = 0, False, None, False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "div" and given.get("role") == "figure" and "coloured by" in (given.get("aria-label") or ""):
-            self.maps.append([])
-        if tag == "bdi" and self.token is not None:
-            self.word = True
-        if tag != "span" or not self.maps:
-            return
-        style = given.get("style") or ""
-        if self.token is not None:
-            self.depth += 1
-            if "tabular-nums" in style:
-                self.token["rows"].append([_blended(style), ""])
-        elif given.get("title"):
-            self.token, self.depth = {"word": "", "rows": [], "own": _blended(style)}, 1
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "bdi":
-            self.word = False
-        if tag == "span" and self.token is not None:
-            self.depth -= 1
-            if not self.depth:
-                self.maps[-1].append(self.token)
-                self.token = None
-
-    def handle_data(self, data: str) -> None:
-        if self.token is None:
-            return
-        if self.word:
-            self.token["word"] += data
-        elif self.token["rows"]:
-            self.token["rows"][-1][1] += data
 
 
 def _blended(style: str) -> str | None:

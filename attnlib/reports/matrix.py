@@ -46,16 +46,10 @@ def checked(claims: Iterable[Claim]) -> list[Claim]:
     return rows
 
 
-def load(folder: Path) -> list[Claim]:
-    """The claims of a run's folder; none where it has no `claims.json`."""
-    file = folder / "claims.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-
-
-def short(folder: Path) -> list[str]:
-    """The sentences that open the report of a run's folder; none where it has no `short.json`."""
-    file = folder / "short.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+def load(folder: Path, name: str = "claims") -> list[Any]:
+    """The claims of a run's folder, or the sentences that open its report (`short`); none where it has no file."""
+    file = folder / f"{name}.json"
+    return json.loads(file.read_bytes()) if file.exists() else []
 
 
 def tally(claims: Iterable[Claim]) -> dict[str, int]:
@@ -73,15 +67,13 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
     shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
     rows = [Row(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
-    groups = _by_paper(rows) if len({row.paper for row in rows}) > 1 else [("", rows)]
-    return _filled(groups, shared=shared, style=theme.read("ledger.css") if style else "")
+    return _filled(rows, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
 def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
     """Claims on another page than their reports, grouped by paper: (link to a report, its claims) of each."""
     rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
-    groups = _by_paper(rows)
-    return _filled(groups if len(groups) > 1 else [("", rows)], brief=True)
+    return _filled(rows, brief=True)
 
 
 def back_links(claims: Sequence[Claim], name: str) -> str:
@@ -90,11 +82,13 @@ def back_links(claims: Sequence[Claim], name: str) -> str:
     return theme.fill("backlinks.html.j2", claims=found) if found else ""
 
 
-def _filled(groups: list[tuple[str, list[Row]]], *, shared: str = "", style: str = "", brief: bool = False) -> str:
-    rows = [row for _, group in groups for row in group]
+def _filled(rows: list[Row], *, shared: str = "", style: str = "", brief: bool = False) -> str:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.paper, []).append(row)
     return theme.fill(
         "ledger.html.j2",
-        groups=groups,
+        groups=list(groups.items()) if len(groups) > 1 else [("", rows)],
         shared=shared,
         style=style,
         brief=brief,
@@ -103,13 +97,6 @@ def _filled(groups: list[tuple[str, list[Row]]], *, shared: str = "", style: str
         drawn=any(row.plot for row in rows),
         printed=any(row.paper_effect is not None for row in rows),
     )
-
-
-def _by_paper(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row.paper, []).append(row)
-    return list(groups.items())
 
 
 @dataclass(frozen=True)
@@ -156,9 +143,41 @@ class Row:
 
     @property
     def plot(self) -> str:
-        """The interval as a small picture."""
-        return interval_svg(
-            self.effect, self.low, self.high, self.paper_effect, self.border, self.direction, self.verdict
+        """The effect on its own axis: dot and 95% interval, the claim's border, the paper's value as a diamond.
+
+        The claimed side of the border is shaded: right of it (`greater`), left of it (`less`), or between -border
+        and border (`within`). Nothing is drawn where there is no effect.
+        """
+        low, high, paper, border = self.low, self.high, self.paper_effect, self.border or 0.0
+        if self.effect is None:
+            return ""
+        borders = [-border, border] if self.direction == "within" else [border]
+        marks = [value for value in (self.effect, low, high, paper) if value is not None] + borders
+        start, span = min(marks), (max(marks) - min(marks)) or 1.0
+
+        def x(value: float) -> float:
+            return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
+
+        effect, interval = self.estimate
+        told = [f"effect {effect}", f"border {' and '.join(f'{value:g}' for value in borders)}"]
+        if interval:
+            told.insert(1, f"95% CI {interval}")
+        if paper is not None:
+            told.append(f"the paper's {self.printed}")
+        left = 0 if self.direction == "less" else x(borders[0])
+        right = WIDTH if self.direction == "greater" else x(borders[-1])
+        return theme.fill(
+            "interval.svg.j2",
+            width=WIDTH,
+            height=HEIGHT,
+            middle=HEIGHT / 2,
+            side=(left, right - left) if self.direction else None,
+            borders=[(x(value), value != 0) for value in borders],
+            whisker=(x(low), x(high)) if interval else None,
+            dot=x(self.effect),
+            paper=None if paper is None else x(paper),
+            verdict=self.verdict.replace(" ", "-"),
+            told=", ".join(told),
         )
 
     @property
@@ -206,50 +225,3 @@ def digits(low: float | None, high: float | None) -> int:
 
 def _number(value: float | None, places: int) -> str:
     return "–" if value is None else f"{round(value, places) + 0.0:,.{places}f}"
-
-
-def interval_svg(
-    effect: float | None,
-    low: float | None,
-    high: float | None,
-    paper: float | None = None,
-    border: float | None = None,
-    direction: str | None = None,
-    verdict: str = "undetermined",
-) -> str:
-    """An effect on its own axis: dot and 95% interval, the border of the claim, the paper's value as a diamond.
-
-    The claimed side of the border is shaded: right of it (`greater`), left of it (`less`), or between -border and
-    border (`within`). Nothing is drawn where there is no effect.
-    """
-    if effect is None:
-        return ""
-    border = border or 0.0
-    borders = [-border, border] if direction == "within" else [border]
-    marks = [value for value in (effect, low, high, paper) if value is not None] + borders
-    start, span = min(marks), (max(marks) - min(marks)) or 1.0
-
-    def x(value: float) -> float:
-        return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
-
-    places = digits(low, high)
-    told = [f"effect {_number(effect, places)}", f"border {' and '.join(f'{value:g}' for value in borders)}"]
-    if low is not None and high is not None:
-        told.insert(1, f"95% CI [{_number(low, places)}, {_number(high, places)}]")
-    if paper is not None:
-        told.append(f"the paper's {_number(paper, places)}")
-    left = 0 if direction == "less" else x(borders[0])
-    right = WIDTH if direction == "greater" else x(borders[-1])
-    return theme.fill(
-        "interval.svg.j2",
-        width=WIDTH,
-        height=HEIGHT,
-        middle=HEIGHT / 2,
-        side=(left, right - left) if direction else None,
-        borders=[(x(value), value != 0) for value in borders],
-        whisker=None if low is None or high is None else (x(low), x(high)),
-        dot=x(effect),
-        paper=None if paper is None else x(paper),
-        verdict=verdict.replace(" ", "-"),
-        told=", ".join(told),
-    )

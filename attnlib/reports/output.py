@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnlib.reports import matrix, tabular, theme
 from attnlib.reports.clean import inline_svg
-from attnlib.utils import paths
+from attnlib.utils import files, paths
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised, plain
@@ -63,8 +63,8 @@ class Output:
     def header(self, **facts: Any) -> None:
         """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""
         file = self.folder / "header.json"
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        self._write(file, json.dumps({**known, **_plain(facts)}, ensure_ascii=False, indent=1).encode())
+        known = json.loads(file.read_bytes()) if file.exists() else {}
+        self._write("header.json", {**known, **_plain(facts)})
 
     def table(
         self,
@@ -87,17 +87,15 @@ class Output:
         """
         if otherwise and not len(frame):
             return _show(f"<p>{escape(otherwise)}</p>", otherwise)
-        flat = _flat_columns(frame)
+        flat = frame.set_axis([_label(column) for column in frame.columns], axis=1)
         file = self._file("tables", name, "parquet")
-        part = file.with_name(file.name + ".tmp")
         try:
-            flat.to_parquet(part)
+            data = flat.to_parquet()
         except Exception as error:
-            part.unlink(missing_ok=True)
             raise ConfigError(
                 f"Table {name!r} cannot be saved as parquet: {error}. Give each column one type."
             ) from error
-        part.replace(file)
+        files.write(file, data)
         html = tabular.table_html(flat, name, caption, digits, rows, keep, folded)
         _show(html, flat.head(rows).to_string(), kind="table", name=name)
 
@@ -119,10 +117,9 @@ class Output:
             for kind, unset in (("pdf", "CreationDate"), ("png", "Software")) if self.batch else ():
                 target, options = file.with_suffix(f".{kind}"), {"bbox_inches": "tight", "dpi": DPI}
                 figure.savefig(target, format=kind, metadata={unset: None}, **options)
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot:
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
             pyplot.close(figure)  # else the notebook would show it a second time
-        self._write(file, drawn.getvalue().encode())
+        files.write(file, drawn.getvalue())
         told = escape(alt or caption or name, quote=True)
         svg = inline_svg(drawn.getvalue(), f"svg-{name}").replace(
             "<svg ", f'<svg role="img" aria-label="{told}" ', 1
@@ -140,11 +137,10 @@ class Output:
         """
         if isinstance(sentences, str) or not all(isinstance(one, str) and one.strip() for one in sentences):
             raise ConfigError(f"In short takes a list of sentences; got {sentences!r}.")
-        told = list(sentences)
-        self._write(self.folder / "short.json", json.dumps(told, ensure_ascii=False, indent=1).encode() + b"\n")
-        shown = [emphasised(one) for one in told]
+        self._write("short.json", list(sentences))
+        shown = [emphasised(one) for one in sentences]
         html = theme.fill("short.html.j2", sentences=shown, style=theme.read("ledger.css"))
-        _show(html, "\n".join(map(plain, told)), part="short")
+        _show(html, "\n".join(map(plain, sentences)), part="short")
 
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
         """Write `claims.json` and show the ledger, which the report has at its top.
@@ -153,8 +149,7 @@ class Output:
         the name of the figure or table that shows it: the two are linked.
         """
         rows = matrix.checked(_plain(c.to_dict() if hasattr(c, "to_dict") else dict(c)) for c in claims)
-        text = json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
-        self._write(self.folder / "claims.json", text.encode() + b"\n")
+        self._write("claims.json", rows)
         told = "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows)
         _show(matrix.matrix_html(rows, style=True), told, part="claims")
 
@@ -166,11 +161,10 @@ class Output:
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
-    def _write(self, file: Path, data: bytes) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + ".tmp")
-        part.write_bytes(data)
-        part.replace(file)
+    def _write(self, name: str, values: Any) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False)
+        files.write(self.folder / name, text + "\n")
 
 
 def _plain(value: Any) -> Any:
@@ -184,10 +178,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _flat_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.set_axis([_label(column) for column in frame.columns], axis=1)
 
 
 def _label(column: Any) -> str:

@@ -158,22 +158,16 @@ def parse_cell(source: str, where: str) -> dict[str, Parameter]:
     return found
 
 
-def check_values(values: dict[Any, Any], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
-    """`values` in their declared types; every problem in one error."""
-    return _fitted(values.items(), parameters, where, Parameter.check)
-
-
-def check_texts(texts: list[tuple[str, str]], parameters: dict[str, Parameter], where: str) -> dict[str, Any]:
-    """The same for the texts of `-p NAME VALUE`; the last of a repeated name counts."""
-    return _fitted(texts, parameters, where, Parameter.parse)
-
-
-def _fitted(
+def check_values(
     items: Iterable[tuple[Any, Any]],
     parameters: dict[str, Parameter],
     where: str,
-    read: Callable[[Parameter, Any], Any],
+    read: Callable[[Parameter, Any], Any] = Parameter.check,
 ) -> dict[str, Any]:
+    """Names and values in their declared types; every problem in one error. The last of a repeated name counts.
+
+    read  `Parameter.parse` for texts, those of `-p NAME VALUE`
+    """
     fitted: dict[str, Any] = {}
     spelled: dict[str, Any] = {}
     problems = []
@@ -203,7 +197,7 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
     return parameters[str(name)]
 
 
-def load_yaml(text: str) -> Any:
+def load_yaml(text: str | bytes) -> Any:
     """The value of a YAML text; repeated keys and anchors inside themselves are refused.
 
     PyYAML itself silently takes the last of two equal keys.

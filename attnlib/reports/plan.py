@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports.parameters import Parameter, check_texts, check_values, load_yaml, parse_cell
+from attnlib.reports.parameters import Parameter, check_values, load_yaml, parse_cell
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 
@@ -158,10 +158,8 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
         where = f"Its file would be params/{notebook.name}/{profile}.yaml."
         raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
     file = known[profile]
-    given: dict[str, Any] = {}
-    if file is not None:
-        given = check_values(_yaml(file), notebook.parameters, f"{file.parent.name}/{file.name}")
-    told = check_texts(texts, notebook.parameters, notebook.name)
+    given = {} if file is None else _given(file, notebook.parameters)
+    told = check_values(texts, notebook.parameters, notebook.name, Parameter.parse)
     defaults = {p.name: p.default for p in notebook.parameters.values()}
     usual = defaults | given
     changed = {name: value for name, value in (given | told).items() if value != defaults[name]}
@@ -172,19 +170,16 @@ def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None
     return plan
 
 
-def _yaml(file: Path) -> dict[Any, Any]:
+def _given(file: Path, parameters: dict[str, Parameter]) -> dict[str, Any]:
+    """What a parameter file sets."""
     where = f"{file.parent.name}/{file.name}"
     try:
-        values = load_yaml(file.read_text(encoding="utf-8"))
+        values = load_yaml(file.read_bytes())
     except ConfigError as error:
         raise ConfigError(f"{where} {error}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{where} is not YAML: {error}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
+    if not isinstance(values, dict | None):
         raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
-    return values
+    return check_values((values or {}).items(), parameters, where)
 
 
 def copy_out(folder: Path, *, force: bool = False) -> list[Path]:

@@ -34,7 +34,7 @@ def report(folder: Path) -> str:
 
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    claims, short = matrix.load(folder), matrix.short(folder)
+    claims, short = matrix.load(folder), matrix.load(folder, "short")
     notebook.metadata.pop("widgets", None)
     opening = {"short": short, "claims": claims}
     headings = [Heading(2, title, anchor) for part, (anchor, title) in MOVED.items() if opening[part]]

@@ -126,7 +126,7 @@ def finished(out: Path) -> Iterator[Finished]:
         try:
             run = json.loads(file.read_text(encoding="utf-8"))
             claims = matrix.checked(matrix.load(folder))
-            yield Finished(folder, run, claims, matrix.short(folder), _card(folder, out, run, claims))
+            yield Finished(folder, run, claims, matrix.load(folder, "short"), _card(folder, out, run, claims))
         except FileNotFoundError:
             continue  # another process is replacing this report: its own index will name it
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

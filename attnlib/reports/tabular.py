@@ -39,13 +39,12 @@ def table_html(
     folded: bool | None = None,
 ) -> str:
     """The first `rows` rows; what is the same in every row is said once below; the whole table for download."""
-    keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
-    whole = frame.reset_index() if keyed else frame
+    whole = with_index(frame)
     empty, constant = silent_columns(whole, keep)
     shown = whole.drop(columns=[*empty, *constant]).head(rows)
     like = _bounds(shown)
     cells = [column_cells(shown[column], digits, like.get(column)) for column in shown]
-    numeric = [_is_numeric(shown[column]) for column in shown]
+    numeric = [is_number(shown[column]) for column in shown]
     head = "".join(
         f'<th scope="col"{NUMBER if right else TEXT}>{_heading(column)}</th>'
         for column, right in zip(shown.columns, numeric, strict=True)
@@ -67,11 +66,17 @@ def table_html(
     wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
     body = (
         f'<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed)}"
+        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed=whole is not frame)}"
     )
     if len(shown) > FOLDED if folded is None else folded:
         body = f"<details><summary>Table of {len(shown):,} rows</summary>{body}</details>"
     return f'<figure class="table" id="table-{escape(name)}">{title}{body}</figure>'
+
+
+def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with an index that says something as columns."""
+    keyed = bool(frame.index.names[0]) or frame.index.dtype == object or frame.index.nlevels > 1
+    return frame.reset_index() if keyed else frame
 
 
 def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -94,7 +99,7 @@ def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[
             if (told == told.iloc[0]).all() and len(told.iloc[0]) <= 40:
                 constant.append(column)
     first, *others = frame.columns if len(frame.columns) else [None]
-    if not any(column not in (*empty, *constant) and not _is_numeric(frame[column]) for column in others):
+    if not any(column not in (*empty, *constant) and not is_number(frame[column]) for column in others):
         empty, constant = ([column for column in found if column != first] for found in (empty, constant))
     return empty, constant
 
@@ -184,7 +189,8 @@ def _heading(column: Any) -> str:
     return escape(str(column).replace("_", " "))
 
 
-def _is_numeric(values: pd.Series) -> bool:
+def is_number(values: pd.Series) -> bool:
+    """Whether a column holds numbers, which stand to the right."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(values) and not is_bool_dtype(values)

@@ -268,6 +268,13 @@ class Store:
             if len(folder.name) == 64 and folder.is_dir():
                 yield folder.name
 
+    def described(self) -> Iterator[tuple[Entry, dict[str, Any], dict[str, Any]]]:
+        """Every finished run with its spec and environment; a damaged one is set aside with a warning."""
+        for key in self:
+            with suppress(CorruptEntry):
+                if (entry := self.get(key)) is not None:
+                    yield entry, entry.spec, entry.environment
+
     def find(self, prefix: str) -> Entry:
         """The one entry whose key starts with `prefix`."""
         found = [key for key in self if key.startswith(prefix)]

@@ -204,17 +204,15 @@ def plan_slots(
     gpus = [d for d in devices if d.startswith("cuda")]
     others = [d for d in devices if not d.startswith("cuda")]
     if not gpus:
-        total = jobs or n_cores
-        return [_slot(others[k % len(others)], visible) for k in range(total)]
+        return [_slot(others[k % len(others)], visible) for k in range(jobs or n_cores)]
     fair = max(1, n_cores // len(gpus))
     rooms = []
     for device in gpus:
-        fits = free(device) // (memory_per_run + CONTEXT_MEMORY) if jobs_per_device is None else jobs_per_device
-        rooms.append(max(1, fits if jobs_per_device is not None else min(fits, fair)))
+        fits = jobs_per_device or min(free(device) // (memory_per_run + CONTEXT_MEMORY), fair)
+        rooms.append(max(1, fits))
     # One worker on every GPU before a second on any, so that few jobs spread out.
     order = [d for turn in range(max(rooms)) for d, room in zip(gpus, rooms, strict=True) if turn < room]
-    order += others
-    return [_slot(device, visible) for device in (order if jobs is None else order[:jobs])]
+    return [_slot(device, visible) for device in [*order, *others][:jobs]]
 
 
 def _slot(device: str, visible: str | None) -> dict[str, str]:
@@ -222,14 +220,10 @@ def _slot(device: str, visible: str | None) -> dict[str, str]:
     if kind != "cuda":
         return {DEVICE: device, **({"CUDA_VISIBLE_DEVICES": ""} if kind == "cpu" else {})}
     number = int(index or 0)
-    if visible:
-        outer = visible.split(",")
-        if number >= len(outer):
-            raise ConfigError(
-                f"There is no device {device!r}: CUDA_VISIBLE_DEVICES={visible!r} shows {len(outer)}."
-            )
-        return {DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": outer[number].strip()}
-    return {DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": str(number)}
+    outer = visible.split(",") if visible else [str(k) for k in range(number + 1)]
+    if number >= len(outer):
+        raise ConfigError(f"There is no device {device!r}: CUDA_VISIBLE_DEVICES={visible!r} shows {len(outer)}.")
+    return {DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": outer[number].strip()}
 
 
 def measured_memory(environments: Sequence[Mapping[str, Any]]) -> int:

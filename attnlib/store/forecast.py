@@ -7,7 +7,6 @@ ones. Early stopping makes trainings shorter than that, so the estimate is an up
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.vectors import check_vectors
-from attnlib.store.entries import CorruptEntry, Store
+from attnlib.store.entries import Store
 from attnlib.store.keys import key_of
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, columns, resolve
 from attnlib.store.tasks import one_thread
@@ -140,14 +139,7 @@ def _history(store: Store) -> tuple[dict[tuple[str, str], list[float]], set[str]
     """Speeds of trainings and seconds of measures that the store holds, by task and encoder; and their corpora."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     corpora: set[str] = set()
-    for key in store:
-        try:
-            entry = store.get(key)
-            if entry is None:
-                continue
-            spec, environment = entry.spec, entry.environment
-        except (CorruptEntry, json.JSONDecodeError):
-            continue
+    for _, spec, environment in store.described():
         encoder = spec["columns"].get("encoder", "")
         run = spec.get("run", {})
         corpora |= {part["data"]["corpus"] for part in (run, *run.get("fits", ())) if part.get("data")}

@@ -18,14 +18,13 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.pretrained import pinned
 from attnlib.data.vectors import check_vectors
-from attnlib.store.entries import CorruptEntry, Entry, Store
+from attnlib.store.entries import Entry, Store
 from attnlib.store.executors import find_devices, make_executor, measured_memory
 from attnlib.store.keys import key_of
 from attnlib.store.scheduler import Scheduler
@@ -163,11 +162,10 @@ def run_grid(
     """
     start = time.monotonic()
     runs = tuple(dict.fromkeys(runs))
-    for name in dict.fromkeys(fit.model.vectors for run in runs for fit in _models(run)):
+    models = [fit.model for run in runs for fit in _models(run)]
+    for name in dict.fromkeys(model.vectors for model in models):
         check_vectors(name)
-    for name in dict.fromkeys(
-        fit.model.pretrained for run in runs for fit in _models(run) if fit.model.encoder == "bert"
-    ):
+    for name in dict.fromkeys(model.pretrained for model in models if model.encoder == "bert"):
         if name != "minilm" and not Path(name).exists() and not pinned(name)[1]:
             warnings.warn(
                 f"pretrained {name!r} means whatever its owner has put there last. Write {name}@REVISION, so that "
@@ -189,10 +187,10 @@ def run_grid(
             raise
         if own:
             pool.shutdown()
-    cached, models = grid.counts["cached"], grid.counts["models"]
+    cached, trained = grid.counts["cached"], grid.counts["models"]
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
-    return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, models, _failures(grid), seconds)
+    return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, trained, _failures(grid), seconds)
 
 
 def _models(run: Run) -> Iterator[FitSpec]:
@@ -224,15 +222,9 @@ def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store
     if name == "local" and options.get("devices") is None:
         options = {**options, "devices": find_devices()}
     if any(device.startswith("cuda") for device in options.get("devices") or ()):
-        options = {"memory_per_run": measured_memory(list(_environments(store))), **options}
+        known = [environment for _, _, environment in store.described()]
+        options = {"memory_per_run": measured_memory(known), **options}
     return make_executor(name, jobs=jobs, **options)
-
-
-def _environments(store: Store) -> Iterator[dict[str, Any]]:
-    for key in store:
-        with suppress(CorruptEntry):
-            if (entry := store.get(key)) is not None:
-                yield entry.environment
 
 
 def _failures(grid: Scheduler) -> pd.DataFrame:

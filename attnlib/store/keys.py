@@ -11,15 +11,12 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnlib.config import ModelConfig
 from attnlib.store.codehash import code_hash
 from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical
 from attnlib.utils.files import sha256
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
 
 FORMAT = 1
 """Raised when the layout of stored entries changes."""
@@ -36,7 +33,10 @@ def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
     """All that a run's result depends on, as plain values."""
     parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": code_hash(run.task)}
     parts["fits"] = [key_of(fit, corpora) for fit in run.fits]
-    parts |= {"params": run.params, "data": None if run.corpus is None else _data(corpora[run.corpus])}
+    parts |= {"params": run.params, "data": None}
+    if run.corpus is not None:  # the fingerprint covers the tokens; how new texts become tokens matters as well
+        corpus = corpora[run.corpus]
+        parts["data"] = [corpus.fingerprint, corpus.preprocessing.model_dump_json()]
     if isinstance(run, MeasureSpec):
         return parts
     model = run.model.model_dump(mode="json") | contents(run.model)
@@ -47,12 +47,6 @@ def identity(run: Run, corpora: Corpora) -> dict[str, Any]:
 def contents(model: ModelConfig) -> dict[str, str]:
     """What options that may name a file or a folder stand for, on this machine."""
     return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
-
-
-def _data(corpus: Corpus) -> list[str]:
-    # The tokens are in the fingerprint; how new texts become tokens is part of a fitted model as well.
-    dump = getattr(corpus.preprocessing, "model_dump_json", None)
-    return [corpus.fingerprint, dump() if dump else repr(corpus.preprocessing)]
 
 
 def _contents(value: str) -> str:

@@ -108,26 +108,23 @@ class LocalExecutor(ThreadPoolExecutor):
 
     def _call(self, data: bytes) -> Any:
         """In a thread of the pool: hand a call to the thread's own worker, when it is this program's turn."""
-        with _turn(lambda: self._stopped):
-            return self._work(data)
-
-    def _work(self, data: bytes) -> Any:
         here = self._here
-        with self._lock:
-            if self._stopped:
-                raise WorkerDied("The executor was stopped.")
-            if not hasattr(here, "slot"):
-                here.slot, here.worker = self._free.pop(), None
-            if here.worker not in self._living:
-                here.worker = _Worker(here.slot, self._log)
-                self._living.add(here.worker)
-        try:
-            return here.worker.call(data, self._heard)
-        except WorkerDied:
+        with _turn(lambda: self._stopped):
             with self._lock:
-                self._living.discard(here.worker)
-            here.worker.close()
-            raise
+                if self._stopped:
+                    raise WorkerDied("The executor was stopped.")
+                if not hasattr(here, "slot"):
+                    here.slot, here.worker = self._free.pop(), None
+                if here.worker not in self._living:
+                    here.worker = _Worker(here.slot, self._log)
+                    self._living.add(here.worker)
+            try:
+                return here.worker.call(data, self._heard)
+            except WorkerDied:
+                with self._lock:
+                    self._living.discard(here.worker)
+                here.worker.close()
+                raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after the calls already submitted, or without those not yet begun."""

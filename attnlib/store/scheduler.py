@@ -131,7 +131,7 @@ class Scheduler:
         for key in list(self.pending):
             if len(running) >= room:
                 return
-            if key not in self.pending or not self._ready(self.pending[key]):
+            if key not in self.pending or not self.stored.issuperset(self.pending[key].fits):
                 continue
             nodes = self._group(self.pending[key])
             locks = self._lock(nodes)
@@ -154,9 +154,6 @@ class Scheduler:
                 if future is None:
                     self.pending |= {node.key: node for node in fresh}
                     locks.close()
-
-    def _ready(self, node: Node) -> bool:
-        return all(key in self.stored for key in node.fits)
 
     def _group(self, node: Node) -> list[Node]:
         """A model to train takes its measures along; after a failure every run goes alone."""

@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 FIT = "attnlib.training.fit:fit"
 
 
-class FitSpec(Config):
+class _Spec(Config):
+    @model_validator(mode="after")
+    def _plain(self) -> Self:
+        split(self.task)
+        try:
+            canonical(self.params)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"params must be plain values (numbers, texts, lists, dicts), since they name the run; {error}."
+            ) from None
+        return self
+
+
+class FitSpec(_Spec):
     """Train `model` on `data`.
 
     warm_start  a model that must be trained first; handed to the trainer by that name
@@ -42,10 +55,6 @@ class FitSpec(Config):
     params: Options = Field(default_factory=FrozenDict)
     label: Options = Field(default_factory=FrozenDict)
 
-    @model_validator(mode="after")
-    def _plain(self) -> FitSpec:
-        return _check(self)
-
     @property
     def corpus(self) -> DataConfig:
         """The data handed to the trainer."""
@@ -62,7 +71,7 @@ class FitSpec(Config):
         return self.trainer
 
 
-class MeasureSpec(Config):
+class MeasureSpec(_Spec):
     """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`.
 
     task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
@@ -81,10 +90,6 @@ class MeasureSpec(Config):
     params: Options = Field(default_factory=FrozenDict)
     label: Options = Field(default_factory=FrozenDict)
 
-    @model_validator(mode="after")
-    def _plain(self) -> MeasureSpec:
-        return _check(self)
-
     def shards(self, n: int) -> list[MeasureSpec]:
         """The same measure on n parts of the test texts, a run each, so that a cluster shares a large corpus.
 
@@ -93,8 +98,7 @@ class MeasureSpec(Config):
         """
         if self.corpus is None:
             raise ConfigError(f"{self.task} reads no corpus, so there is nothing to cut into parts.")
-        same = {"task": self.task, "fits": self.fits, "params": self.params, "label": self.label}
-        return [MeasureSpec(data=self.corpus.replace(part=(k, n)), **same) for k in range(n)]
+        return [self.model_copy(update={"data": self.corpus.replace(part=(k, n))}) for k in range(n)]
 
     @property
     def corpus(self) -> DataConfig | None:
@@ -140,17 +144,6 @@ class MeasureSpec(Config):
 Run = FitSpec | MeasureSpec
 
 
-def _check(run: Any) -> Any:
-    split(run.task)
-    try:
-        canonical(run.params)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"params must be plain values (numbers, texts, lists, dicts), since they name the run; {error}."
-        ) from None
-    return run
-
-
 def split(task: str) -> tuple[str, str]:
     """`module:function` in two."""
     module, colon, name = task.partition(":")
@@ -185,11 +178,7 @@ class Corpora:
         self._loaded: dict[str, Corpus] = {}
 
     def __getitem__(self, config: DataConfig) -> Corpus:
-        if config.part is not None:  # the whole is kept, and loaded once for all of its parts
-            if config.digest not in self._loaded:
-                self._loaded[config.digest] = self[config.replace(part=None)].part(*config.part)
-            return self._loaded[config.digest]
-        if config.corpus in self.given:
+        if config.part is None and config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
                 raise ConfigError(
                     f"The corpus {config.corpus!r} was handed over ready-made, so the options in "
@@ -199,7 +188,10 @@ class Corpora:
         if config.digest not in self._loaded:
             from attnlib.data import load_corpus
 
-            self._loaded[config.digest] = load_corpus(config)
+            if config.part is None:
+                self._loaded[config.digest] = load_corpus(config)
+            else:  # the whole is kept, and loaded once for all of its parts
+                self._loaded[config.digest] = self[config.replace(part=None)].part(*config.part)
         return self._loaded[config.digest]
 
 

@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from attnlib.store.keys import CONTENTS, contents
 from attnlib.store.processes import DEVICE
 from attnlib.store.specs import FitSpec, MeasureSpec, Run, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
+from attnlib.utils.extras import versions
 from attnlib.utils.files import hint
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ def _run(key: str, run: Run, job: Assignment, models: dict[str, Fitted]) -> RunO
     needed = [_model(k, job, models) for k in job.fits.get(key, ())]
     corpus = None if run.corpus is None else _corpus(run.corpus, job)
     function = resolve(run.task)
-    _reset_peak()
+    if (cuda := _cuda()) is not None:
+        cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     if isinstance(run, FitSpec):
         device = os.environ.get(DEVICE)
@@ -171,10 +172,14 @@ def _run(key: str, run: Run, job: Assignment, models: dict[str, Fitted]) -> RunO
         seconds = time.perf_counter() - start
         models[key] = fitted
         files = _model_files(fitted) | {"frames/history.parquet": to_parquet(fitted.history)}
-        more = {"tokens": sum(map(len, corpus.train)) * len(fitted.history), "device": str(fitted.device)}
         epochs = fitted.history.get("seconds")
-        more |= {"notes": list(fitted.notes), "precision": train.precision}
-        more |= {"training_seconds": seconds if epochs is None else float(epochs.sum())}
+        more = {
+            "tokens": sum(map(len, corpus.train)) * len(fitted.history),
+            "device": str(fitted.device),
+            "notes": list(fitted.notes),
+            "precision": train.precision,
+            "training_seconds": seconds if epochs is None else float(epochs.sum()),
+        }
     else:
         handed = [*needed] if corpus is None else [*needed, corpus]
         files = _frame_files(run, function(*handed, **run.params))
@@ -279,30 +284,19 @@ def to_parquet(frame: Any) -> bytes:
 
 def environment() -> dict[str, Any]:
     """Where and with what a run was made."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
         "threads": 1,
-        "versions": found,
+        "versions": versions(*PACKAGES),
     }
 
 
 def _cuda() -> Any:
     torch = sys.modules.get("torch")
     return torch.cuda if torch is not None and torch.cuda.is_available() else None
-
-
-def _reset_peak() -> None:
-    if (cuda := _cuda()) is not None:
-        cuda.reset_peak_memory_stats()
 
 
 def _peak() -> dict[str, int]:

@@ -8,10 +8,20 @@ captum      captum: the rankings lime and kernel_shap
 
 from __future__ import annotations
 
-from importlib import import_module
+from contextlib import suppress
+from importlib import import_module, metadata
 from types import ModuleType
 
 from attnlib.utils.errors import AttnlibError
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of those packages that are installed; nothing is imported."""
+    found = {}
+    for package in packages:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
 
 
 class MissingPackage(AttnlibError, ImportError):

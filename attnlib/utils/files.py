@@ -31,11 +31,11 @@ UNFINISHED = re.compile(r"(?P<name>.+)\.(?P<kind>part|old)-(?P<host>[0-9a-f]{8})
 """Names of folders in the making, and of those just replaced."""
 
 
-def write(path: Path, text: str) -> None:
-    """Write next to it, then rename: readers see the earlier text or the new one."""
+def write(path: Path, content: str | bytes) -> None:
+    """Write next to it, then rename: readers see the earlier content or the new one."""
     part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(3)}.tmp")  # others may write it too
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
         part.replace(path)
     except OSError:
         part.unlink(missing_ok=True)

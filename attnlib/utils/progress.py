@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -47,7 +47,9 @@ def visible() -> bool:
 
 def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: str = "it") -> Iterator[T]:
     """Iterate over `items` behind a bar named `label`."""
-    with bar(label, total=total if total is not None else _length(items), unit=unit) as line:
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    with bar(label, total=total, unit=unit) as line:
         for item in items:
             yield item
             line.update()
@@ -80,10 +82,6 @@ def bar(label: str, *, total: int | None = None, unit: str = "it", **options: An
     finally:
         _open.bars -= 1
         line.close()
-
-
-def _length(items: Iterable[Any]) -> int | None:
-    return len(items) if hasattr(items, "__len__") else None
 
 
 def _in_notebook() -> bool:

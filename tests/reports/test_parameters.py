@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attnlib.reports.parameters import Parameter, check_texts, check_values, parse_cell
+from attnlib.reports.parameters import Parameter, check_values, parse_cell
 from attnlib.utils.errors import ConfigError
 
 
@@ -135,17 +135,17 @@ def test_the_text_of_an_option_is_yaml_and_a_text_stays_a_text(annotation: str, 
 def test_all_problems_come_at_once_and_name_the_place() -> None:
     known = parse_cell("seed: int = 0\ncorpus: str = 'planted'", "nb")
     with pytest.raises(ConfigError) as error:
-        check_values({"sede": 1, "seed": "x"}, known, "nb/cpu.yaml")
+        check_values({"sede": 1, "seed": "x"}.items(), known, "nb/cpu.yaml")
     first, second = str(error.value).splitlines()
     assert first == "nb/cpu.yaml: Unknown parameter 'sede'. Did you mean 'seed'? Available: corpus, seed."
     assert second == "nb/cpu.yaml: Parameter 'seed' must be int; got 'x' (str). Default: 0."
     several = parse_cell("corpora: list[str] = []\nvectors: str = 'none'", "nb")
     with pytest.raises(ConfigError, match=r"'corpsu'.*Did you mean 'corpus'\? Available: corpus, vectors"):
-        check_texts([("corpsu", "planted")], several, "nb")
+        check_values([("corpsu", "planted")], several, "nb", Parameter.parse)
     with pytest.raises(ConfigError, match=r"'corpsu'.*Did you mean 'corpus'"):
-        check_texts([("corpsu", "planted")], known, "nb")
+        check_values([("corpsu", "planted")], known, "nb", Parameter.parse)
     with pytest.raises(ConfigError, match="this notebook has none"):
-        check_texts([("corpsu", "planted")], {}, "nb")
+        check_values([("corpsu", "planted")], {}, "nb", Parameter.parse)
 
 
 @pytest.mark.parametrize(

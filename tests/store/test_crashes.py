@@ -1,0 +1,253 @@
+"""The store when things go wrong: processes killed, disks full, folders swept while others write there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from filelock import FileLock, Timeout
+
+from attnlib.store.entries import Store, StoreError
+
+KEY = "ab" * 32
+OTHER = "cd" * 32
+FILES = {"spec.json": b"{}", "frames/numbers": b"1" * 1000}
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", textwrap.dedent(program)]
+
+
+@contextmanager
+def until_killed(program: str) -> Iterator[str]:
+    """A process that says a word, and is killed at the end."""
+    with subprocess.Popen(python(program), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_readers_and_writers_of_one_key_never_see_damage(tmp_path: Path) -> None:
+    """Entries that come and go under the eyes of readers in other processes: whole or absent, never set aside."""
+    program = f"""
+        from pathlib import Path
+        from attnlib.store.entries import Store
+        store = Store({str(tmp_path)!r})
+        print("ready", flush=True)
+        while not Path({str(tmp_path / "stop")!r}).exists():
+            store.get({KEY!r})
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    readers = [subprocess.Popen(python(program), **pipes) for _ in range(2)]
+    store = Store(tmp_path)
+    try:
+        for reader in readers:
+            assert reader.stdout.readline() == "ready\n"
+        for _ in range(200):
+            store.put(KEY, FILES)
+            store.remove(KEY)
+    finally:
+        (tmp_path / "stop").touch()
+        said = [reader.communicate(timeout=180) for reader in readers]
+    assert said == [("", "")] * 2
+    assert not (tmp_path / "corrupt").exists()
+
+
+def test_a_lock_is_exclusive_and_ends_with_its_holder(store: Store) -> None:
+    lock = store.lock(KEY)
+    assert Store(store.root).lock(KEY) is None
+    assert store.lock(OTHER) is not None
+    store.unlock(lock)
+    program = f"""
+        import sys, time
+        from attnlib.store.entries import Store
+        lock = Store({str(store.root)!r}).lock({KEY!r})
+        print("held" if lock else "refused", flush=True)
+        time.sleep(600)
+    """
+    with until_killed(program) as said:
+        assert said == "held"
+        assert store.lock(KEY) is None
+    again = store.lock(KEY)
+    assert again is not None
+    store.unlock(again)
+
+
+def test_rubbish_of_the_dead_is_swept_and_the_living_keep_theirs(store: Store) -> None:
+    program = f"""
+        import time
+        from attnlib.store.entries import Store
+        store = Store({str(store.root)!r})
+        with store._workspace() as folder:
+            (folder / "half").mkdir()
+            (folder / "half" / "weights").write_bytes(b"x" * 100)
+            print("written", flush=True)
+            time.sleep(600)
+    """
+    with until_killed(program) as said:
+        assert said == "written"
+        assert Store(store.root).sweep() == []
+        assert list((store.root / "tmp").glob("*/half/weights"))
+    Store(store.root)  # opening sweeps
+    assert list((store.root / "tmp").iterdir()) == []
+
+
+def test_a_folder_of_another_machine_is_left_for_a_day(store: Store) -> None:
+    folder = store.root / "tmp" / "0000beef-1-aa"
+    folder.mkdir(parents=True)
+    assert store.sweep() == []
+    long_ago = time.time() - 2 * 24 * 3600
+    os.utime(folder, (long_ago, long_ago))
+    assert store.sweep() == [folder]
+
+
+def test_a_sweep_that_comes_first_costs_a_name_and_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may take a new lock file for rubbish before its maker holds it: lock and remove it."""
+    store, other = Store(tmp_path), Store(tmp_path)
+    acquire, sweeps = FileLock.acquire, []
+
+    def swept(lock: FileLock, *args, **kwargs):
+        if lock.lock_file.startswith(str(tmp_path / "tmp")) and len(sweeps) < 3:
+            sweeps.append(lock.lock_file)
+            Path(lock.lock_file).touch()
+            if len(sweeps) == 1:
+                raise Timeout(lock.lock_file)  # the other holds it
+            taken = acquire(lock, *args, **kwargs)
+            Path(lock.lock_file).unlink()  # the other removed it before we held it
+            return taken
+        return acquire(lock, *args, **kwargs)
+
+    monkeypatch.setattr(FileLock, "acquire", swept)
+    entry = store.put("ab" * 32, {"spec.json": b"{}"})
+    assert entry.read("spec.json") == b"{}"
+    assert len(sweeps) == 3
+    monkeypatch.undo()
+    other.sweep()
+    assert store.put("cd" * 32, {"spec.json": b"{}"}).key == "cd" * 32
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are POSIX")
+def test_a_full_disk_leaves_finished_runs_and_no_half_ones(store: Store) -> None:
+    store.put(OTHER, FILES)
+    program = f"""
+        import resource, sys
+        from attnlib.store.entries import Store, StoreError
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        try:
+            Store({str(store.root)!r}).put({KEY!r}, {{"spec.json": b"{{}}", "model/weights": b"x" * 200_000}})
+        except StoreError as error:
+            print(error)
+    """
+    done = subprocess.run(python(program), capture_output=True, text=True, check=True)
+    assert "cannot be written" in done.stdout
+    assert "ATTNLIB_STORE" in done.stdout
+    assert store.get(KEY) is None
+    store.get(OTHER).verify()
+    Store(store.root)
+    assert list((store.root / "tmp").rglob("weights")) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a small disk")
+def test_a_disk_that_is_really_full(tmp_path: Path, small_disk: Path) -> None:
+    store = Store(small_disk / "store")
+    store.put(OTHER, FILES)
+    with pytest.raises(StoreError) as caught:
+        store.put(KEY, {"spec.json": b"{}", "model/weights": b"x" * 2_000_000})
+    said = str(caught.value)
+    assert f"the disk {small_disk} is full" in said
+    assert "2.0 MB are needed" in said
+    assert "ATTNLIB_STORE" in said
+    assert store.get(KEY) is None
+    store.get(OTHER).verify()
+    assert list((store.root / "tmp").rglob("weights")) == []
+
+
+@pytest.mark.parametrize("step", ["lock", "record_failure", "put"])
+def test_no_step_of_the_store_gives_a_bare_error(store: Store, monkeypatch, step: str) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", full)
+        with pytest.raises(StoreError, match=r"is full.*ATTNLIB_STORE"):
+            getattr(store, step)(KEY, *({"lock": (), "put": (FILES,)}.get(step, ({},))))
+
+
+def test_a_store_that_is_a_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("")
+    with pytest.raises(StoreError, match=r"is not a folder.*ATTNLIB_STORE"):
+        Store(tmp_path / "store")
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StoreError, match=r"cannot be written.*ATTNLIB_STORE"):
+            Store(tmp_path / "deep").put(KEY, FILES)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_killed_while_writing_an_entry_is_whole_or_absent(tmp_path: Path) -> None:
+    """SIGKILL after a growing number of system calls in `put`, so that every step is hit."""
+    program = """
+        import os, signal, sys
+        from attnlib.store import entries as runs
+        steps, limit = 0, int(sys.argv[2])
+        def step():
+            global steps
+            steps += 1
+            if steps == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+        write, flush, rename = runs._write, runs._flush_folder, runs.Path.rename
+        def torn(path, data):
+            step()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data[: len(data) // 2])
+            step()
+            write(path, data)
+        def renaming(self, target):
+            step()
+            result = rename(self, target)
+            step()
+            return result
+        runs._write = torn
+        runs._flush_folder = lambda p: (step(), flush(p))
+        runs.Path.rename = renaming
+        runs.Store(sys.argv[1]).put("ab" * 32, {"spec.json": b"{}", "a": b"a" * 5000, "b/c": b"c" * 5000})
+        print("finished", steps)
+    """
+    seen = set()
+    script = tmp_path / "put.py"
+    script.write_text(textwrap.dedent(program))
+    for limit in range(1, 40, 2):
+        root = tmp_path / f"store{limit}"
+        done = subprocess.run(
+            [sys.executable, script, root, str(limit)], capture_output=True, text=True, check=False
+        )
+        store = Store(root)
+        assert list((root / "tmp").iterdir()) == [] if (root / "tmp").exists() else True
+        entry = store.get("ab" * 32)
+        if entry is not None:
+            entry.verify()
+        if done.returncode != -signal.SIGKILL:
+            assert done.stdout.startswith("finished")
+            seen.add("finished")
+            break
+        seen.add("whole" if entry is not None else "absent")
+        store.put("ab" * 32, {"spec.json": b"{}"})  # the next call simply goes on
+        assert store.get("ab" * 32) is not None
+        shutil.rmtree(root)
+    assert seen == {"absent", "whole", "finished"}
