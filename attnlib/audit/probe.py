@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ class Probe:
         self.predicted = self.probabilities.argmax(1)
         self.labels = np.array([e.label for e in self.examples])
         self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
-        self.seconds: dict[str, float] = {}
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.rankings: dict[str, Scores] = {}
         rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
         count = draws or rules()["draws"]
@@ -130,9 +131,9 @@ class Probe:
         known = self.rankings.setdefault(name, [])
         some = self.examples[len(known) : stop]
         if some:
-            begun = time.perf_counter()
+            begun = time.monotonic()
             known += importance(self.model, some, name)
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
+            self.seconds[name] += time.monotonic() - begun
         return known
 
     def counts(self, n: int) -> list[int]:
@@ -169,17 +170,17 @@ class Probe:
             for way in ways:
                 parts[way].append(self._some(way, rows, rankings, deep is None or start < deep, gained[way]))
             last = time.monotonic() - begun
-            self.seconds["removing"] = self.seconds.get("removing", 0.0) + last * (ATTENTION not in ways)
+            self.seconds["removing"] += last * (ATTENTION not in ways)
         return {way: _joined(some) for way, some in parts.items()}
 
     def _some(
         self, way: str, rows: range, rankings: Sequence[str], search: bool, gained: list[np.ndarray]
     ) -> Erased:
         """The removals of one operator from a few texts."""
-        begun = time.perf_counter()
+        begun = time.monotonic()
         alone = self._first(rows, way)
         if way == self.inputs[-1]:
-            self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + time.perf_counter() - begun
+            self.seconds["leave-one-out"] += time.monotonic() - begun
         own = {name: self.read(name, rows.stop)[rows.start : rows.stop] for name in rankings}
         own["leave-one-out"] = [drops[0] for drops in alone]
         own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
