@@ -33,6 +33,8 @@ SEARCH = {"restarts": 3, "steps": 150, "learning_rate": 0.05}
 """Of Jain & Wallace's search: fewer steps than theirs, each three times as long."""
 SEARCHED = 200
 """Texts searched at most: the distances of texts differ little."""
+ELSEWHERE = "about the model's attention, not about the scores under audit"
+"""Why an objection does not apply to scores from elsewhere."""
 RAISED = 1e-6
 SWAPPED = ("uniform", "permuted")
 
@@ -150,8 +152,7 @@ def measure(
         closed=closed,
     )
     if scores is not None:
-        given = "about the model's attention, not about the scores under audit"
-        found.why |= dict.fromkeys(("order", "weights", "alternatives"), given)
+        found.why |= dict.fromkeys(("order", "weights", "alternatives"), ELSEWHERE)
     elif not (inputs_alone or closed):
         some = probe.examples[: len(found)]
         changed = [swap_attention(probe.model, some, s).argmax(1) != probe.predicted[: len(some)] for s in SWAPPED]

@@ -20,12 +20,15 @@ from attnlib.reports import theme
 from attnlib.reports.matrix import digits
 from attnlib.stats.inference import Effect
 from attnlib.utils.files import write
+from attnlib.utils.text import plural
 from attnlib.viz.textmap import text_heatmap
 
 SIGNS = {PASS: "✓", FAIL: "✗", OPEN: "?", SKIPPED: "–"}
 HEADS = {MAY: "Yes", MUST_NOT: "No", "undetermined": "Not decided"}
 WIDTH, HEIGHT, MARGIN = 150, 26, 8
 METRICS = {"average_precision": "average precision", "token_f1": "token F1", "iou_f1": "IoU F1"}
+REPAIR = ("name", "does", "sound", "readings", "f1", "f1_change", "minutes", "recommended")
+"""What `audit.json` holds of a repair."""
 
 
 @dataclass
@@ -87,9 +90,16 @@ class Card:
         else:
             count = f"{len(open_)} of {len(self.rows)} objections are open"
             said = [f"It is not decided whether {what} may be read: {count}."]
-        if failed and self.verdict != MAY:
-            reasons = "; ".join(f"{row.objection.says[0].lower()}{row.objection.says[1:]}" for row in failed[:4])
-            said.append(f"What speaks against it: {reasons}.")
+        reasons = "; ".join(f"{row.objection.says[0].lower()}{row.objection.says[1:]}" for row in failed)
+        if self.verdict == MUST_NOT:
+            tested = plural(len(self.rows) - len(self.of(SKIPPED)), "test")
+            said.append(
+                f"They fail {len(failed)} of {tested} that an explanation must pass, and one failure is enough: "
+                f"{reasons}."
+                + (f" The {plural(len(open_), 'test')} still open cannot change that." if open_ else "")
+            )
+        elif failed:
+            said.append(f"What speaks against it, though too weakly to decide: {reasons}.")
         if self.hiding is not None:
             said.append(
                 f"The model looks deceptive: in {self.hiding.estimate:.0%} of the texts, the word it relies on "
@@ -168,16 +178,10 @@ class Card:
             "answer": self.answer, "facts": self.facts, "level": rules()["level"],
             "gates": [vars(gate) for gate in self.gates], "rows": [row.to_dict() for row in self.rows],
             "hiding": None if self.hiding is None else self.hiding.row(),
-            "readings": self.readings.to_dict("records"),
-            "repairs": [
-                {"name": r.name, "does": r.does, "sound": r.sound, "readings": r.readings.to_dict("records"),
-                 "f1": r.f1, "f1_change": r.f1_change, "minutes": r.minutes, "recommended": r.recommended}
-                for r in self.repairs
-            ],
+            "readings": self.readings,
+            "repairs": [{name: getattr(repair, name) for name in REPAIR} for repair in self.repairs],
             "shortcut": None if self.shortcut is None else vars(self.shortcut),
-            "plausibility": None if self.plausible is None
-            else {name: frame.to_dict("records") for name, frame in self.plausible.items()},
-            "limits": self.limits,
+            "plausibility": self.plausible, "limits": self.limits,
         }  # fmt: skip
         return _plain(made)
 
@@ -204,9 +208,9 @@ class Card:
             kind=self.verdict.replace(" ", "-"),
             signs=SIGNS,
             rows=[(row, _numbers(row), picture(row)) for row in self.rows],
-            readings=[_reading(row, self.subject) for row in self.readings.to_dict("records")],
-            plausible=_plausible(self.plausible),
-            shortcut=_shortcut(self.shortcut),
+            readings=self.readings.to_dict("records"),
+            names=NAMES | METRICS,
+            removed=REMOVED,
             pictures=[_picture(example) for example in self.examples],
             level=f"{rules()['level']:.0%}",
             version=rules()["version"],
@@ -266,36 +270,6 @@ def _numbers(row: Row) -> str:
     return e.text(min(max(digits(e.low, e.high), 2), 3)) if not math.isnan(e.low) else f"{e.estimate:.2f}"
 
 
-def _reading(row: dict[str, Any], subject: str) -> dict[str, Any]:
-    text = {
-        name: "–" if math.isnan(row[name]) else f"{row[name]:.2f}"
-        for name in ("value", "other", "weights", "low", "high")
-    }
-    seconds = "–" if math.isnan(row["seconds"]) else f"{row['seconds']:.1f}"
-    return {"name": row["name"], "own": row["ranking"] == subject, "operator": REMOVED[row["operator"]], **text,
-            "seconds": seconds}  # fmt: skip
-
-
-def _plausible(found: dict[str, pd.DataFrame] | None) -> dict[str, Any] | None:
-    if not found:
-        return None
-    first = next(iter(found.values()))
-    rows = {name: [f"{value:.2f}" for value in frame["value"]] for name, frame in found.items()}
-    rows["random order"] = [f"{value:.2f}" for value in first["random"]]
-    return {"metrics": [METRICS[m] for m in first["metric"]], "rows": rows, "texts": int(first["texts"].iloc[0])}
-
-
-def _shortcut(found: Shortcut | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    rows = {NAMES[name]: f"{share:.0%}" for name, share in found.precision.items()}
-    return {
-        "rows": {**rows, "random order": f"{found.chance:.0%}"},
-        "texts": found.texts,
-        "obeyed": f"{found.obeyed:.0%}",
-    }
-
-
 def _picture(example: dict[str, Any]) -> str:
     right = "" if example["predicted"] == example["true"] else f", true class {example['true']}"
     head = f"predicted {example['predicted']} with p = {example['probability']:.2f}{right}"
@@ -304,6 +278,8 @@ def _picture(example: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """Without NaN, which JSON does not have, and without numpy's types."""
+    if isinstance(value, pd.DataFrame):
+        value = value.to_dict("records")
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

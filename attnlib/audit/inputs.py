@@ -47,9 +47,8 @@ def check_labels(corpus: Corpus) -> None:
     several = [n for n, found in joined.items() if any(p in names or counts[p] > 1 for p in found)]
     if several:
         raise DataError(
-            f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The "
-            "audit judges "
-            "one decision per text: keep one label per text, or audit one label against the rest."
+            f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The audit "
+            "judges one decision per text: keep one label per text, or audit one label against the rest."
         )
     texts = sum(1 for _ in corpus.items())
     if len(names) > 10 and all(is_number(n) for n in names) and any(not float(n).is_integer() for n in names):
@@ -84,9 +83,8 @@ def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[E
         return corpus, list(corpus.test), []
     if not drawn and len(corpus.test) < least:
         raise DataError(
-            f"{corpus.name}: its test part has {len(corpus.test):,} texts; an audit needs at least {least}. "
-            "Put more "
-            "texts there, or leave the split out, and one is drawn."
+            f"{corpus.name}: its test part has {len(corpus.test):,} texts; an audit needs at least {least}. Put "
+            "more texts there, or leave the split out, and one is drawn."
         )
     order = np.random.default_rng([seed, 7]).permutation(len(corpus.train))
     moved = {int(i) for i in order[: wanted - len(corpus.test)]}
@@ -95,9 +93,8 @@ def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[E
     train = [e for i, e in enumerate(corpus.train) if i not in moved and e.tokens not in known]
     if len({e.label for e in train}) < 2 or len(train) < least:
         raise DataError(
-            f"{corpus.name}: of {len(every):,} texts, {len(train):,} are left to train on once {len(test):,} "
-            "are kept "
-            f"to judge on. Give at least {3 * least} texts, or a model."
+            f"{corpus.name}: of {len(every):,} texts, {len(train):,} are left to train on once {len(test):,} are "
+            f"kept to judge on. Give at least {3 * least} texts, or a model."
         )
     said = f"{len(test):,} texts are kept to judge on, {len(train):,} to train on (seed {seed})"
     return replace(corpus, train=tuple(train), test=tuple(test), known=None), test, [said]
@@ -121,10 +118,9 @@ def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Seque
     missing = [e.id for e in examples if e.id not in scores]
     if missing:
         raise DataError(
-            f"scores: {len(missing):,} of {len(examples):,} texts have none (ids "
-            f"{some(map(repr, missing), 3)}). The "
-            f"scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with "
-            "the same ids."
+            f"scores: {len(missing):,} of {len(examples):,} texts have none (ids {some(map(repr, missing), 3)}). "
+            f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with the "
+            "same ids."
         )
     arrays = []
     for example, own in zip(examples, tokens, strict=True):
@@ -136,9 +132,8 @@ def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Seque
             ) from None
         if array.shape != (len(own),):
             raise DataError(
-                f"scores of text {example.id!r}: {array.size} numbers for {len(own)} tokens ({some(own, 6)}). "
-                "Give one "
-                "number per token as the model reads them; `model.tokens(text)` lists them."
+                f"scores of text {example.id!r}: {array.size} numbers for {len(own)} tokens ({some(own, 6)}). Give "
+                "one number per token as the model reads them; `model.tokens(text)` lists them."
             )
         if not np.isfinite(array).all():
             raise DataError(f"scores of text {example.id!r} hold NaN or infinity. Give finite numbers.")
@@ -159,8 +154,7 @@ def _score_table(path: Path) -> dict[str, Any]:
     if twice := [i for i, n in Counter(ids).items() if n > 1]:
         raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, twice), 3)}.")
     cells = table.columns[columns["scores"]]
-    read = [
-        read_json(cell, f"scores: {path.name}, text {i!r}") if isinstance(cell, str) else cell
+    return {
+        i: read_json(cell, f"scores: {path.name}, text {i!r}") if isinstance(cell, str) else cell
         for i, cell in zip(ids, cells, strict=True)
-    ]
-    return dict(zip(ids, read, strict=True))
+    }

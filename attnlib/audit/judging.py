@@ -141,7 +141,7 @@ def flat(probe: Probe) -> bool:
 
 
 def readings(found: Measured, probe: Probe) -> pd.DataFrame:
-    """One row per ranking: S at the input (the worse operator) and with weights removed, seconds per 100 texts."""
+    """One row per ranking: S at the input (stricter operator) and with weights removed, seconds per 100 texts."""
     rows = []
     for name in (n for n in found.erased[found.inputs[0]].drops if n not in ("random", "best")):
         way, share = found.worst(lambda w, name=name: found.erased[w].share(name))
@@ -190,7 +190,7 @@ def _row(found: Measured, name: str) -> Row:
 
     way, gap = found.worst(lambda w: found.erased[w].share(found.subject) - found.erased[w].share(rival(w)))
     share = found.erased[way].share(rival(way)).mean()
-    return judge(objection, gap, control=f"{NAMES[rival(way)]}: S = {share:.2f}", note=_way(way))
+    return judge(objection, gap, control=f"{NAMES[rival(way)]}: a share of {share:.2f}", note=_way(way))
 
 
 def _weights(found: Measured, objection: Objection) -> Row:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from attnlib.audit.rules import rules
 from attnlib.data.types import Example
 from attnlib.engine.explainable import ATTENTION, Explainable, erase, operators
 from attnlib.importance.scores import importance
+from attnlib.stats import descending
 from attnlib.utils.progress import progress
 
 Scores = Sequence[np.ndarray]
@@ -105,7 +107,7 @@ class Probe:
         self.predicted = self.probabilities.argmax(1)
         self.labels = np.array([e.label for e in self.examples])
         self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
-        self.seconds: dict[str, float] = {}
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.rankings: dict[str, Scores] = {}
         rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
         count = draws or rules()["draws"]
@@ -130,9 +132,9 @@ class Probe:
         known = self.rankings.setdefault(name, [])
         some = self.examples[len(known) : stop]
         if some:
-            begun = time.perf_counter()
+            begun = time.monotonic()
             known += importance(self.model, some, name)
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
+            self.seconds[name] += time.monotonic() - begun
         return known
 
     def counts(self, n: int) -> list[int]:
@@ -169,19 +171,19 @@ class Probe:
             for way in ways:
                 parts[way].append(self._some(way, rows, rankings, deep is None or start < deep, gained[way]))
             last = time.monotonic() - begun
-            self.seconds["removing"] = self.seconds.get("removing", 0.0) + last * (ATTENTION not in ways)
+            self.seconds["removing"] += last * (ATTENTION not in ways)
         return {way: _joined(some) for way, some in parts.items()}
 
     def _some(
         self, way: str, rows: range, rankings: Sequence[str], search: bool, gained: list[np.ndarray]
     ) -> Erased:
         """The removals of one operator from a few texts."""
-        begun = time.perf_counter()
+        begun = time.monotonic()
         alone = self._first(rows, way)
         if way == self.inputs[-1]:
-            self.seconds["leave-one-out"] = self.seconds.get("leave-one-out", 0.0) + time.perf_counter() - begun
+            self.seconds["leave-one-out"] += time.monotonic() - begun
         own = {name: self.read(name, rows.stop)[rows.start : rows.stop] for name in rankings}
-        own["leave-one-out"] = [drops[0] for drops in alone]
+        own["leave-one-out"] = alone
         own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
         answers = self._prefixes(rows, way, own)
         draws = [answers.pop(f"random {d}") for d in range(len(self.random))]
@@ -194,7 +196,7 @@ class Probe:
         elif gained:
             best = best + np.concatenate(gained).mean(0)
         drops |= {"random": np.mean([drop for drop, _ in draws], 0), "best": best}
-        return Erased(drops, np.mean([right for _, right in draws], 0), [drops[0] for drops in alone])
+        return Erased(drops, np.mean([right for _, right in draws], 0), alone)
 
     def _ask(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
         """Probabilities (sets, C) of each text without each of its sets; a set that occurs twice is asked once."""
@@ -208,13 +210,18 @@ class Probe:
             said.append(softmax(values, axis=1)[[place[one] for one in own]])
         return said
 
+    def _drops(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
+        """(sets,) drops of the probability of each text without each of its sets."""
+        said = self._ask(rows, operator, sets)
+        return [self.confidence[i] - p[:, self.predicted[i]] for i, p in zip(rows, said, strict=True)]
+
     def _prefixes(self, rows: Sequence[int], operator: str, rankings: dict[str, list]) -> dict[str, tuple]:
         """Ranking -> (n, shares) drops, and (n, shares) whether the decision is right, without the top tokens."""
         sets = []
         for place, i in enumerate(rows):
             own = []
             for scores in rankings.values():
-                order = np.argsort(-np.asarray(scores[place], float), kind="stable")
+                order = descending(scores[place])
                 own += [frozenset(order[:k].tolist()) for k in self.counts(self.lengths[i])]
             sets.append(own)
         said = self._ask(rows, operator, sets)
@@ -226,64 +233,55 @@ class Probe:
         pairs = zip(np.stack(drops, 1), np.stack(right, 1), strict=True)
         return dict(zip(rankings, pairs, strict=True))
 
-    def _first(self, rows: Sequence[int], operator: str) -> list[list[np.ndarray]]:
+    def _first(self, rows: Sequence[int], operator: str) -> list[np.ndarray]:
         """The drop without each token alone; at the input of a model of the kit by its fast exact erasers."""
         if operator != ATTENTION and hasattr(self.model, "model_config"):
-            some = [self.examples[i] for i in rows]
-            return [[drops] for drops in importance(self.model, some, "omission", operator=operator)]
-        return self._alone(rows, operator, [[frozenset()] for _ in rows])
+            return importance(self.model, [self.examples[i] for i in rows], "omission", operator=operator)
+        return self._drops(rows, operator, [[frozenset({j}) for j in range(self.lengths[i])] for i in rows])
 
-    def _alone(
-        self,
-        rows: Sequence[int],
-        operator: str,
-        gone: list[list[frozenset[int]]],
-        first: list[np.ndarray] | None = None,
+    def _further(
+        self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]], first: list[np.ndarray]
     ) -> list[list[np.ndarray]]:
         """For each text and each of its sets, the drop without the set and one token more.
 
         first  drops without each token alone: only the `CANDIDATES` largest are asked about again, the others rank
                behind them in this order
         """
-        among = [range(self.lengths[i]) for i in rows]
-        if first is not None:
-            among = [np.argsort(-drops, kind="stable")[:CANDIDATES].tolist() for drops in first]
+        among = [descending(drops)[:CANDIDATES].tolist() for drops in first]
         free = [[[j for j in some if j not in one] for one in own] for some, own in zip(among, gone, strict=True)]
         sets = [
             [one | {j} for one, left in zip(own, lists, strict=True) for j in left]
             for own, lists in zip(gone, free, strict=True)
         ]
         found = []
-        for place, (i, lists, p) in enumerate(zip(rows, free, self._ask(rows, operator, sets), strict=True)):
-            drops, start = [], 0
-            for left in lists:
-                values = np.zeros(self.lengths[i]) if first is None else first[place] - 2.0
-                values[left] = self.confidence[i] - p[start : start + len(left), self.predicted[i]]
-                start += len(left)
-                drops.append(values)
-            found.append(drops)
+        for alone, lists, drops in zip(first, free, self._drops(rows, operator, sets), strict=True):
+            ends = np.cumsum([len(left) for left in lists])
+            own = [alone - 2.0 for _ in lists]
+            for values, left, some in zip(own, lists, np.split(drops, ends[:-1]), strict=True):
+                values[left] = some
+            found.append(own)
         return found
 
-    def _greedy(self, rows: Sequence[int], operator: str, first: list[list[np.ndarray]]) -> np.ndarray:
+    def _greedy(self, rows: Sequence[int], operator: str, first: list[np.ndarray]) -> np.ndarray:
         """(n, shares) drops of the order that a beam search finds: at each share what matters most *now* goes."""
         best = np.empty((len(rows), len(self.shares)))
-        beams = [[(frozenset(), 0.0, drops[0])] for drops in first]
+        beams = [[(frozenset(), 0.0, drops)] for drops in first]
         steps = [self.counts(self.lengths[i]) for i in rows]
         for step in range(len(self.shares)):
             grown = [_grown(beam, own[step]) for beam, own in zip(beams, steps, strict=True)]
-            said = self._ask(rows, operator, [list(more) for more in grown])
-            for place, (i, more, p) in enumerate(zip(rows, grown, said, strict=True)):
-                drops = self.confidence[i] - p[:, self.predicted[i]]
-                totals = np.array(list(more.values())) + drops
-                order, sets = np.argsort(-totals, kind="stable")[:BEAM], list(more)
-                beams[place] = [(sets[k], totals[k], np.empty(0)) for k in order]
+            found = self._drops(rows, operator, [list(more) for more in grown])
+            for place, (more, drops) in enumerate(zip(grown, found, strict=True)):
+                totals, sets = np.array(list(more.values())) + drops, list(more)
+                beams[place] = [(sets[k], totals[k], np.empty(0)) for k in descending(totals)[:BEAM]]
                 best[place, step] = drops.max()
             if step + 1 == len(self.shares):
                 break
             again = [k for k in range(len(rows)) if steps[k][step + 1] > steps[k][step]]
             asked = [[gone for gone, _, _ in beams[k]] for k in again]
-            known = [first[k][0] for k in again]
-            for k, alone in zip(again, self._alone([rows[k] for k in again], operator, asked, known), strict=True):
+            known = [first[k] for k in again]
+            for k, alone in zip(
+                again, self._further([rows[k] for k in again], operator, asked, known), strict=True
+            ):
                 beams[k] = [(gone, total, a) for (gone, total, _), a in zip(beams[k], alone, strict=True)]
         return best
 
@@ -298,7 +296,7 @@ def _grown(beam: list[tuple[frozenset[int], float, np.ndarray]], size: int) -> d
     more: dict[frozenset[int], float] = {}
     for gone, total, alone in beam:
         missing = size - len(gone)
-        order = [j for j in np.argsort(-alone, kind="stable").tolist() if j not in gone]
+        order = [j for j in descending(alone).tolist() if j not in gone]
         tails = order[missing - 1 : missing - 1 + BEAM]
         for larger in [gone | {*order[: missing - 1], last} for last in tails] if missing > 0 else [gone]:
             more[larger] = max(more.get(larger, -np.inf), total)

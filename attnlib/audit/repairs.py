@@ -99,14 +99,12 @@ class Repaired:
 
 def masked(corpus: Corpus, seed: int) -> Corpus:
     """The training texts twice: as they are, and with a random share of their words, up to a half, made unknown."""
-    rng = np.random.default_rng([seed, 2024])
-    more = [replace(e, tokens=_masked(e, rng), id=f"{e.id}-masked") for e in corpus.train]
+    rng, more = np.random.default_rng([seed, 2024]), []
+    for example in corpus.train:
+        gone = rng.random(len(example.tokens)) < rng.uniform(0, 0.5)
+        tokens = tuple(GONE if g else token for token, g in zip(example.tokens, gone, strict=True))
+        more.append(replace(example, tokens=tokens, id=f"{example.id}-masked"))
     return replace(corpus, train=(*corpus.train, *more), known=corpus.vocabulary)
-
-
-def _masked(example: Example, rng: np.random.Generator) -> tuple[str, ...]:
-    gone = rng.random(len(example.tokens)) < rng.uniform(0, 0.5)
-    return tuple(GONE if g else token for token, g in zip(example.tokens, gone, strict=True))
 
 
 MASKING = Repair("masking in training", "words hidden at random in half of the training texts", 2.0, corpus=masked)
@@ -118,7 +116,10 @@ REPAIRS = (
     ),
     Repair(
         "tying", "states kept close to their words by a loss", 1.2, "tying",
-        config=lambda c: ModelConfig(**{**_plain(c), "regulariser": "tying"}),
+        # without the size that must follow another under tying
+        config=lambda c: ModelConfig(
+            **c.model_dump(exclude_defaults=True, exclude={"hidden_size", "regulariser"}), regulariser="tying"
+        ),
         applies=lambda c: c.regulariser == "none" and c.encoder not in ("none", "bert"),
     ),
     Repair(
@@ -143,11 +144,6 @@ def in_order(encoder: str) -> list[Repair]:
 
 FINE_TUNING = ("fine-tuning with masking", "a copy of the model trained on with words hidden at random")
 """Of a Hugging Face classifier: name, and what it does."""
-
-
-def _plain(config: ModelConfig) -> dict:
-    """The config without the sizes that must follow each other under tying."""
-    return {k: v for k, v in config.model_dump(exclude_defaults=True).items() if k != "hidden_size"}
 
 
 def price(

@@ -202,11 +202,11 @@ class Audit:
                 f"trained on {allowed:,} of {len(self.corpus.train):,} training texts, to fit the budget"
             )
             self.corpus = self.corpus.sample(allowed, seed=self.seed, splits=("train",))
-        return self._fit(lambda: fit(self.corpus, config, train, self.seed))
+        return self._fit(fit, config, train, self.seed)
 
-    def _fit(self, train: Callable[[], Fitted]) -> Fitted:
+    def _fit(self, how: Callable[..., Fitted], config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
         begun = time.monotonic()
-        fitted = train()
+        fitted = how(self.corpus, config, train, seed)
         self.training = max(self.training or 0.0, time.monotonic() - begun)
         return fitted
 
@@ -237,8 +237,7 @@ class Audit:
         chosen = pool[: max(most, rules()["gates"]["texts"])]
         if len(chosen) < len(pool):
             self.notes.append(f"{len(chosen):,} of {len(pool):,} texts judged on, to fit the budget")
-        tokens = [model.tokens(e) for e in chosen] if scores is not None else []
-        given = None if scores is None else inputs.load_scores(scores, chosen, tokens)
+        given = None if scores is None else inputs.load_scores(scores, chosen, [model.tokens(e) for e in chosen])
         return Probe(model, chosen, seed=self.seed), given
 
     def _battery(self, probe: Probe, given: Any, closed: bool) -> battery.Measured:
@@ -263,7 +262,7 @@ class Audit:
 
     def _no_twins(self, closed: bool, elsewhere: bool) -> list[Row]:
         why = "it needs further trainings, which the kit runs for its own pooled models alone"
-        why = "about the model's attention, not about the scores under audit" if elsewhere and closed else why
+        why = battery.ELSEWHERE if elsewhere and closed else why
         return [not_applicable(rules().objection(name), why) for name in ("needed", "stable")]
 
     def _twins(self, probe: Probe, config: ModelConfig, train: TrainConfig) -> list[Row]:
@@ -271,13 +270,12 @@ class Audit:
         self._forecast(config, train)
         owns, twins, rankings = [probe.predicted], [], [probe.read("alpha")]
         for k in range(TRAININGS):
-            seed = self.seed + k
             if k and self.clock.fits(1.15 * self.training):
-                sibling = self._fit(lambda seed=seed: fit(self.corpus, config, train, seed))
+                sibling = self._fit(fit, config, train, self.seed + k)
                 owns.append(sibling.logits(probe.examples).argmax(1))
                 rankings.append(importance(sibling, probe.examples, "alpha"))
             if self.clock.fits(1.15 * self.training):
-                twin = self._fit(lambda seed=seed: trainings.uniform_twin(self.corpus, config, train, seed))
+                twin = self._fit(trainings.uniform_twin, config, train, self.seed + k)
                 twins.append(twin.logits(probe.examples).argmax(1))
         late = "No training fitted the budget: give more minutes."
         pairs = min(len(owns), len(twins))
@@ -303,14 +301,11 @@ class Audit:
         for repair in (repair for repair in some if repair.applies(config)):
             slower = 10 if repair.name == "MiniLM" else 1
             needs = 1.1 * seconds * repair.factor + self.each * REPAIR_TEXTS * slower
-            if not self.clock.fits(needs):
+            if self.clock.fits(needs):
+                made = partial(repair.train, self.corpus, config, train, self.seed)
+                tried.append(self._priced(repair.name, repair.does, made, probe, f1))
+            else:
                 late.append(f"{repair.name} (about {duration(needs)})")
-                continue
-
-            def made(repair: repairs.Repair = repair) -> Explainable:
-                return repair.train(self.corpus, config, train, self.seed)
-
-            tried.append(self._priced(repair.name, repair.does, made, probe, f1))
         if late:
             self.notes.append(f"repairs not tried within the budget, which a larger one tries: {', '.join(late)}")
         return tried
@@ -334,8 +329,8 @@ class Audit:
     def _priced(
         self, name: str, does: str, made: Callable, probe: Probe, f1: float, closed: bool = True
     ) -> repairs.Repaired:
-        rest = {"left": lambda texts: self.clock.left, "seed": self.seed, "closed": closed}
-        return repairs.price(name, does, made, probe.examples, REPAIR_TEXTS, f1, **rest)
+        budget = {"left": lambda texts: self.clock.left, "seed": self.seed, "closed": closed}
+        return repairs.price(name, does, made, probe.examples, REPAIR_TEXTS, f1, **budget)
 
     def _plausible(self, probe: Probe, found: battery.Measured):
         """Agreement with human rationales, where the texts have them."""
@@ -353,10 +348,9 @@ def _described(model: Explainable, own: bool) -> str:
     if not isinstance(model, Fitted):
         return repr(model)
     c = model.model_config
-    told = f"{c.encoder}, {c.attention} attention, {c.projection}" + (
-        f", {c.scaling} scaling" if c.scaling != "none" else ""
-    )
-    return f"{told}; {'trained here, on these texts' if own else 'given'}"
+    scaled = f", {c.scaling} scaling" if c.scaling != "none" else ""
+    made = "trained here, on these texts" if own else "given"
+    return f"{c.encoder}, {c.attention} attention, {c.projection}{scaled}; {made}"
 
 
 def _examples(probe: Probe, found: battery.Measured, n: int = 3) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
 from attnlib.importance.scores import importance
 from attnlib.measures.diagnosticity import made_up, plant
+from attnlib.stats import descending
 from attnlib.stats.inference import Effect, contrast, effect, exact_share
 from attnlib.stats.jackknife import f1_values
 from attnlib.training.fit import fit
@@ -82,7 +83,7 @@ def overlaps(rankings: Sequence[Sequence[np.ndarray]]) -> pd.DataFrame:
     (shared / k - k / n) / (1 - k / n); texts of k tokens or fewer have none.
     """
     k, count = rules()["top"], len(rankings)
-    tops = [[frozenset(np.argsort(-np.asarray(s), kind="stable")[:k].tolist()) for s in own] for own in rankings]
+    tops = [[frozenset(descending(scores)[:k].tolist()) for scores in own] for own in rankings]
     lengths = np.array([len(s) for s in rankings[0]])
     chance = k / np.maximum(lengths, 1)
     pairs = {}

@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 
-def norm_jacobian(
-    fitted: Fitted, examples: Iterable, *, normalised: bool = True, batch_size: int = 64
-) -> list[np.ndarray]:
-    """One (n, n) array per text over its n content positions: row p, column i.
+def norm_jacobian(fitted: Fitted, examples: Iterable, *, batch_size: int = 64) -> list[np.ndarray]:
+    """One (n, n) array per text over its n content positions: row p, column i, :math:`g_{h_p}(x_i)` of eq. 5.
 
-    normalised: every row sums to one, :math:`g_{h_p}(x_i)` of eq. 5; a row of zeros (no input moves it) stays so.
+    Every row sums to one; a row of zeros (no input moves it) stays so.
     """
     examples = fitted.examples(examples)
     if fitted.model_config.hierarchical:
@@ -55,10 +53,8 @@ def norm_jacobian(
             for i, row in enumerate(batch.rows.tolist()):
                 where = batch.content[i]
                 square = norms[i][where][:, where].double().cpu().numpy()
-                if normalised:
-                    total = square.sum(1, keepdims=True)
-                    square = square / np.where(total > 0, total, 1.0)
-                found[row] = square
+                total = square.sum(1, keepdims=True)
+                found[row] = square / np.where(total > 0, total, 1.0)
             line.update(len(batch))
     return found
 

@@ -93,17 +93,6 @@ def zeroed(layer: Layer) -> Tensor:
     return torch.zeros_like(layer.weights)
 
 
-def without(keys: Tensor) -> Callable[[Layer], Tensor]:
-    """Weights of the `keys` (B, T) set to zero for every query, the others renormalised."""
-
-    def change(layer: Layer) -> Tensor:
-        kept = layer.weights.masked_fill(keys[:, None, None, :], 0.0)
-        total = kept.sum(-1, keepdim=True)
-        return kept / torch.where(total > 0, total, 1.0)
-
-    return change
-
-
 def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[Layer], Tensor]:
     """The weights of every head and query shuffled over the keys it may look at.
 

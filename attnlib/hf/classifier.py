@@ -103,11 +103,6 @@ def _(model: HFClassifier) -> tuple[str, ...]:
     return tuple(model.vectoriser.operators())
 
 
-@aligned.register
-def _(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
-    return relabelled(model, classes)
-
-
 def removal(model: HFClassifier, operator: str) -> Removal:
     """The operator of that name, or an error that says which the model has."""
     known = model.vectoriser.operators()
@@ -118,6 +113,7 @@ def removal(model: HFClassifier, operator: str) -> Removal:
     return known[operator]
 
 
+@aligned.register
 def relabelled(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
     """The model with its logits in the order of a corpus's classes; classes the corpus lacks come last.
 

@@ -142,17 +142,8 @@ class Network(nn.Module):
 
 def cls_last(network: Network, pieces: PieceBatch) -> Tensor:
     r""":math:`r \bar A_L`: what the [CLS] of an encoder, or the last token of a decoder, attends to in the end."""
-
-    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
-        found: list[Tensor] = []
-
-        def see(layer: Layer) -> None:
-            if layer.number == network.layers - 1:
-                found.append(read(rows, layer.weights.mean(1)))
-
-        return Watch(see), lambda: found[0]
-
-    return watched(network, pieces, seen)
+    last = network.layers - 1
+    return folded(network, pieces, lambda layer, _: layer.weights.mean(1) if layer.number == last else None)
 
 
 def per_word(scores: Tensor, batch: WordBatch) -> Tensor:
@@ -162,21 +153,31 @@ def per_word(scores: Tensor, batch: WordBatch) -> Tensor:
     return out.scatter_add(1, owners.clamp_min(0), scores.masked_fill(owners < 0, 0.0))
 
 
-def watched(network: Network, pieces: PieceBatch, seen: Callable) -> Tensor:
-    """One forward pass per slice of texts, each watched by what `seen(rows)` makes."""
-    out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
-    for part, some in network.slices(pieces):
-        width = int(some.mask.any(0).nonzero().max()) + 1
-        watch, result = seen(network.rows(some)[:, :width])
-        with torch.no_grad(), watching(network.network, watch):
-            network(some)
-        out[part, :width] = result().to(out.dtype)
-    return out
-
-
 def read(rows: Tensor, table: Tensor) -> Tensor:
     """(B, T): rows (B, T) of tables (B, T, T)."""
     return (rows.to(table.dtype).unsqueeze(1) @ table).squeeze(1)
+
+
+def folded(
+    network: Network,
+    pieces: PieceBatch,
+    fold: Callable[[Layer, Tensor | None], Tensor | None],
+    read: Callable[[Tensor, Tensor], Tensor] = read,
+) -> Tensor:
+    """(B, T): the table (B, T, T) that `fold(layer, table so far)` ends with, read where the head reads."""
+    table: list[Tensor | None] = [None]
+
+    def see(layer: Layer) -> None:
+        table[0] = fold(layer, table[0])
+
+    out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
+    for part, some in network.slices(pieces):
+        width = int(some.mask.any(0).nonzero().max()) + 1
+        table[0] = None
+        with torch.no_grad(), watching(network.network, Watch(see)):
+            network(some)
+        out[part, :width] = read(network.rows(some)[:, :width], table[0]).to(out.dtype)
+    return out
 
 
 def _pieces(batch: WordBatch | PieceBatch) -> PieceBatch:

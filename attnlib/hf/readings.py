@@ -9,13 +9,13 @@ A is a layer's attention, :math:`\bar A` its mean over heads, r the row (or mean
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
 
 from attnlib.hf.attention import Layer, Watch, watching
-from attnlib.hf.network import CELLS, Network, read, watched
+from attnlib.hf.network import CELLS, Network, folded, read
 from attnlib.hf.words import PIECES, PieceBatch
 from attnlib.utils.errors import ConfigError
 
@@ -26,34 +26,27 @@ def value_norm(network: Network, pieces: PieceBatch) -> Tensor:
     Values before the output projection: :math:`\sqrt{\sum_h (\alpha^h_j \|v^h_j\|)^2}`.
     """
 
-    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
-        found: list[Tensor] = []
+    def norms(layer: Layer, _: Tensor | None) -> Tensor | None:
+        if layer.number < network.layers - 1:
+            return None
+        return (layer.weights * layer.value.norm(dim=-1).unsqueeze(2)).square().sum(1).sqrt()
 
-        def see(layer: Layer) -> None:
-            if layer.number == network.layers - 1:
-                norms = layer.weights * layer.value.norm(dim=-1).unsqueeze(2)
-                scores = read(rows, norms.square().sum(1).sqrt())
-                found.append(scores / scores.sum(1, keepdim=True))
+    def shares(rows: Tensor, table: Tensor) -> Tensor:
+        scores = read(rows, table)
+        return scores / scores.sum(1, keepdim=True)
 
-        return Watch(see), lambda: found[0]
-
-    return watched(network, pieces, seen)
+    return folded(network, pieces, norms, shares)
 
 
 def rollout(network: Network, pieces: PieceBatch) -> Tensor:
     r""":math:`r \prod_{l = L}^{1} \tfrac12 (\bar A_l + I)` (Abnar & Zuidema 2020)."""
 
-    def seen(rows: Tensor) -> tuple[Watch, Callable[[], Tensor]]:
-        flow: list[Tensor] = []
+    def flow(layer: Layer, before: Tensor | None) -> Tensor:
+        mixed = layer.weights.mean(1)
+        mixed = (mixed + torch.eye(mixed.shape[-1], dtype=mixed.dtype, device=mixed.device)) / 2
+        return mixed if before is None else mixed @ before
 
-        def see(layer: Layer) -> None:
-            mixed = layer.weights.mean(1)
-            mixed = (mixed + torch.eye(mixed.shape[-1], dtype=mixed.dtype, device=mixed.device)) / 2
-            flow[:] = [mixed @ flow[0] if flow else mixed]
-
-        return Watch(see), lambda: read(rows, flow[0])
-
-    return watched(network, pieces, seen)
+    return folded(network, pieces, flow)
 
 
 def attention_grad(network: Network, pieces: PieceBatch, explained: Callable[[Tensor, slice], Tensor]) -> Tensor:
@@ -95,7 +88,7 @@ def value_zeroing(network: Network, pieces: PieceBatch) -> Tensor:
     """
     stack = _stack(network)
     out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)
-    for text, (_, one) in enumerate(_single(network, pieces)):
+    for text, one in enumerate(_single(network, pieces)):
         calls: list[tuple] = []
         hooks = [
             module.register_forward_hook(lambda *call, calls=calls: calls.append(call), with_kwargs=True)
@@ -134,13 +127,13 @@ def _turned(network: Network, layer: nn.Module, inputs: tuple, options: dict, be
     return (change / torch.where(total > 0, total, 1.0)).to(before.dtype)
 
 
-def _single(network: Network, pieces: PieceBatch):
+def _single(network: Network, pieces: PieceBatch) -> Iterator[PieceBatch]:
     """Each text alone, without padding."""
     next(network.slices(pieces))  # refuses a model whose attention cannot be seen
     for i in range(len(pieces)):
         one = pieces.select(torch.tensor([i], device=pieces.ids.device))
         n = int(one.mask.sum())
-        yield i, one._map(lambda t, n=n: t[:, :n] if t.dim() > 1 else t)
+        yield one._map(lambda t, n=n: t[:, :n] if t.dim() > 1 else t)
 
 
 def _stack(network: Network) -> nn.ModuleList:

@@ -22,15 +22,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.importance.base import LEVELS, Case, method, pieces
+from attnlib.importance.base import Case, method, pieces
 from attnlib.importance.tasc import shrunk_trace
 from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 
 
-@method(
-    "random", levels=LEVELS, summary="uniform noise: the floor of every comparison", needs="trace", models="both"
-)
+@method("random", summary="uniform noise: the floor of every comparison", models="both")
 def random(case: Case) -> Tensor:
     scores = torch.zeros(case.units.shape, dtype=torch.float64)
     for i, (row, n) in enumerate(zip(case.batch.rows.tolist(), case.units.sum(1).tolist(), strict=True)):
@@ -41,9 +39,7 @@ def random(case: Case) -> Tensor:
 
 @method(
     "alpha",
-    levels=LEVELS,
     summary="attention weights; for the words of a HAN, word times sentence; for Hugging Face, cls_last",
-    needs="trace",
     models="both",
 )
 def alpha(case: Case) -> Tensor:
@@ -52,9 +48,7 @@ def alpha(case: Case) -> Tensor:
 
 @method(
     "grad_alpha",
-    levels=LEVELS,
     summary="gradient of the predicted class with respect to each attention weight, signed",
-    needs="trace",
     target="logit",
     quirks=("tasc_grad_after_ig",),
 )
@@ -68,9 +62,7 @@ def grad_alpha(case: Case) -> Tensor:
 
 @method(
     "alpha_grad",
-    levels=LEVELS,
     summary="attention weight times its gradient, signed",
-    needs="trace",
     target="logit",
     quirks=("tasc_grad_after_ig",),
 )

@@ -107,9 +107,16 @@ class Case:
 
 
 def method(
-    name: str, *, levels: tuple[str, ...], summary: str, needs: str, models: str = "attnlib", hf: Run = None, **more
+    name: str,
+    *,
+    summary: str,
+    levels: tuple[str, ...] = LEVELS,
+    needs: str = "trace",
+    models: str = "attnlib",
+    hf: Run = None,
+    **more,
 ) -> Callable:
-    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method.
+    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method; see `Spec`.
 
     models  whose: `attnlib`, `hf`, `both`, or `pieces`: both, for Hugging Face piece by piece and summed to words
     hf      what computes it for Hugging Face classifiers, where that is another function

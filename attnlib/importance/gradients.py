@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnlib.importance.base import LEVELS, Case, method, normalised, pieces
+from attnlib.importance.base import Case, method, normalised, pieces
 from attnlib.importance.tasc import authors_path
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
@@ -21,7 +21,6 @@ class Unfinished(UserWarning):
 
 @method(
     "gradient_norm",
-    levels=LEVELS,
     summary="norm of the gradient at each input (or hidden state), sums to one (Meister et al. 2021, eq. 4)",
     needs="gradient",
     models="pieces",

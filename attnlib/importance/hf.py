@@ -9,14 +9,12 @@ from torch import Tensor
 
 from attnlib.hf import readings
 from attnlib.hf.network import per_word
-from attnlib.importance.base import LEVELS, Case, method
+from attnlib.importance.base import Case, method
 
 
 @method(
     "cls_last",
-    levels=LEVELS,
     summary="last layer's attention at the position that the head reads ([CLS]; a decoder's last token)",
-    needs="trace",
     models="hf",
 )
 def cls_last(case: Case) -> Tensor:
@@ -29,9 +27,7 @@ def rollout(case: Case) -> Tensor:
 
 @method(
     "value_norm",
-    levels=LEVELS,
     summary="last layer's attention times the norm of the value, sums to one (after Kobayashi et al. 2020)",
-    needs="trace",
     models="hf",
 )
 def value_norm(case: Case) -> Tensor:
@@ -40,7 +36,6 @@ def value_norm(case: Case) -> Tensor:
 
 @method(
     "attention_grad",
-    levels=LEVELS,
     summary="positive part of attention times gradient, through all layers (Chefer et al. 2021)",
     needs="gradient",
     models="hf",
@@ -52,7 +47,6 @@ def attention_grad(case: Case) -> Tensor:
 
 @method(
     "value_zeroing",
-    levels=LEVELS,
     summary="how far states turn without a piece's value, through all layers (Mohebbi et al. 2023); slow",
     needs="variants",
     models="hf",

@@ -8,7 +8,7 @@ from torch import Tensor
 from attnlib.engine import attention
 from attnlib.engine.explainable import ATTENTION
 from attnlib.engine.select import input_eraser
-from attnlib.importance.base import LEVELS, Case, method, normalised
+from attnlib.importance.base import Case, method, normalised
 from attnlib.models.projections import EXPONENTIAL
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError
@@ -19,7 +19,6 @@ ROUNDINGS = 8
 
 @method(
     "omission",
-    levels=LEVELS,
     summary="word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)",
     needs="variants",
     models="both",
@@ -32,7 +31,6 @@ def omission(case: Case, operator: str | None = None) -> Tensor:
 
 @method(
     "leave_one_out",
-    levels=LEVELS,
     summary="|ŷ - ŷ without x_i|, sums to one (Meister et al. 2021; Jain & Wallace 2019)",
     needs="variants",
     models="both",

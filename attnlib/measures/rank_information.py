@@ -21,8 +21,13 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.measures.information import clusters, entropy_of, information, mutual_information
-from attnlib.measures.neighbours import neighbour_information
+from attnlib.measures.information import (
+    clusters,
+    entropy_of,
+    information,
+    mutual_information,
+    neighbour_information,
+)
 from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

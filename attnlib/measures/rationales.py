@@ -180,8 +180,7 @@ def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) ->
     if scores.shape != marked.shape or scores.ndim != 1:
         where = "" if text is None else f" of text {text}"
         raise DataError(
-            f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one "
-            "number per "
-            "token; rationales mark words, so that scores of word pieces must be summed to words first."
+            f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one number "
+            "per token; rationales mark words, so that scores of word pieces must be summed to words first."
         )
     return scores, marked

@@ -4,6 +4,7 @@ divergences      KL, JSD, total variation and entropies, in NumPy
 differentiable   the first three for torch, inside a loss
 ranks            Kendall's tau, weighted tau, orders
 inference        every interval of the kit: means, contrasts and statistics over trainings and texts
+variance         its closed form: cells of trainings × texts, degrees of freedom
 jackknife        what is no mean over texts, in the form of one
 
 `LN2` is the largest Jensen-Shannon divergence, reached by disjoint supports.

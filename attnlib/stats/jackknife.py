@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-NAN = float("nan")
-
 
 def pseudovalues(
     frame: pd.DataFrame,
@@ -80,6 +78,6 @@ def spread_values(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         x = part["value"].to_numpy(float)
         n = len(x)
         squares = ((x - x.mean()) ** 2).sum() - (x - x.mean()) ** 2 * n / (n - 1)
-        return np.sqrt(np.clip(squares, 0, None) / (n - 2)) if n > 2 else np.full(n, NAN)
+        return np.sqrt(np.clip(squares, 0, None) / (n - 2)) if n > 2 else np.full(n, np.nan)
 
     return pseudovalues(frame, statistic, by, without_each=without_each)

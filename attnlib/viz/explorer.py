@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnlib.erasure.flips import erasure_curves
+from attnlib.importance.scores import readings as readings_of
 from attnlib.stats import descending
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, UnknownName, unknown
@@ -89,11 +91,9 @@ def explore(
 
 def _rows(models: Iterable[Explainable]) -> list[str]:
     """Rows of the explorer that apply to all the models."""
-    from attnlib.importance.scores import readings
-
     rows = ("alpha", "probability", "alpha_grad", "attention_grad", "omission", "rollout")
     pooled = all(hasattr(model, "model_config") for model in models)
-    known = [{"alpha", *readings(model)} | ({"probability"} if pooled else set()) for model in models]
+    known = [{"alpha", *readings_of(model)} | ({"probability"} if pooled else set()) for model in models]
     return [row for row in rows if all(row in names for names in known)][:4]
 
 
@@ -209,8 +209,6 @@ def _add_paths(
     level: str,
 ) -> None:
     """The erasure of every text along one ranking; a hierarchical model's attention layer ranks by alpha alone."""
-    from attnlib.erasure.flips import erasure_curves
-
     sentences = level == "attention" and fitted.hierarchical
     if sentences and ranking != "alpha":
         return

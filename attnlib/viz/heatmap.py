@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnlib.importance.scores import METHODS, importance
+from attnlib.measures.tokens import token_probabilities
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 from attnlib.viz.textmap import LIMIT, Html, Scale, text_heatmap
@@ -122,9 +124,11 @@ def read(
     if target is not None and target not in fitted.classes:
         raise UnknownName(unknown("class", target, fitted.classes))
     wanted = None if target is None else list(fitted.classes).index(target)
-    computed = _importances(fitted, names)
+    for name in names:
+        if name not in METHODS and name not in OWN_ROWS:
+            raise UnknownName(unknown("row of a heat map", name, {*METHODS, *OWN_ROWS}))
     examples = fitted.examples(texts)
-    scores = {name: computed(examples, name, seed) for name in names if name not in OWN_ROWS}
+    scores = {name: importance(fitted, examples, name, seed=seed) for name in names if name not in OWN_ROWS}
     readings: list[Reading | None] = [None] * len(examples)
     for batch, trace in fitted.traces(examples):
         for b, place in enumerate(batch.rows.tolist()):
@@ -144,19 +148,6 @@ def read(
     return readings
 
 
-def _importances(fitted: Explainable, names: Sequence[str]):
-    """The function that scores tokens, after a check of the names; imported only where asked for."""
-    wanted = [name for name in names if name not in OWN_ROWS]
-    if not wanted:
-        return None
-    from attnlib.importance.scores import METHODS, importance
-
-    for name in wanted:
-        if name not in METHODS:
-            raise UnknownName(unknown("row of a heat map", name, {*METHODS, *OWN_ROWS}))
-    return lambda examples, name, seed: importance(fitted, examples, name, seed=seed)
-
-
 def _own_rows(
     trace: Answers, b: int, n_classes: int, target: int | None
 ) -> tuple[dict[str, np.ndarray], np.ndarray, int]:
@@ -167,8 +158,7 @@ def _own_rows(
     if not isinstance(trace, Trace):
         rows = {"alpha": trace.alpha[b][trace.mask[b]].double().cpu().numpy()}
         return rows, probabilities, target
-    contexts = trace.hidden if trace.scale is None else trace.hidden * trace.scale.unsqueeze(-1)
-    alone = trace.decode(contexts)[b].softmax(-1)[:, target]
+    alone = token_probabilities(trace)[b, :, target]
     alpha, mask = trace.alpha[b], trace.mask[b]
     if trace.words is not None:
         # Rows of the word level are the texts' sentences: a word's weight is scaled by its sentence's.

@@ -115,7 +115,6 @@ def text_heatmap(
     marked: Sequence[bool] | None = None,
     unknown_words: Sequence[bool] | None = None,
     numbers: bool | None = None,
-    legend: bool = True,
     limit: int = LIMIT,
 ) -> Html:
     """One text, coloured.
@@ -127,7 +126,6 @@ def text_heatmap(
     erased         positions to show as removed
     marked         tokens to underline: a rationale
     unknown_words  tokens to show with a dotted line: not in the model's vocabulary
-    legend         whether to explain the colours
     limit          tokens shown; the rest is counted. Word pieces (`##ing`) are joined to their word
     """
     rows = _rows(tokens, values, label)
@@ -172,7 +170,7 @@ def text_heatmap(
         f'style="margin:.6em 0 1.1em 0;padding-left:.8em;border-left:3px solid rgba(128,128,128,.35)">{above}'
         f'<div style="display:flex;gap:.4em;line-height:{1.7 if numbers else 1.9}em">{gutter if numbers else ""}'
         f'<div style="overflow-wrap:anywhere;min-width:0">{"".join(cells)}</div></div>'
-        f"{below if legend else ''}</div>"
+        f"{below}</div>"
     )
     return Html(html, _as_text(tokens, rows, head.text))
 

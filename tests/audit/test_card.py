@@ -51,6 +51,8 @@ def test_a_failed_gate_leaves_open_what_rests_on_it_and_no_more():
     assert {name for name, s in status.items() if s == OPEN} == set(INPUT)
     assert found.verdict == "must not be read"  # by row 6, which removes no word
     assert "quite different attention would do" in found.answer[1]
+    assert "They fail 1 of 8 tests that an explanation must pass, and one failure is enough" in found.answer[1]
+    assert "The 3 tests still open cannot change that." in found.answer[1]
     assert card({"words": 0.0}, [REMOVALS]).verdict == "undetermined"
     assert card({}, [REMOVALS]).verdict == "undetermined"
     assert card({}).verdict == "may be read"

@@ -39,6 +39,17 @@ def test_watching_changes_no_bit(model):
     assert all(torch.allclose(row, torch.ones_like(row), atol=1e-5) for row in seen)
 
 
+def without(keys):
+    """Weights of the `keys` (B, T) set to zero for every query, the others renormalised."""
+
+    def change(layer):
+        kept = layer.weights.masked_fill(keys[:, None, None, :], 0.0)
+        total = kept.sum(-1, keepdim=True)
+        return kept / torch.where(total > 0, total, 1.0)
+
+    return change
+
+
 def test_zeroing_a_key_in_every_layer_is_the_attention_mask(model):
     model.model.double()
     pieces = pieces_of(model, TEXTS)
@@ -47,7 +58,7 @@ def test_zeroing_a_key_in_every_layer_is_the_attention_mask(model):
         removed = torch.zeros_like(words.content)
         removed[:, word] = words.content[:, word] & (words.content.sum(1) > word + 1)  # something must be left
         gone = removed.gather(1, pieces.words.clamp_min(0)) & (pieces.words >= 0)
-        with torch.no_grad(), watching(model.model.network, Watch(change=attention.without(gone))):
+        with torch.no_grad(), watching(model.model.network, Watch(change=without(gone))):
             zeroed = model.model(pieces).logits
         sets = [row.nonzero().flatten().tolist() for row in removed]
         erased = al.erase(model, TEXTS, [[one] for one in sets], operator="attention")

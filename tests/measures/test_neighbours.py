@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnlib.measures.information import mutual_information
-from attnlib.measures.neighbours import neighbour_information
+from attnlib.measures.information import mutual_information, neighbour_information
 from attnlib.utils.errors import ConfigError, DataError
 
 RNG = np.random.default_rng(0)

@@ -1,0 +1,209 @@
+"""The look of figures and their parts: a chart in the common style, panels, labels, whiskers, boxes, legends.
+
+A `Chart` draws itself in a notebook as SVG, with letters as paths so that it looks the same everywhere, and leaves
+nothing behind in pyplot. `attnlib.viz.plots` has whole figures, and all of this.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.colors
+import numpy as np
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+COLOURS = {
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#C28500",
+    "sky": "#3399D6",
+    "black": "#000000",
+    "olive": "#959000",
+}
+"""Okabe & Ito's colours, told apart with every common colour blindness; the light ones are darkened, so that each
+has a contrast of at least 3 to a white and to a dark page (on which black turns white)."""
+CYCLE = tuple(COLOURS.values())
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""One per colour, so that series can be told apart in a greyscale print."""
+DENSITY = mpl.colors.LinearSegmentedColormap.from_list("density", ["#a6cee3", "#3399D6", "#0072B2", "#a03fb5"])
+"""From few to many, seen on a white and on a dark page."""
+STYLE = mpl.rc_params_from_file(Path(__file__).with_name("attnlib.mplstyle"), use_default_template=False)
+STYLE["axes.prop_cycle"] = mpl.cycler(color=CYCLE)
+"""The common look."""
+styled = mpl.rc_context(STYLE)
+"""Decorator of functions that draw: artists take the common look when they are made."""
+ENDS = ["value", "low", "high"]
+TOKENS = 30
+"""Tokens of a text that are drawn with their names below: more of them cannot be read."""
+
+
+class Chart(Figure):
+    """A Figure in the common style that displays itself without pyplot.
+
+    >>> figure, axes = al.plots.chart()
+    >>> type(figure).__name__, "<svg" in figure.svg()
+    ('Chart', True)
+    """
+
+    @styled
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**({"layout": "constrained"} | options))
+
+    @styled  # ticks are made, and read the style, only when drawn
+    def draw(self, renderer: Any) -> None:
+        super().draw(renderer)
+
+    @styled
+    def svg(self) -> str:
+        """The figure as an SVG document."""
+        stream = io.StringIO()
+        self.savefig(stream, format="svg", metadata={"Date": None})
+        return stream.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+@styled
+def chart(
+    rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (7.2, 3.6), **options: Any
+) -> tuple[Chart, Any]:
+    """A new figure and its axes (one, or an array of them), in the common style.
+
+    >>> figure, axes = al.plots.chart(1, 2, sharey=True)
+    >>> axes.shape
+    (2,)
+    """
+    figure = Chart(figsize=size)
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def panels(names: Collection[Any], width: float, height: float, *, room: float = 1.2, **options: Any):
+    """A figure with one panel per name, side by side with one vertical scale: the figure, and name -> axes.
+
+    width   inches of each panel; room: those of what is next to them; options: as `Figure.subplots` has them
+
+    >>> figure, axes = al.plots.panels(["lstm", "mlp"], 2.5, 2.5)
+    >>> list(axes)
+    ['lstm', 'mlp']
+    """
+    across = sum(options.get("width_ratios", [1] * len(names)))
+    figure, axes = chart(1, len(names), size=(room + width * across, height), sharey=True, squeeze=False, **options)
+    return figure, dict(zip(names, axes[0], strict=True))
+
+
+@styled
+def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None, *, outer: bool = False) -> None:
+    """Title with the n, and both axes named; `outer`: only those of the panels at the left and at the bottom.
+
+    >>> figure, axes = al.plots.chart()
+    >>> al.plots.label(axes, "Decision flips", "fraction removed", "share of texts", n=1200)
+    >>> axes.get_title("left")
+    'Decision flips  (n = 1,200)'
+    """
+    axes.set_title(title if n is None else f"{title}  (n = {n if isinstance(n, str) else f'{n:,}'})", loc="left")
+    at = axes.get_subplotspec()
+    axes.set_xlabel(x if not outer or at.is_last_row() else "")
+    axes.set_ylabel(y if not outer or at.is_first_col() else "")
+
+
+def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: bool = False, **style: Any) -> None:
+    """Markers for `value` with whiskers from `low` to `high`, in the k-th colour and shape; `at`: their places.
+
+    across   the values run along the horizontal axis
+
+    >>> import pandas as pd
+    >>> figure, axes = al.plots.chart()
+    >>> found = pd.DataFrame({"value": [0.3, 0.5], "low": [0.2, 0.4], "high": [0.4, 0.7]})
+    >>> al.plots.whiskers(axes, [0, 1], found, 0)
+    >>> len(axes.containers)
+    1
+    """
+    value = frame["value"].to_numpy(float)
+    reach = np.abs(frame[ENDS[1:]].to_numpy(float).T - value)
+    style = {"color": CYCLE[k], "marker": MARKERS[k], "capsize": 3, "linestyle": "none"} | style
+    if across:
+        axes.errorbar(value, at, xerr=reach, **style)
+    else:
+        axes.errorbar(at, value, yerr=reach, **style)
+
+
+def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, colours: Sequence[str], **options):
+    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists.
+
+    >>> figure, axes = al.plots.chart()
+    >>> drawn = al.plots.boxes(axes, [[1, 2, 3], [2, 3, 5]], [0, 1], 0.5, al.plots.CYCLE[:2])
+    >>> len(drawn["boxes"])
+    2
+    """
+    look = {"flierprops": {"marker": ".", "markersize": 3, "alpha": 0.35}, "medianprops": {"color": "black"}}
+    drawn = axes.boxplot(
+        values, positions=at, widths=width, patch_artist=True, manage_ticks=False, **look | options
+    )
+    for box, colour in zip(drawn["boxes"], colours, strict=True):
+        box.set(facecolor=colour, alpha=0.65)
+    return drawn
+
+
+def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
+    """The tokens of a text below the axis, one per place.
+
+    >>> figure, axes = al.plots.chart()
+    >>> al.plots.token_ticks(axes, ["a", "great", "morning"])
+    >>> [tick.get_text() for tick in axes.get_xticklabels()]
+    ['a', 'great', 'morning']
+    """
+    names = [str(token).replace("$", r"\$") for token in tokens]
+    axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
+
+
+@styled
+def legend_below(figure: Figure) -> None:
+    """One legend of all panels below them, where it covers nothing.
+
+    >>> figure, axes = al.plots.chart()
+    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
+    >>> al.plots.legend_below(figure)
+    >>> [entry.get_text() for entry in figure.legends[0].get_texts()]
+    ['attention']
+    """
+    found = {
+        name: handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(found.values(), found.keys(), loc="outside lower center", ncols=max(1, len(found)))
+
+
+@styled
+def heading(figure: Figure, title: str) -> None:
+    """A title above all panels.
+
+    >>> figure, axes = al.plots.chart(1, 2)
+    >>> al.plots.heading(figure, "Decision flips")
+    >>> figure.get_suptitle()
+    'Decision flips'
+    """
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+
+
+@styled
+def legend_right(axes: Axes, title: str | None = None) -> None:
+    """A legend to the right of the panel.
+
+    >>> figure, axes = al.plots.chart()
+    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
+    >>> al.plots.legend_right(axes, "ranking")
+    >>> axes.get_legend().get_title().get_text()
+    'ranking'
+    """
+    axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))
