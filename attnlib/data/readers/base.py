@@ -103,16 +103,17 @@ def read_yaml(name: str) -> dict[str, Any]:
 _LISTED = read_yaml("corpora.yaml")
 
 
+def preparation(name: str) -> dict[str, Any]:
+    """The fields of its RawCorpus that `corpora.yaml` sets."""
+    fields = _LISTED[name].get("prepared", {})
+    made = {field: tuple(value) if isinstance(value, list) else value for field, value in fields.items()}
+    return made | {field: Preprocessing(**steps) for field, steps in made.items() if field == "preprocessing"}
+
+
 def listed(name: str) -> Callable[[Reader], Reader]:
     """`register_corpus` with what `corpora.yaml` says of the corpus."""
-    entry = dict(_LISTED[name])
-    prepared = {
-        field: tuple(value) if isinstance(value, list) else value
-        for field, value in entry.pop("prepared", {}).items()
-    }
-    if "preprocessing" in prepared:
-        prepared["preprocessing"] = Preprocessing(**prepared["preprocessing"])
-    return register_corpus(name, **entry, **prepared)
+    entry = {key: value for key, value in _LISTED[name].items() if key != "prepared"}
+    return register_corpus(name, **entry, **preparation(name))
 
 
 class Blocks(Sequence[T]):

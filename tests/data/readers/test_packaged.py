@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from attnlib.config import PACKAGED_VECTORS
-from attnlib.data import load_corpus
+from attnlib.data import corpora, load_corpus
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
@@ -277,3 +277,10 @@ def test_real_minilm() -> None:
     folder = real(packaged.minilm)
     assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
     assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]
+
+
+def test_sources_name_the_version_that_is_fetched() -> None:
+    pins = {package.pin for package in packaged.PACKAGES.values()}
+    named = [spec.source.rpartition("by way of ")[2] for spec in corpora.values() if spec.kind == "packaged"]
+    assert len(named) == 4
+    assert set(named) <= pins
