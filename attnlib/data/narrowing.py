@@ -93,23 +93,25 @@ def usual_length(lengths: Sequence[int]) -> int:
     return edge if edge >= SHORT else int(max(lengths))
 
 
-def excerpted(example: Example, excerpts: Sequence[Sequence[int | None]]) -> Example:
-    """The tokens of some slices of a text, each once and in order, with their marks and sentences."""
-    positions = sorted({i for ends in excerpts for i in range(len(example))[slice(*ends)]})
-    if len(positions) == len(example):
-        return example
-    starts = example.sentences
+def selected(example: Example, positions: Sequence[int]) -> Example:
+    """The tokens at some positions, in order, with their marks and sentences."""
+    starts, marks = example.sentences, example.rationale
     if starts is not None:
         # a sentence may begin with a token that is gone, or be gone as a whole
         moved = np.searchsorted(positions, starts).tolist()
         starts = tuple(sorted({0, *(start for start in moved if start < len(positions))}))
-    marks = example.rationale
     return replace(
         example,
         tokens=tuple(example.tokens[i] for i in positions),
         rationale=None if marks is None else tuple(marks[i] for i in positions),
         sentences=starts,
     )
+
+
+def excerpted(example: Example, excerpts: Sequence[Sequence[int | None]]) -> Example:
+    """The tokens of some slices of a text, each once and in order."""
+    positions = sorted({i for ends in excerpts for i in range(len(example))[slice(*ends)]})
+    return example if len(positions) == len(example) else selected(example, positions)
 
 
 def shortened(

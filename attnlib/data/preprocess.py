@@ -116,8 +116,6 @@ class Preprocessing(Config):
 
 BROUGHT = Preprocessing(html="strip")
 """For texts that users bring, often from the web; the papers' corpora have their own steps."""
-JAIN_WALLACE = Preprocessing(digits="qqq")
-"""Their `cleaner`: AG News, SNLI, and before its own last step 20 Newsgroups."""
 
 
 def sentence_starts(tokens: Sequence[str]) -> tuple[int, ...]:

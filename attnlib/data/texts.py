@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +69,9 @@ class Ragged:
         return np.diff(self.ends)
 
     def row(self, i: int) -> np.ndarray | None:
-        return (
-            None if self.there is not None and not self.there[i] else self.values[self.ends[i] : self.ends[i + 1]]
-        )
+        if self.there is not None and not self.there[i]:
+            return None
+        return self.values[self.ends[i] : self.ends[i + 1]]
 
     def lists(self, start: int, stop: int) -> Iterator[list | None]:
         """The rows from start to stop."""
@@ -122,10 +122,6 @@ class Texts(Sequence[Example]):
         """(n,) tokens of every text."""
         return self.tokens.lengths
 
-    @overload
-    def __getitem__(self, place: int) -> Example: ...
-    @overload
-    def __getitem__(self, place: slice) -> Texts: ...
     def __getitem__(self, place: int | slice) -> Example | Texts:
         if isinstance(place, slice):
             return self.take(np.arange(len(self))[place])
@@ -273,6 +269,6 @@ class _Column:
 _NONE = Ragged(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
-def packed(examples: Sequence[Example]) -> Texts:
+def packed(examples: Iterable[Example]) -> Texts:
     """These examples packed, if they are not already."""
     return examples if isinstance(examples, Texts) else Packer().pack(examples)

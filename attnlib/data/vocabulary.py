@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attnlib.data.texts import Texts
+from attnlib.data.texts import packed
 from attnlib.utils.errors import DataError
 
 PAD, UNK, SOS, EOS = "<pad>", "<unk>", "<sos>", "<eos>"
@@ -40,14 +39,9 @@ class Vocabulary:
         A text counts once however often it repeats a word (the document frequency of scikit-learn's
         CountVectorizer, which Jain & Wallace use); a text's query counts as part of it.
         """
-        if isinstance(examples, Texts):
-            frequency = dict(zip(examples.words, examples.documents().tolist(), strict=True))
-        else:
-            frequency = Counter()
-            for example in examples:
-                frequency.update({*example.tokens, *(example.query or ())})
-        least = max(min_df, 1)
-        kept = sorted(((w, n) for w, n in frequency.items() if n >= least), key=lambda item: (-item[1], item[0]))
+        texts = packed(examples)
+        found = zip(texts.words, texts.documents().tolist(), strict=True)
+        kept = sorted(((w, n) for w, n in found if n >= max(min_df, 1)), key=lambda item: (-item[1], item[0]))
         return cls([w for w, _ in kept], [n for _, n in kept])
 
     def ids(self, tokens: Iterable[str]) -> list[int]:

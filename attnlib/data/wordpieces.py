@@ -74,9 +74,6 @@ class WordPieceVectoriser(Vectoriser):
     def mask_id(self) -> int:
         return self._id("mask")
 
-    def encode_one(self, example: Example) -> Encoded:
-        return self.encode([example])[0]
-
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         """Every text as arrays of pieces; texts that had to be cut are counted, with a warning."""
         encoded: list[Encoded] = []
@@ -100,7 +97,7 @@ class WordPieceVectoriser(Vectoriser):
 
     def tokens(self, example: Example) -> list[str]:
         """The pieces at content positions, as the tokeniser writes them ("##ing")."""
-        encoded = self._encoded_one(example, self._pieces([example.tokens])[0], None)
+        encoded = self._encoded_one(example, self._pieces([example.tokens])[0], None)  # no warning of a cut
         return [self._tokenizer.id_to_token(int(i)) for i in encoded.ids[encoded.content]]
 
     def to_json(self) -> str:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from attnlib.data import Example, WordVectoriser, load_corpus
+from attnlib.data.preprocess import sentence_starts
 from attnlib.data.texts import Packer, Texts, packed
-from attnlib.data.vocabulary import Vocabulary
+from attnlib.data.vocabulary import EOS_ID, SOS_ID, Vocabulary
 
 EXAMPLES = (
     Example(("a", "b", "a", "."), 1, ("b", "?"), (True, False, False, False), "one", (0, 2)),
@@ -69,19 +70,37 @@ def test_readable_texts_are_whole():
     assert not packed([]).readable(query=False)
 
 
+def encoded_alone(vectoriser, example):
+    """The slow definition of what a text is as arrays, word by word."""
+    words = example.tokens[: vectoriser.max_length]
+    seen = [word not in vectoriser.unattended for word in words]
+    ids, content = vectoriser.vocabulary.ids(words), seen if any(seen) else [True] * len(words)
+    index, numbers = [*range(len(words))], None
+    if vectoriser.sentences:
+        starts = sentence_starts(words) if example.sentences is None else example.sentences
+        numbers = np.searchsorted(starts[1:], index, side="right").tolist()
+    if vectoriser.special:
+        ids, content, index = [SOS_ID, *ids, EOS_ID], [False, *content, False], [-1, *index, -1]
+        numbers = None if numbers is None else [0, *numbers, *(numbers[-1:] or [0])]
+    query = None if example.query is None else vectoriser.vocabulary.ids(example.query)
+    return {"ids": ids, "content": content, "words": index, "query": query, "sentences": numbers}
+
+
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("sentences", [False, True])
 @pytest.mark.parametrize("unattended", [(), (".",)])
 @pytest.mark.parametrize("max_length", [None, 2])
 def test_packed_texts_are_encoded_as_single_ones(special, sentences, unattended, max_length):
-    examples = (EXAMPLES[0], EXAMPLES[2], EXAMPLES[3])
+    examples = (EXAMPLES[0], EXAMPLES[2], EXAMPLES[3], Example((), 1))
     options = {"special": special, "sentences": sentences, "unattended": unattended, "max_length": max_length}
     vectoriser = WordVectoriser(Vocabulary.build(examples[:2]), **options)
-    for one, many in zip(map(vectoriser.encode_one, examples), vectoriser.encode(packed(examples)), strict=True):
-        assert (one.label, len(one)) == (many.label, len(many))
-        for name in ("ids", "content", "words", "query", "sentences"):
-            a, b = getattr(one, name), getattr(many, name)
-            assert a is b is None or a.tolist() == b.tolist(), name
+    for example, many in zip(examples, vectoriser.encode(packed(examples)), strict=True):
+        for found in (many, vectoriser.encode_one(example)):
+            alone = encoded_alone(vectoriser, example)
+            assert (found.label, len(found)) == (example.label, len(alone["ids"]))
+            for name, wanted in alone.items():
+                values = getattr(found, name)
+                assert (None if values is None else values.tolist()) == wanted, name
 
 
 def test_batches_of_packed_texts_are_those_of_examples(planted):

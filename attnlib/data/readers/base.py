@@ -1,12 +1,12 @@
-"""The register of corpora, and what readers of publishers' own layouts share: finding files, lines, csv rows.
+"""The register of corpora, and what readers share: finding files, lines, csv rows, rows made on demand.
 
 A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
 
-    @register_corpus("sst", kind="raw", summary="…", source="…", citation="…")
-    def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
+    @register_corpus("mine", kind="raw", summary="…", source="…", citation="…", min_df=2)
+    def mine(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
 
-`attnlib.data.corpora` imports the modules that register, so they must import heavy libraries inside functions:
-`attnlib list corpora` answers at once.
+`corpora.yaml` says the same of the kit's own (`@listed("sst")`). `attnlib.data.corpora` imports the modules that
+register, so they must import heavy libraries inside functions: `attnlib list corpora` answers at once.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ import inspect
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
+from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
+import yaml
+
+from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, gunzipped, read_members
 from attnlib.data.types import RawCorpus
 from attnlib.utils import paths
@@ -31,6 +36,10 @@ ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 LONGEST_CELL = 2**31 - 1
 """Characters; the csv module's own limit of 128 KB is less than a long review page."""
 
+BLOCK = 1024
+"""Rows made at once."""
+
+T = TypeVar("T")
 Kind = Literal["generated", "packaged", "raw", "hub"]
 Task = Literal["classification", "query"]
 Reader = Callable[..., RawCorpus]
@@ -64,15 +73,87 @@ corpora: Registry[CorpusSpec] = Registry(
 
 
 def register_corpus(
-    name: str, *, kind: Kind, summary: str, source: str, citation: str, task: Task = "classification"
+    name: str,
+    *,
+    kind: Kind,
+    summary: str,
+    source: str,
+    citation: str,
+    task: Task = "classification",
+    **prepared: Any,
 ) -> Callable[[Reader], Reader]:
-    """Decorator: the function below it reads the corpus `name`."""
+    """Decorator: the function below it reads the corpus `name`. `prepared`: fields of what it returns."""
 
-    def add(loader: Reader) -> Reader:
+    def add(reader: Reader) -> Reader:
+        @wraps(reader)
+        def loader(*args: Any, **options: Any) -> RawCorpus:
+            return replace(reader(*args, **options), **prepared)
+
         corpora.register(name)(CorpusSpec(name, loader, summary, source, citation, task, kind))
         return loader
 
     return add
+
+
+def read_yaml(name: str) -> dict[str, Any]:
+    """A yaml file of this folder."""
+    return yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+_LISTED = read_yaml("corpora.yaml")
+
+
+def preparation(name: str) -> dict[str, Any]:
+    """The fields of its RawCorpus that `corpora.yaml` sets."""
+    fields = _LISTED[name].get("prepared", {})
+    made = {field: tuple(value) if isinstance(value, list) else value for field, value in fields.items()}
+    return made | {field: Preprocessing(**steps) for field, steps in made.items() if field == "preprocessing"}
+
+
+def listed(name: str) -> Callable[[Reader], Reader]:
+    """`register_corpus` with what `corpora.yaml` says of the corpus."""
+    entry = {key: value for key, value in _LISTED[name].items() if key != "prepared"}
+    return register_corpus(name, **entry, **preparation(name))
+
+
+class Blocks(Sequence[T]):
+    """`size` items, of which `read(start, stop)` gives some; the block that was read last is kept.
+
+    So a source of millions stays in arrow, and rows and cells are made when they are asked for.
+    """
+
+    def __init__(self, size: int, read: Callable[[int, int], list[T]]) -> None:
+        self._size, self._read = size, read
+        self._first, self._kept = 0, []
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(self._size)[place]]
+        i = range(self._size)[place]
+        if not self._first <= i < self._first + len(self._kept):
+            self._first = i - i % BLOCK
+            self._kept = self._read(self._first, min(self._first + BLOCK, self._size))
+        return self._kept[i - self._first]
+
+    def __iter__(self) -> Iterator[T]:
+        for start in range(0, self._size, BLOCK):
+            yield from self._read(start, min(start + BLOCK, self._size))
+
+
+def joined(parts: Sequence[Sequence[T]]) -> Blocks[T]:
+    """Several sequences, one after the other, without a copy."""
+    starts = list(accumulate(map(len, parts), initial=0))
+
+    def read(start: int, stop: int) -> list[T]:
+        found: list[T] = []
+        for first, part in zip(starts, parts, strict=False):
+            found += part[max(0, start - first) : max(0, stop - first)]
+        return found
+
+    return Blocks(starts[-1], read)
 
 
 def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:

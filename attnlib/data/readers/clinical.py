@@ -19,29 +19,17 @@ Without a split column, attnlib draws 80/10/10 itself and says so in the corpus'
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from attnlib.data.preprocess import JAIN_WALLACE
-from attnlib.data.readers.base import register_corpus
+from attnlib.data.readers.base import listed
 from attnlib.data.readers.table import table
 from attnlib.data.types import RawCorpus
 from attnlib.utils.errors import DataError
 
-MIMIC = {
-    "source": "MIMIC-III v1.4 (physionet.org, credentialed access); you bring the table",
-    "citation": "Johnson et al. 2016: MIMIC-III, a freely accessible critical care database. Scientific Data 3.",
-}
-TWEETS = {
-    "source": "Twitter ADR corpus; you bring the table",
-    "citation": "Nikfarjam et al. 2015: Pharmacovigilance from social media. JAMIA 22(3).",
-}
-NOTES = JAIN_WALLACE.replace(clean="mimic")
 
+def _register(name: str) -> None:
+    """Register a corpus whose table the user brings."""
 
-def _register(name: str, summary: str, origin: dict[str, str], **prepared: Any) -> None:
-    """Register a corpus whose table the user brings and whose preparation is Jain & Wallace's."""
-
-    @register_corpus(name, kind="raw", summary=f"{summary} (your own table)", **origin)
+    @listed(name)
     def read(
         path: str | None = None, *, text: str = "text", label: str = "label", split: str | None = "auto"
     ) -> RawCorpus:
@@ -53,12 +41,8 @@ def _register(name: str, summary: str, origin: dict[str, str], **prepared: Any) 
             )
         raw = table(path, text=text, label=label, split=split, query=None, rationale=None)
         # without a source of its own, the corpus has the register's instead of the name of a file
-        return replace(raw, name=name, source="", **prepared)
+        return replace(raw, name=name, source="")
 
 
-ANEMIA = "MIMIC-III discharge summaries: acute or chronic anemia"
-DIABETES = "MIMIC-III discharge summaries: diabetes or not"
-REACTION = "Tweets: adverse drug reaction or not"
-_register("anemia", ANEMIA, MIMIC, preprocessing=NOTES, min_df=5, length_filter=(None, 4000))
-_register("diabetes", DIABETES, MIMIC, preprocessing=NOTES, min_df=5, length_filter=(6, 4000))
-_register("adr", REACTION, TWEETS, preprocessing=JAIN_WALLACE, min_df=2, length_filter=(5, 100))
+for _name in ("anemia", "diabetes", "adr"):
+    _register(_name)

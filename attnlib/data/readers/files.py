@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.data.readers.archives import decode, raise_limit, read_packed, unpack_limit, unpacked_name
-from attnlib.data.readers.base import LONGEST_CELL
-from attnlib.data.readers.lazy import Blocks
+from attnlib.data.readers.base import LONGEST_CELL, Blocks
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import neighbour
 

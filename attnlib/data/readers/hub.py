@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.preprocess import BROUGHT
-from attnlib.data.readers.base import register_corpus
+from attnlib.data.readers.base import Blocks, joined, listed, read_yaml
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import Table
-from attnlib.data.readers.lazy import Blocks, Joined
 from attnlib.data.readers.pairs import question_row
 from attnlib.data.splits import meant
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
@@ -44,36 +43,13 @@ class Known:
     revision: str | None = None
 
 
-AMAZON = Known("mteb/amazon_reviews_multi", config="en")
 KNOWN = {
-    "sst2": Known("stanfordnlp/sst2", "sentence"),
-    "glue/sst2": Known("nyu-mll/glue", "sentence", config="sst2"),
-    "sst5": Known("SetFit/sst5", label="label_text"),
-    "imdb": Known("stanfordnlp/imdb"),
-    "rotten_tomatoes": Known("cornell-movie-review-data/rotten_tomatoes"),
-    "ag_news": Known("fancyzhx/ag_news"),
-    "20_newsgroups": Known("SetFit/20_newsgroups", label="label_text"),
-    "yelp_review_full": Known("Yelp/yelp_review_full"),
-    "yelp_polarity": Known("fancyzhx/yelp_polarity"),
-    "amazon_polarity": Known("fancyzhx/amazon_polarity", ("title", "content")),
-    "amazon_reviews_multi": AMAZON,
-    "amazon_reviews": AMAZON,
-    "yahoo_answers_topics": Known(
-        "community-datasets/yahoo_answers_topics", ("question_title", "question_content", "best_answer"), "topic"
-    ),
-    "snli": Known("stanfordnlp/snli", "premise", query="hypothesis"),
-    "babi_qa": Known("facebook/babi_qa", "story", config="en-10k-qa1", revision="refs/convert/parquet"),
+    name: Known(**{role: tuple(value) if isinstance(value, list) else value for role, value in entry.items()})
+    for name, entry in read_yaml("hub.yaml").items()
 }
-"""Short names. The full name (`stanfordnlp/sst2`) finds the same entry."""
 
 
-@register_corpus(
-    "hub",
-    kind="hub",
-    summary="hub:NAME, any text classification dataset of the Hugging Face hub (sst2, imdb, ag_news, snli, …)",
-    source="Hugging Face hub",
-    citation="Lhoest et al. 2021: Datasets: a community library for natural language processing. EMNLP.",
-)
+@listed("hub")
 def hub(
     name: str = "",
     *,
@@ -198,15 +174,15 @@ def _columns(
         asked = {role: getattr(known, role) if value == AUTO else value for role, value in asked.items()}
     if "story" in have and asked["text"] in (AUTO, "story"):
         return {"text": "story", "label": None, "query": None}
-    joined = () if isinstance(asked["text"], str) else tuple(asked["text"])
-    for name in joined:
+    several = () if isinstance(asked["text"], str) else tuple(asked["text"])
+    for name in several:
         if name not in have:
             raise DataError(f"text: {unknown('column', name, have)}")
-        asked["text"] = joined[0]
+        asked["text"] = several[0]
     rows = part.select(range(min(LOOKED_AT, len(part))))
     table = Table({name: list(rows[name]) for name in have})
     found = find_columns(table, {**asked, "split": None, "rationale": None, "id": None})
-    return {"text": joined or found["text"], "label": found["label"], "query": found["query"]}
+    return {"text": several or found["text"], "label": found["label"], "query": found["query"]}
 
 
 def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None, limit: int | None) -> Sequence[RawExample]:
@@ -270,14 +246,9 @@ def _labelled(name: str, found: dict[str | None, Sequence[RawExample]], notes: l
         notes.append(f"{dropped:,} rows without a label dropped")
     if not any(places.values()):
         raise DataError(f"hub:{name}: no row has a label.")
-    return Joined([_chosen(rows, places[split], split) for split, rows in found.items()])
+    return joined([_chosen(rows, places[split], split) for split, rows in found.items()])
 
 
 def _chosen(rows: Sequence[RawExample], places: Sequence[int], split: str | None) -> Sequence[RawExample]:
     """Some rows, as those of a split."""
-
-    def read(start: int, stop: int) -> list[RawExample]:
-        own = [rows[i] for i in places[start:stop]]
-        return [row if row.split == split else replace(row, split=split) for row in own]
-
-    return rows if len(places) == len(rows) and (not rows or rows[0].split == split) else Blocks(len(places), read)
+    return Blocks(len(places), lambda start, stop: [replace(rows[i], split=split) for i in places[start:stop]])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from attnlib.data.preprocess import JAIN_WALLACE
-from attnlib.data.readers.base import choice, csv_rows, files, one_each, register_corpus
+from attnlib.data.readers.base import choice, csv_rows, files, listed, one_each
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
@@ -11,13 +10,7 @@ CLASSES = ("world", "sports", "business", "sci/tech")
 """In the order of the file's numbers, 1 to 4."""
 
 
-@register_corpus(
-    "agnews",
-    kind="raw",
-    summary="AG News: world against business, or all four classes",
-    source="AG's news topic classification dataset, csv",
-    citation="Zhang, Zhao & LeCun 2015: Character-level convolutional networks for text classification. NeurIPS.",
-)
+@listed("agnews")
 def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) -> RawCorpus:
     """train.csv (or a part of it, train_5k.csv) and test.csv: number of the class, title, description.
 
@@ -52,6 +45,4 @@ def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) ->
                 rows.append(RawExample(clean, label, split=split, id=f"{split}-{number}"))
         if joined and not title:
             notes.append(f"{split}: title and description are in one column, so the title is kept")
-    return RawCorpus(
-        name="agnews", rows=rows, classes=kept, preprocessing=JAIN_WALLACE, min_df=5, notes=tuple(notes)
-    )
+    return RawCorpus("agnews", rows, kept, notes=tuple(notes))

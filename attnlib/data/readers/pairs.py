@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from attnlib.data.preprocess import JAIN_WALLACE, Preprocessing
-from attnlib.data.readers.base import choice, files, lines, one_each, register_corpus
+from attnlib.data.readers.base import choice, files, lines, listed, one_each
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import DataError
 
@@ -20,14 +19,7 @@ Pair = tuple[int, Sequence[str]]
 """Number of the line; premise, hypothesis and label."""
 
 
-@register_corpus(
-    "babi",
-    kind="raw",
-    summary="bAbI tasks: a story, a question about it, and the sentences that hold the answer",
-    source="bAbI tasks 1-20 (v1.2), English",
-    citation="Weston et al. 2015: Towards AI-complete question answering: a set of prerequisite toy tasks.",
-    task="query",
-)
+@listed("babi")
 def babi(path: str | None = None, *, task: int = 1) -> RawCorpus:
     """qaN_*_train.txt and qaN_*_test.txt. Text: the story so far; query: the question; class: the answer.
 
@@ -43,14 +35,7 @@ def babi(path: str | None = None, *, task: int = 1) -> RawCorpus:
     large = [c for c in candidates if "/en-10k/" in c[0].replace("\\", "/").replace(", ", "/")]
     found = one_each(large or candidates, "babi", ("train", "test"))
     rows = [row for split, (where, text) in found.items() for row in _questions(text, where, split)]
-    return RawCorpus(
-        name=f"babi{task}",
-        rows=rows,
-        preprocessing=Preprocessing(lower=False),
-        notes=(
-            "questions about one story share its beginning; the cut of dev from train does not keep them apart",
-        ),
-    )
+    return RawCorpus(f"babi{task}", rows)
 
 
 def _questions(text: str, where: str, split: str) -> Iterator[RawExample]:
@@ -108,14 +93,7 @@ def question_row(
     )
 
 
-@register_corpus(
-    "snli",
-    kind="raw",
-    summary="Stanford natural language inference: premise as text, hypothesis as query",
-    source="SNLI 1.0 (jsonl or txt), or tokenised lines (s1, s2, labels)",
-    citation="Bowman et al. 2015: A large annotated corpus for learning natural language inference. EMNLP.",
-    task="query",
-)
+@listed("snli")
 def snli(path: str | None = None) -> RawCorpus:
     """Either snli_1.0_{train,dev,test}.jsonl or .txt, or the line files s1.SPLIT, s2.SPLIT and labels.SPLIT.
 
@@ -139,9 +117,7 @@ def snli(path: str | None = None) -> RawCorpus:
     rows = [replace(row, split=split) for split, found in pairs.items() for row in found if row.label != NO_LABEL]
     if dropped := sum(map(len, pairs.values())) - len(rows):
         notes.append(f"{dropped:,} pairs without an agreed label dropped")
-    return RawCorpus(
-        name="snli", rows=rows, classes=ENTAILMENT, preprocessing=JAIN_WALLACE, min_df=3, notes=tuple(notes)
-    )
+    return RawCorpus("snli", rows, ENTAILMENT, notes=tuple(notes))
 
 
 def _pairs(found: dict[str, tuple[str, str]], split: str) -> Iterator[RawExample]:

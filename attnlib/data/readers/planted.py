@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from attnlib.data.readers.base import register_corpus
+from attnlib.data.readers.base import listed, read_yaml
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError
 
@@ -34,50 +34,18 @@ TRIES = 20
 """A story that was told before is told again, so that no test story is a training story; short ones may repeat."""
 NEGATION = "not"
 STOP = "."
-SENTIMENT = {
-    "negative": "awful terrible boring dreadful weak ugly clumsy dull poor stale horrible tedious",
-    "positive": "great wonderful lovely brilliant superb charming delightful clever warm fresh excellent gorgeous",
-}
-TOPICS = {
-    "sport": "goal striker referee tournament coach medal league sprint stadium goalkeeper penalty champion",
-    "science": "molecule telescope enzyme theorem laboratory physicist neuron genome quantum galaxy virus proton",
-    "money": "shares inflation investor dividend banker mortgage revenue currency profit auction broker tariff",
-    "music": "guitar melody orchestra concert rhythm singer chorus violin album drummer symphony lyric",
-    "food": "recipe butter oven garlic dessert chef noodles cheese flavour bakery pepper soup",
-    "travel": "airport luggage passport island hotel voyage tourist harbour ticket cruise hostel itinerary",
-}
-"""Decisive words of each class. Two classes are sentiments, more are topics."""
-FILLER = (
-    "the a of and to in it this that with for on as was is by at from one an be which into there about when more "
-    "some what out up time people story film book place day night house street city river table window door room "
-    "garden morning evening summer winter train car road letter paper hand face voice friend family child mother "
-    "father brother sister teacher doctor neighbour writer actor scene page chapter part side end start moment "
-    "week month year hour minute answer question idea plan name word line picture colour sound light water stone "
-    "wood glass field hill bridge tower market office school kitchen coat hat shoe clock chair bed box bag key "
-    "saw took gave made came went found kept told asked heard left put held turned walked stood looked opened "
-    "closed waited called brought sent wrote read felt knew thought seemed became began moved stayed again also "
-    "still just then now here later often always perhaps rather quite almost between under over near across along "
-    "after before during behind around through another each every both other same small large long short early "
-    "late old new open quiet round tall"
-).split()
-PEOPLE = "mary john sandra daniel".split()
-PLACES = "kitchen garden office bathroom hallway bedroom cellar attic garage balcony library porch".split()
+WORDS = read_yaml("planted.yaml")
+SENTIMENT, TOPICS = WORDS["sentiment"], WORDS["topics"]
+FILLER, PEOPLE, PLACES, THINGS = (WORDS[kind].split() for kind in ("filler", "people", "places", "things"))
 MOVES = ("went to", "travelled to", "walked to", "moved to")
 ABSENT = "fred"
 """Never in a story."""
 INFERENCE = ("entailment", "neutral", "contradiction")
-THINGS = "apple football milk book lamp hat".split()
 MOST = 15_000
 """The largest vocabulary: `made_up` has 18,000 words."""
 
 
-@register_corpus(
-    "planted",
-    kind="generated",
-    summary="Generated texts with known decisive words, negation, distractors; task='qa': stories with questions",
-    source="generated here",
-    citation="none",
-)
+@listed("planted")
 def planted(
     n_train: int = 1000,
     n_dev: int = 200,

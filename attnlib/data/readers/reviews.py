@@ -10,8 +10,7 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers.base import choice, csv_rows, files, lines, one_each, register_corpus
+from attnlib.data.readers.base import choice, csv_rows, files, lines, listed, one_each
 from attnlib.data.splits import SEED
 from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import DataError
@@ -26,14 +25,7 @@ _NOT_KERAS = re.compile(r"[!-&(-/:-@\[-`{-~]")
 apostrophe, so that a line break counts as a word, "br"."""
 
 
-@register_corpus(
-    "sst",
-    kind="raw",
-    summary="Stanford Sentiment Treebank: sentences of film reviews, two or five classes",
-    source="Stanford Sentiment Treebank, PTB trees (trainDevTestTrees_PTB.zip)",
-    citation="Socher et al. 2013: Recursive deep models for semantic compositionality over a sentiment treebank. "
-    "EMNLP.",
-)
+@listed("sst")
 def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
     """train.txt, dev.txt and test.txt, one tree per line; the label is the root's.
 
@@ -56,22 +48,10 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
             if classes == 5 or label != 2:
                 name = FIVE[label] if classes == 5 else POLARITY[label > 2]
                 rows.append(RawExample(" ".join(words), name, split=split, id=f"{split}-{number}"))
-    return RawCorpus(
-        name="sst",
-        rows=rows,
-        classes=FIVE if classes == 5 else POLARITY,
-        preprocessing=Preprocessing(clean="sst"),
-        length_filter=(5, None),
-    )
+    return RawCorpus("sst", rows, FIVE if classes == 5 else POLARITY)
 
 
-@register_corpus(
-    "aclimdb",
-    kind="raw",
-    summary="Large Movie Review Dataset, official halves: polarity or stars",
-    source="Large Movie Review Dataset v1.0 (aclImdb)",
-    citation="Maas et al. 2011: Learning word vectors for sentiment analysis. ACL.",
-)
+@listed("aclimdb")
 def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "official") -> RawCorpus:
     """aclImdb/{train,test}/{pos,neg}/ID_STARS.txt, as a folder or in a tar; unlabelled reviews are passed over.
 
@@ -96,15 +76,8 @@ def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "
     if split == "jain_wallace":
         rows = _drawn(rows)
         notes += ("reviews of fewer than 400 words; sizes as in Jain & Wallace, the draw is ours",)
-    return RawCorpus(
-        name="aclimdb",
-        rows=rows,
-        classes=tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY,
-        preprocessing=Preprocessing(punctuation="drop"),
-        min_df=10,
-        notes=notes,
-        length_filter=(6, 400),
-    )
+    classes = tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY
+    return RawCorpus("aclimdb", rows, classes, notes=notes)
 
 
 def _drawn(rows: list[RawExample]) -> list[RawExample]:
@@ -117,13 +90,7 @@ def _drawn(rows: list[RawExample]) -> list[RawExample]:
     return [replace(row, split=split) for split, own in parts.items() for row in own]
 
 
-@register_corpus(
-    "yelp",
-    kind="raw",
-    summary="Yelp reviews: stars, or the category of the business",
-    source="Yelp reviews, csv (columns text, category, stars), or Yelp Review Full (columns stars, text)",
-    citation="Zhang, Zhao & LeCun 2015: Character-level convolutional networks for text classification. NeurIPS.",
-)
+@listed("yelp")
 def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
     """train.csv and test.csv, gzipped or not.
 
@@ -141,9 +108,7 @@ def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
             if cells.get(labels) is None:
                 raise DataError(f"{where}: has no column for the {labels}; load it with labels='stars'.")
             rows.append(RawExample(cells["text"], cells[labels], split=split, id=f"{split}-{number}"))
-    return RawCorpus(
-        name="yelp", rows=rows, classes=("1", "2", "3", "4", "5") if labels == "stars" else None, min_df=5
-    )
+    return RawCorpus("yelp", rows, tuple("12345") if labels == "stars" else None)
 
 
 def _yelp_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -168,14 +133,7 @@ def _yelp_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, cells
 
 
-@register_corpus(
-    "movies",
-    kind="raw",
-    summary="ERASER movie reviews with the passages that humans marked as decisive",
-    source="ERASER benchmark, movies",
-    citation="DeYoung et al. 2020: ERASER: a benchmark to evaluate rationalized NLP models. ACL; "
-    "Zaidan, Eisner & Piatko 2007. NAACL.",
-)
+@listed("movies")
 def movies(path: str | None = None) -> RawCorpus:
     """docs/ID (tokens between blanks, one sentence per line) and {train,val,test}.jsonl, as a folder or in a tar.
 
@@ -194,21 +152,15 @@ def movies(path: str | None = None) -> RawCorpus:
             raise DataError(
                 f"movies: no {split}.jsonl among {len(docs)} documents and {', '.join(tables) or 'no table'}."
             )
-    found = {split: list(_annotated(*tables[split], docs)) for split in tables}
-    held_out = {row.id for row in found["val"]}
-    train = [row for row in found["train"] if row.id not in held_out]
-    removed = len(found["train"]) - len(train)
-    named = {"train": train, "dev": found["val"], "test": found["test"]}
-    return RawCorpus(
-        name="movies",
-        rows=[replace(row, split=split) for split, rows in named.items() for row in rows],
-        classes=POLARITY,
-        min_df=2,
-        notes=(
-            *((f"{removed} validation reviews removed from train, which lists them too",) if removed else ()),
-            "rationales of test mark far more words than those of train: the annotation differs",
-        ),
-    )
+    train, dev, test = (list(_annotated(*tables[split], docs)) for split in ("train", "val", "test"))
+    held_out = {row.id for row in dev}
+    kept = [row for row in train if row.id not in held_out]
+    notes = ("rationales of test mark far more words than those of train: the annotation differs",)
+    if removed := len(train) - len(kept):
+        notes = (f"{removed} validation reviews removed from train, which lists them too", *notes)
+    parts = zip(SPLITS, (kept, dev, test), strict=True)
+    rows = [replace(row, split=split) for split, own in parts for row in own]
+    return RawCorpus("movies", rows, POLARITY, notes=notes)
 
 
 def _annotated(where: str, text: str, docs: dict[str, str]) -> Iterator[RawExample]:

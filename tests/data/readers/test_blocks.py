@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlib.data.readers.lazy import BLOCK, Blocks, Joined
+from attnlib.data.readers.base import BLOCK, Blocks, joined
 
 
 def numbers(n):
@@ -34,7 +34,7 @@ def test_a_block_is_read_once_while_it_is_used():
 
 
 def test_joined_sequences_are_one():
-    items = Joined([[1, 2], [], numbers(3)[0]])
+    items = joined([[1, 2], [], numbers(3)[0]])
     assert list(items) == [1, 2, 0, 1, 2] == [items[i] for i in range(5)]
     assert len(items) == 5
     assert items[-1] == 2
