@@ -24,7 +24,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.types import Corpus, Example
 from attnlib.measures.perturbation import uniform
-from attnlib.models.masking import blank
+from attnlib.models.encoders import blank
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted
 

@@ -20,7 +20,7 @@ from torch.nn.functional import embedding_bag
 from attnlib.engine.attention import CELLS
 from attnlib.engine.head import Head
 from attnlib.engine.rows import Shared
-from attnlib.models.recurrent import reversal, turned
+from attnlib.models.encoders import reversal, turned
 
 ROWS = 256
 """Variants that advance together: enough for the matrix product, few enough for the cache."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from attnlib.engine.attention import CELLS
 from attnlib.engine.bptt import sweep
-from attnlib.models.recurrent import reversal, turned
+from attnlib.models.encoders import reversal, turned
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.progress import bar
 

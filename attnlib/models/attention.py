@@ -36,11 +36,12 @@ class Additive(nn.Module):
     hidden (B, T, H), query (B, Q) or None -> (B, T). Inner width `attention_size`, by default H / 2.
     """
 
-    def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
+    def __init__(self, config: ModelConfig, width: int, query_width: int | None = None, layers: int = 1) -> None:
         super().__init__()
         inner = config.attention_size or max(1, width // 2)
         self.key = nn.Linear(width, inner)
         self.query = None if query_width is None else nn.Linear(query_width, inner, bias=False)
+        self.layers = nn.ModuleList(nn.Linear(inner, inner) for _ in range(layers - 1))
         self.out = nn.Linear(inner, 1, bias=False)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
@@ -84,7 +85,7 @@ class Dot(nn.Module):
 
 
 @ATTENTIONS.register("deep")
-class Deep(nn.Module):
+class Deep(Additive):
     r"""Attention by a ReLU network of `attention_layers` hidden layers (Wen et al. 2022).
 
     .. math:: z^1 = \mathrm{relu}(W_1 h_i + b_1 + W_q q), \quad z^l = \mathrm{relu}(W_l z^{l-1} + b_l), \quad
@@ -94,18 +95,9 @@ class Deep(nn.Module):
     """
 
     def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
-        super().__init__()
-        inner = config.attention_size or max(1, width // 2)
-        self.key = nn.Linear(width, inner)
-        self.query = None if query_width is None else nn.Linear(query_width, inner, bias=False)
-        self.layers = nn.ModuleList(nn.Linear(inner, inner) for _ in range(config.attention_layers - 1))
-        self.out = nn.Linear(inner, 1, bias=False)
-
-    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        return self.finish(self.key(hidden), query)
+        super().__init__(config, width, query_width, config.attention_layers)
 
     def finish(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
-        """Scores from W_1 h_i + b_1 (B, ..., A): erasure shares these sums between variants of a text."""
         inner = _join(keys, query, self.query).relu()
         for layer in self.layers:
             inner = layer(inner).relu()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnlib.config import ModelConfig
 from attnlib.data.pretrained import pinned, reading, refuse_pickles, without_bar
 from attnlib.data.readers import packaged
-from attnlib.models.masking import Averaged, blank
+from attnlib.models.encoders import Averaged, blank
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.extras import needs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
 from attnlib.models.bert import Bert
-from attnlib.models.decoder import build_decoder
 from attnlib.models.encoders import build_encoder
 from attnlib.models.reader import Reader
 from attnlib.models.regularise import corrupt, mlm_loss, tying_loss
@@ -42,6 +42,25 @@ def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None)
             embedding.weight[: len(vectors)] = torch.as_tensor(vectors, dtype=embedding.weight.dtype)
             embedding.weight[0] = 0.0
     return embedding
+
+
+class JoinDecoder(nn.Module):
+    r"""Context and query to logits (Jain & Wallace 2019): :math:`z = W \tanh(W_p c + W_q q + b_p) + b`.
+
+    Not linear in c, so that closed forms stop at the context. The inner width is half of the context's.
+    """
+
+    def __init__(self, width: int, query_width: int, n_classes: int) -> None:
+        super().__init__()
+        inner = max(1, width // 2)
+        self.context = nn.Linear(width, inner)
+        self.query = nn.Linear(query_width, inner, bias=False)
+        self.out = nn.Linear(inner, n_classes)
+
+    def forward(self, context: Tensor, query: Tensor) -> Tensor:
+        """context (B, ..., H), query (B, Q) -> (B, ..., C)."""
+        spread = self.query(query).reshape(query.shape[0], *[1] * (context.dim() - 2), -1)
+        return self.out((self.context(context) + spread).tanh())
 
 
 class Classifier(nn.Module):
@@ -81,15 +100,16 @@ class Classifier(nn.Module):
             mask_id = n_ids - 1
         self.mask_id = mask_id
         self.query_width = encoder.width if query else None
-        self.decoder = build_decoder(self._build(encoder, n_ids), n_classes, self.query_width)
+        width = self._build(encoder, n_ids)
+        self.decoder = JoinDecoder(width, self.query_width, n_classes) if query else nn.Linear(width, n_classes)
         self.logit_dropout = nn.Dropout(config.logit_dropout)
 
     def _build(self, encoder: nn.Module, n_ids: int) -> int:
         """Make the reader of the embedded words; returns the width of its context."""
         raise NotImplementedError
 
-    def _query_reader(self) -> nn.Module:
-        """The encoder that reads queries."""
+    def _readers(self) -> Sequence[Reader]:
+        """The readers from words upwards."""
         raise NotImplementedError
 
     def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
@@ -113,7 +133,7 @@ class Classifier(nn.Module):
                 "This model reads a query, and the batch has none. Use texts with queries (babi, snli), or build "
                 "the model with query=False."
             )
-        encoder = self._query_reader()
+        encoder = self._readers()[0].encoder if self.query_encoder is None else self.query_encoder
         hidden = encoder(self.embedding(batch.query), batch.query_mask)
         return encoder.summary(hidden, batch.query_mask)
 
@@ -149,6 +169,23 @@ class Classifier(nn.Module):
             return {"mlm": config.mlm_eta * mlm_loss(hidden, batch.ids, chosen, self.embedding.weight)}
         return {}
 
+    @property
+    def scaling(self) -> nn.Module | None:
+        return self._readers()[0].scaling
+
+    def parts(self) -> dict[str, nn.Module]:
+        """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""
+        readers = self._readers()
+        encoders = [*(reader.encoder for reader in readers), self.query_encoder]
+        attentions = nn.ModuleList(reader.attention for reader in readers)
+        return {
+            "embedding": self.embedding,
+            "encoder": nn.ModuleList(e for e in encoders if e is not None),
+            "attention": attentions if len(readers) > 1 else attentions[0],
+            "scaling": nn.ModuleList() if self.scaling is None else self.scaling,
+            "decoder": self.decoder,
+        }
+
     def _random_words(self) -> tuple[int, int]:
         """Range of ids that are words: mlm draws replacements from it."""
         stop = self.embedding.num_embeddings
@@ -177,10 +214,6 @@ class AttentionClassifier(Classifier):
     def projection(self) -> nn.Module:
         return self.reader.projection
 
-    @property
-    def scaling(self) -> nn.Module | None:
-        return self.reader.scaling
-
     def forward(self, batch: Batch, embedded: Tensor | None = None, hidden: Tensor | None = None) -> Trace:
         """One pass. `embedded` (B, T, D) replaces the lookup, for gradients with respect to it; `hidden` (B, T, H)
         replaces the encoder's states, where they are known already."""
@@ -193,18 +226,8 @@ class AttentionClassifier(Classifier):
         decided = self.decoded(reading.context, query)
         return self.reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
 
-    def parts(self) -> dict[str, nn.Module]:
-        """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""
-        return {
-            "embedding": self.embedding,
-            "encoder": nn.ModuleList(e for e in (self.encoder, self.query_encoder) if e is not None),
-            "attention": self.attention,
-            "scaling": nn.ModuleList() if self.scaling is None else self.scaling,
-            "decoder": self.decoder,
-        }
-
-    def _query_reader(self) -> nn.Module:
-        return self.encoder if self.query_encoder is None else self.query_encoder
+    def _readers(self) -> Sequence[Reader]:
+        return (self.reader,)
 
     def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
         return trace.hidden, trace.embedded

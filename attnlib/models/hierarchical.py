@@ -170,23 +170,8 @@ class HierarchicalClassifier(Classifier):
         said = {"logits": reading.context, "decode": nn.Identity()}
         return self.word.trace(reading, mask=content, embedded=rows, **said)
 
-    def parts(self) -> dict[str, nn.Module]:
-        """Every parameter, in exactly one of `attnlib.config.PARTS`; an absent part is an empty module."""
-        encoders = (self.word.encoder, self.sentence.encoder, self.query_encoder)
-        return {
-            "embedding": self.embedding,
-            "encoder": nn.ModuleList(e for e in encoders if e is not None),
-            "attention": nn.ModuleList([self.word.attention, self.sentence.attention]),
-            "scaling": nn.ModuleList() if self.scaling is None else self.scaling,
-            "decoder": self.decoder,
-        }
-
-    @property
-    def scaling(self) -> nn.Module | None:
-        return self.word.scaling
-
-    def _query_reader(self) -> nn.Module:
-        return self.query_encoder
+    def _readers(self) -> Sequence[Reader]:
+        return self.word, self.sentence
 
     def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
         words, positions = trace.words, trace.positions

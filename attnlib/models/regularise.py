@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from attnlib.models.masking import blank
+from attnlib.models.encoders import blank
 
 GUESSED_AT_ONCE = 2**18
 """Logits over the vocabulary that are held at once: a megabyte, which stays in the cache."""

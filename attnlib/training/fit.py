@@ -16,10 +16,9 @@ from attnlib.config import PARTS, ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
 from attnlib.training import metrics
 from attnlib.training.fitted import Fitted
-from attnlib.training.initial import initial_model, make_vectoriser, word_vectors
+from attnlib.training.initial import initial_model, make_vectoriser, warm, word_vectors
 from attnlib.training.optimise import Optimisers
 from attnlib.training.states import States, states
-from attnlib.training.warmstart import warm
 from attnlib.utils.device import preserved_rng, resolve, seed_everything
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 from attnlib.utils.progress import bar

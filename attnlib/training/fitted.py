@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 import torch
 
+from attnlib.data.checks import some
 from attnlib.data.texts import Example, Texts
 from attnlib.training import metrics, saving
 from attnlib.training.saving import Parts
@@ -69,7 +70,7 @@ class TextClassifier:
         bad = [e.id or str(i) for i, e in enumerate(examples) if not 0 <= e.label < len(self.classes)]
         if bad:
             raise DataError(
-                f"Labels must index the {len(self.classes)} classes {self.classes}; they do not in {_some(bad)}."
+                f"Labels must index the {len(self.classes)} classes {self.classes}; they do not in {some(bad)}."
             )
         labels = np.array([e.label for e in examples])
         return metrics.scores(labels, self.logits(examples, batch_size=batch_size))
@@ -114,7 +115,7 @@ class TextClassifier:
     def _not_finite(self) -> str:
         bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
         why = (
-            f"NaN or infinity stands in {_some(bad)}"
+            f"NaN or infinity stands in {some(bad)}"
             if bad
             else "its weights are finite, but too large to compute with"
         )
@@ -148,7 +149,7 @@ class TextClassifier:
         if empty:
             raise DataError(
                 f"{len(empty)} of {len(examples)} texts hold no token after preprocessing, at position "
-                f"{_some(map(str, empty))}. Leave them out, or give them words."
+                f"{some(empty)}. Leave them out, or give them words."
             )
         if self.query and any(not e.query for e in examples):
             raise DataError(
@@ -158,7 +159,7 @@ class TextClassifier:
         if asked and not self.query:
             raise DataError(
                 f"This model was trained on texts without a query and cannot read one; {len(asked)} of "
-                f"{len(examples)} texts have one ({_some(asked, 3)}). Leave the query out, or train on a corpus "
+                f"{len(examples)} texts have one ({some(asked, 3)}). Leave the query out, or train on a corpus "
                 "with queries."
             )
         return examples
@@ -246,8 +247,3 @@ def load_model(folder: str | Path, device: str = "auto") -> Fitted:
 
 def _is_pair(text: object) -> bool:
     return isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
-
-
-def _some(names: Iterable[str], most: int = 10) -> str:
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

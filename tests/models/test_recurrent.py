@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnlib.models.recurrent import Recurrent
+from attnlib.models.encoders import Recurrent
 
 D, H = 5, 6
 
