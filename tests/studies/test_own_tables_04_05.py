@@ -13,6 +13,7 @@ from tests.notebook_cells import run_cells
 INFORMATION = {
     "query_corpora": [],
     "limit": None,
+    "vectors": "none",
     "embedding_size": 5,
     "encoders": ["lstm"],
     "attentions": ["additive", "dot"],
@@ -29,6 +30,7 @@ ERASURE = {
     "texts": 20,
     "encoders": ["rnn"],
     "seeds": [0],
+    "vectors": "none",
     "embedding_size": 6,
     "hidden_size": 6,
     "epochs": 3,

@@ -184,8 +184,8 @@ def test_checks_hold_and_find_what_cannot_be() -> None:
 
 
 SMALL = {
-    "embedding_size": 8, "hidden_sizes": {"lstm": 8, "transformer": 8}, "epochs": 1, "seeds": [0], "texts": 10,
-    "entmax_alphas": [], "hidden_texts": 5, "facet_texts": 2, "adversary_epochs": 1,
+    "vectors": "none", "embedding_size": 8, "hidden_sizes": {"lstm": 8, "transformer": 8}, "epochs": 1,
+    "seeds": [0], "texts": 10, "entmax_alphas": [], "hidden_texts": 5, "facet_texts": 2, "adversary_epochs": 1,
 }  # fmt: skip
 
 

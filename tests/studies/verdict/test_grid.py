@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
+from attnlib.reports.plan import plans
 from attnlib.studies.study import Study
 from attnlib.studies.verdict.grid import TRAINER, fit, grid
 from attnlib.studies.verdict.params import Params
-from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
 
 
 def profile(notebook: str) -> dict:
-    return yaml.safe_load((paths.params() / notebook / "cpu.yaml").read_text(encoding="utf-8"))
+    (one,) = plans([notebook], "cpu", [])
+    return one.values
 
 
 def test_models_without_new_parts_are_those_of_01_tasc():
