@@ -225,7 +225,7 @@ class Store:
     def lock(self, key: str) -> FileLock | None:
         """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
         folder = self.root / "locks"
-        lock = FileLock(folder / f"{key}.lock", thread_local=False)
+        lock = _lock(folder / f"{key}.lock")
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
             try:
@@ -258,9 +258,8 @@ class Store:
         return None
 
     def _moves(self) -> FileLock:
-        """Held while an entry comes or goes. A new lock each time, so that threads exclude each other too.
-        Whoever may write to the folder may lock it."""
-        return FileLock(self.root / "moves.lock", thread_local=False, mode=0o666)
+        """Held while an entry comes or goes. A new lock each time, so that threads exclude each other too."""
+        return _lock(self.root / "moves.lock")
 
     def __iter__(self) -> Iterator[str]:
         """Keys of all finished runs."""
@@ -320,7 +319,7 @@ class Store:
             if (held := self.lock(path.stem)) is not None:
                 self.unlock(held)
         for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
-            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            lock = _lock(folder.with_suffix(".lock"))
             try:
                 foreign = not folder.name.startswith(f"{host()}-")
                 if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
@@ -354,7 +353,7 @@ class Store:
         (self.root / "tmp").mkdir(parents=True, exist_ok=True)
         while True:
             folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
-            lock = FileLock(folder.with_suffix(".lock"), thread_local=False)
+            lock = _lock(folder.with_suffix(".lock"))
             with suppress(Timeout):
                 lock.acquire(blocking=False)  # before the folder: a folder without a holder is swept
                 if Path(lock.lock_file).exists():
@@ -366,6 +365,11 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             self.unlock(lock)
+
+
+def _lock(file: Path) -> FileLock:
+    """A lock that another user may take over when its holder is gone: who may write to the folder may lock it."""
+    return FileLock(file, thread_local=False, mode=0o666)
 
 
 def _write(path: Path, data: bytes) -> None:
