@@ -68,7 +68,7 @@ WRONG = [
     (TASC, "operator", "remove", "delete"),
     (TASC, "pooling_cell", "[gru, dot]", "not in the grid"),
     (TASC, "quirks", "[tasc_gi]", "Did you mean 'tasc_ig'"),
-    (TASC, "vector_files", "{planted: nope.vec}", "nope.vec"),
+    (TASC, "vector_files", "{rotten_tomatoes: nope.vec}", "nope.vec"),
     (TASC, "vector_files", "{imdb: none}", "imdb"),
     (TASC, "hidden_size", "33", "even"),
     (TASC, "seeds", "[0, -1]", r"seeds\[1\]"),
@@ -108,7 +108,7 @@ WRONG = [
     (ERASURE, "beyond", "nope.csv", "nope.csv"),
     (ERASURE, "beyond_hidden", "21", "even"),
     (ERASURE, "max_length", "0", "max_length"),
-    (ERASURE, "vectors", "glove", "50 wide"),
+    (ERASURE, "vectors", "word2vec", "300 wide"),
 ]
 
 
@@ -184,7 +184,7 @@ def test_every_notebook_takes(name: str, corpus: str, called: str, options: dict
     [
         (ONE, {"vectors": "DIR/vectors.txt"}),
         (ONE, {"learning_rate": "1e-4", "seed": "7", "repeats": "1"}),
-        (TASC, {"encoders": "lstm", "vector_files": "{planted: DIR/vectors.txt}", "embedding_size": "50"}),
+        (TASC, {"encoders": "lstm", "vector_files": "{rotten_tomatoes: DIR/vectors.txt}"}),
         (TASC, {"corpora": "DIR/sixty.csv", "vector_files": "{DIR/sixty.csv: none}"}),
         (TASC, {"encoders": "[gru]", "attentions": "[dot]"}),
         (
@@ -242,8 +242,8 @@ def test_the_parameters_of_a_notebook_are_those_of_its_study(name: str) -> None:
 def test_list_params_tells_type_default_comment_and_profiles() -> None:
     ended = CliRunner().invoke(main, ["list", "params", TASC])
     assert ended.exit_code == 0, ended.output
-    assert re.search(r"^corpora +list\[str \| dict\] = \['planted'\]$", ended.output, re.MULTILINE)
-    assert "cpu: ['rotten_tomatoes']" in ended.output
+    assert re.search(r"^corpora +list\[str \| dict\] = \['rotten_tomatoes'\]$", ended.output, re.MULTILINE)
+    assert "cpu: ['lstm', 'mlp', 'cnn']" in ended.output
     assert "of Adam" in ended.output
     assert CliRunner().invoke(main, ["list", "params"]).exit_code == 2
     assert "Did you mean '01_tasc'" in CliRunner().invoke(main, ["list", "params", "01_tsc"]).output
