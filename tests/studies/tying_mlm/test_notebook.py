@@ -9,8 +9,8 @@ from tests.notebook_cells import ledger, run_cells
 
 SMALL = {
     "vectors": "none", "embedding_size": 8, "variants": ["base", "tying", "mlm"], "attentions": ["additive", "dot"],
-    "seeds": [0, 1], "epochs": 1, "deltas": [1.0, 10.0], "etas": [0.3], "layer_variants": ["base"], "lambdas": [1.0],
-    "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200,
+    "seeds": [0, 1], "epochs": 1, "deltas": [1.0, 10.0], "etas": [0.3], "layer_variants": ["base"],
+    "lambdas": [1.0], "adversary_epochs": 1, "mi_words": 10, "mi_clusters": 10, "mi_occurrences": 200,
 }  # fmt: skip
 
 
