@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import attnlib as al
 from attnlib.audit import trainings
-from attnlib.audit.run import audit
+from attnlib.audit.run import CARD_SECONDS, Clock, audit
 from attnlib.cli.main import main
 
 SMALL = al.ModelConfig(encoder="none", embedding_size=16)
@@ -123,12 +123,32 @@ def test_a_model_worse_than_the_majority_is_said_to_be(corpus):
     assert "largest class" in told.answer[0]
 
 
-@pytest.mark.slow
-def test_the_budget_is_kept(corpus):
-    begun = time.monotonic()
-    told = audit(None, corpus, budget=0.75)
-    assert time.monotonic() - begun < 1.2 * 45
-    assert "not tried within the budget" in " ".join(told.limits)
+def test_what_does_not_fit_the_budget_is_left_out_and_named(fitted, corpus, monkeypatch):
+    asked = []
+
+    def no_repair_fits(clock, seconds):
+        asked.append(seconds)
+        return len(asked) <= 6  # five trainings of the objections, then the shortcut
+
+    monkeypatch.setattr(Clock, "fits", no_repair_fits)
+    told = audit(fitted, corpus, budget=4)
+    assert told.shortcut is not None
+    assert not told.repairs
+    assert all(seconds > 0 for seconds in asked)
+    (late,) = [limit for limit in told.limits if "not tried within the budget" in limit]
+    assert late.count("(about") == len(asked) - 6, "each with the time it would take"
+
+
+def test_the_budget_keeps_time_back_for_the_card(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    clock = Clock(minutes=1)
+    assert clock.fits(60 - CARD_SECONDS)
+    assert not clock.fits(60)
+    now[0] += 30
+    assert clock.spent == 30
+    assert clock.fits(30 - CARD_SECONDS)
+    assert not clock.fits(31 - CARD_SECONDS)
 
 
 def test_the_command_line(tmp_path):

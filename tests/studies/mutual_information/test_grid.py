@@ -30,7 +30,7 @@ def profile(name: str) -> Params:
     return Params.of(values)
 
 
-@pytest.mark.parametrize(("name", "runs", "models"), [("smoke", 33, 32), ("cpu", 132, 126), ("paper", 2340, 2270)])
+@pytest.mark.parametrize(("name", "runs", "models"), [("smoke", 33, 32), ("cpu", 228, 222), ("paper", 2340, 2270)])
 def test_grids_of_the_profiles(name: str, runs: int, models: int) -> None:
     found = grid(profile(name))
     assert (len(found), len({fit for run in found for fit in run.fits})) == (runs, models)

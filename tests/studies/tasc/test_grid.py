@@ -21,7 +21,9 @@ def of_part(runs, part):
     return [run for run in runs if run.label["part"] == part]
 
 
-@pytest.mark.parametrize(("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 72, 3), ("paper", 600, 3)])
+@pytest.mark.parametrize(
+    ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 168, 7), ("paper", 600, 3)]
+)
 def test_a_profile_has_its_size(profile, models, replicates):
     runs = tasc.grid(Params(**values(profile)))
     cells = of_part(runs, "grid")

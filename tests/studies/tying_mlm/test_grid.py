@@ -23,7 +23,7 @@ def planned(profile: str) -> Params:
     ("profile", "trials", "classifiers", "adversaries", "information"),
     [
         ("smoke", 4, 27, 12, 8),
-        ("cpu", 6, 48, 27, 15),
+        ("cpu", 6, 96, 81, 33),
         ("paper", 6 * 9 * 5, 5 * (50 + 3 * 5 + 4 * 5 + 4 * 2 * 5 + 5), 3 * 6 * 42, 100),
     ],
 )
@@ -88,7 +88,7 @@ def test_cells_share_no_seed_and_what_is_compared_within_one_does() -> None:
     for model in study.models(params):
         cell = (model.data.corpus, model.model.attention, model.label["seed"])
         seeds.setdefault(cell, set()).add(model.seed)
-    assert len(seeds) == 2 * 2 * 4
+    assert len(seeds) == 2 * 2 * len(params.seeds)
     assert all(len(own) == 1 for own in seeds.values()), "variants, weights, depths and starts are paired"
     assert len(set.union(*seeds.values())) == len(seeds)
     fooled = {study.adversary(params, "planted", v, 0, lam).seed for v in ("base", "mlm") for lam in (0.0, 1.0)}
