@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib.data.preprocess import Preprocessing, sentence_starts
-from attnlib.data.texts import Example, Ragged, Texts, packed
+from attnlib.data.texts import Example, Ragged, Texts, gathered, packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
 from attnlib.utils.errors import DataError
 
@@ -118,6 +118,24 @@ class Packed(Sequence[Encoded]):
         sentences = None if self.sentences is None else self.sentences[part]
         return Encoded(self.ids[part], self.content[part], self.words[part], int(self.labels[i]), query, sentences)
 
+    @classmethod
+    def of(cls, texts: Sequence[Encoded]) -> Packed:
+        """Texts that are arrays of their own, one after the other; all or none of them have a query."""
+        query = None if texts[0].query is None else Ragged.of([e.query for e in texts])
+        sentences = None if texts[0].sentences is None else np.concatenate([e.sentences for e in texts])
+        ids = Ragged.of([e.ids for e in texts])
+        parts = (np.concatenate(part) for part in zip(*((e.content, e.words) for e in texts), strict=True))
+        labels = np.array([e.label for e in texts])
+        return cls(ids.values, *parts, ids.ends, labels, query, sentences)
+
+    def take(self, rows: np.ndarray) -> Packed:
+        """Some of the texts, in the order of `rows`."""
+        ends, places = gathered(self.ends[rows], self.ends[rows + 1])
+        query = None if self.query is None else self.query.take(rows)
+        sentences = None if self.sentences is None else self.sentences[places]
+        parts = (self.ids[places], self.content[places], self.words[places])
+        return Packed(*parts, ends, self.labels[rows], query, sentences)
+
 
 class Vectoriser(ABC):
     """Turns Examples into Batches. Subclasses say how texts are encoded; padding and bucketing are here.
@@ -160,19 +178,20 @@ class Vectoriser(ABC):
         """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
         if not len(encoded):
             raise DataError("A batch needs at least one text.")
-        encoded = list(self._encoded(encoded))
-        known = labels and all(e.label >= 0 for e in encoded)
-        query = None if encoded[0].query is None else [e.query for e in encoded]
+        encoded = self._encoded(encoded)
+        texts = encoded if isinstance(encoded, Packed) else Packed.of(encoded)
+        lengths, query, numbers = np.diff(texts.ends), texts.query, texts.sentences
+        known = labels and (texts.labels >= 0).all()
         return Batch(
-            ids=padded([e.ids for e in encoded], self.pad_id),
-            mask=padded([np.ones(len(e), bool) for e in encoded], False),
-            content=padded([e.content for e in encoded], False),
-            words=padded([e.words for e in encoded], -1),
-            rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
-            labels=torch.tensor([e.label for e in encoded]) if known else None,
-            query=None if query is None else padded(query, self.pad_id),
-            query_mask=None if query is None else padded([np.ones(len(q), bool) for q in query], False),
-            sentences=None if encoded[0].sentences is None else padded([e.sentences for e in encoded], 0),
+            ids=padded(texts.ids, lengths, self.pad_id),
+            mask=padded(True, lengths, False),
+            content=padded(texts.content, lengths, False),
+            words=padded(texts.words, lengths, -1),
+            rows=torch.as_tensor(np.arange(len(texts)) if rows is None else np.asarray(rows, dtype=np.int64)),
+            labels=torch.as_tensor(texts.labels, dtype=torch.int64) if known else None,
+            query=None if query is None else padded(query.values, query.lengths, self.pad_id),
+            query_mask=None if query is None else padded(True, query.lengths, False),
+            sentences=None if numbers is None else padded(numbers, lengths, 0),
         )
 
     def batches(
@@ -207,7 +226,8 @@ class Vectoriser(ABC):
             groups = _bounded(order, lengths, batch_size, max_tokens)
             groups = [groups[i] for i in rng.permutation(len(groups))]
         for rows in groups:
-            yield self.batch([encoded[i] for i in rows], rows, labels)
+            part = encoded.take(rows) if isinstance(encoded, Packed) else [encoded[i] for i in rows]
+            yield self.batch(part, rows, labels)
 
     def _encoded(self, items: Sequence[Example | Encoded]) -> Sequence[Encoded]:
         if len(items) and isinstance(items[0], Example):
@@ -310,12 +330,11 @@ class WordVectoriser(Vectoriser):
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
 
 
-def padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
-    """(len(rows), longest row, at least 1): each row, then `fill`."""
-    width = max(1, max(map(len, rows)))
-    table = np.full((len(rows), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
-    for i, row in enumerate(rows):
-        table[i, : len(row)] = row
+def padded(values: np.ndarray | bool, lengths: np.ndarray, fill: int | bool) -> Tensor:
+    """(len(lengths), longest row, at least 1): rows of the flat `values` (or one value for all), then `fill`."""
+    width = max(1, int(lengths.max()))
+    table = np.full((len(lengths), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
+    table[np.arange(width) < lengths[:, None]] = values
     return torch.from_numpy(table)
 
 

@@ -81,19 +81,31 @@ class Ragged:
         for a, b, ok in zip(cuts, cuts[1:], there, strict=False):
             yield flat[a:b] if ok else None
 
+    @classmethod
+    def of(cls, rows: Sequence[np.ndarray]) -> Ragged:
+        """Rows that are arrays of their own."""
+        return cls(np.concatenate(rows), np.concatenate([[0], np.cumsum([len(row) for row in rows])]))
+
     def first(self, n: int) -> Ragged:
         """At most n values of every row."""
-        return self._gathered(self.ends[:-1], np.minimum(self.lengths, n), self.there)
+        starts = self.ends[:-1]
+        return self._gathered(starts, np.minimum(starts + n, self.ends[1:]), self.there)
 
     def take(self, rows: np.ndarray) -> Ragged:
         """Some of the rows."""
         there = None if self.there is None else self.there[rows]
-        return self._gathered(self.ends[rows], self.lengths[rows], there)
+        return self._gathered(self.ends[rows], self.ends[rows + 1], there)
 
-    def _gathered(self, starts: np.ndarray, lengths: np.ndarray, there: np.ndarray | None) -> Ragged:
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(ends[-1]) - np.repeat(ends[:-1] - starts, lengths)
+    def _gathered(self, starts: np.ndarray, stops: np.ndarray, there: np.ndarray | None) -> Ragged:
+        ends, places = gathered(starts, stops)
         return Ragged(self.values[places], ends, there)
+
+
+def gathered(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ends and places of rows that lie at starts[i] to stops[i] of an array, one after the other."""
+    lengths = stops - starts
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return ends, np.arange(ends[-1]) - np.repeat(ends[:-1] - starts, lengths)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ from torch import Tensor
 from attnlib.data.batching import Batch, Encoded, Vectoriser, padded
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.types import Example
+from attnlib.data.texts import Example, Ragged
 from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -224,21 +224,26 @@ class HFVectoriser(Vectoriser):
         encoded = self._encoded(encoded)
         known = labels and all(e.label >= 0 for e in encoded)
         numbers = torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64))
-        owners = padded([e.owners for e in encoded], -1)
+
+        def table(name: str, fill: int | bool) -> Tensor:
+            rows = Ragged.of([getattr(e, name) for e in encoded])
+            return padded(rows.values, rows.lengths, fill)
+
+        owners = table("owners", -1)
         pieces = PieceBatch(
-            ids=padded([e.piece_ids for e in encoded], self.pad_id),
-            mask=padded([np.ones(len(e), bool) for e in encoded], False),
+            ids=table("piece_ids", self.pad_id),
+            mask=padded(True, np.array([len(e) for e in encoded]), False),
             content=owners >= 0,
             words=owners,
             rows=numbers,
-            types=None if encoded[0].types is None else padded([e.types for e in encoded], 0),
+            types=None if encoded[0].types is None else table("types", 0),
         )
-        content = padded([e.content for e in encoded], False)
+        content = table("content", False)
         return WordBatch(
-            ids=padded([e.ids for e in encoded], self.pad_id),
+            ids=table("ids", self.pad_id),
             mask=content,
             content=content,
-            words=padded([e.words for e in encoded], -1),
+            words=table("words", -1),
             rows=numbers,
             labels=torch.tensor([e.label for e in encoded]) if known else None,
             pieces=pieces,
