@@ -1,8 +1,8 @@
 """The reports as a static site: what `make gallery` puts into `reports/gallery`, for any web server or none.
 
 A gallery is a copy of finished reports and an index of its own, which opens with the question, the series' answer
-and an explorer to play with, and names the API reference where `make docs` has put it. `gallery.json` says what each report was made from, so that a test
-can tell when a notebook has moved on.
+and an explorer to play with, and links to the API reference where `make docs` has put it. `gallery.json` says what
+each report was made from, so that a test can tell when a notebook has moved on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEPT = ("report.html", "run.json", "claims.json", "short.json")
 
 
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
-    """Copy the finished reports of a profile from `out` to `to`, in place of those that were there: `gallery.json`."""
+    """Copy the finished reports of a profile from `out` to `to`, in place of those there: `gallery.json`."""
     found = [one for one in series.finished(out) if one.run["status"] == "done" and one.folder.name == profile]
     if not found:
         raise DataError(f"There is no finished report of profile {profile!r} in {out}. `make reports` makes them.")

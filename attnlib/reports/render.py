@@ -20,8 +20,8 @@ from attnlib.utils import paths
 from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised
 
-DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
-"""Tags of cells that a report leaves out: parameters are in its header, errors in a separate box."""
+DROPPED = {"injected-parameters", "remove_cell"}
+"""Tags of cells that a report leaves out: parameters are in its header."""
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 """Parts of a notebook that its report shows at the top: their anchor and heading there."""
