@@ -22,8 +22,8 @@ from typing import Any
 
 import attnlib
 from attnlib.reports import theme
-from attnlib.reports.clean import highlight
 from attnlib.reports.markdown import maths
+from attnlib.reports.theme import highlight
 from attnlib.utils import files
 
 SETUP = """\

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.reports import matrix, theme
-from attnlib.reports.clean import highlight, inline_svg, offline, placeless, says_something
-from attnlib.reports.facts import day, facts, papers, words
-from attnlib.reports.series import navigation
+from attnlib.reports.series import day, facts, navigation, papers, words
+from attnlib.reports.theme import highlight, inline_svg, offline, placeless, says_something
 from attnlib.utils import paths
 from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised
