@@ -1,4 +1,4 @@
-"""What pages say about runs: the facts of one, the index of all with the series' answer, links from one to the next."""
+"""What pages say about runs: the facts of one, the index of all with the series' answer, links between them."""
 
 from __future__ import annotations
 
