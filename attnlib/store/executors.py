@@ -69,7 +69,7 @@ class DaskExecutor(Executor):
                 f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and workers "
                 "with `dask worker ADDRESS --nthreads 1`."
             ) from error
-        self.pool = self.client.get_executor(pure=False)
+        self._futures: set[Any] = set()
         threads = self._threads()
         if not threads:
             warnings.warn(f"The Dask cluster at {address} has no workers yet; runs wait for them.", stacklevel=2)
@@ -95,16 +95,31 @@ class DaskExecutor(Executor):
         return 2 * len(self._threads()) + 8
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        return self.pool.submit(fn, *args, **kwargs)
+        remote = self.client.submit(fn, *args, **kwargs, pure=False)
+        self._futures.add(remote)
+        future: Future = Future()
+        future.set_running_or_notify_cancel()
+
+        def finish(done: Any) -> None:
+            self._futures.discard(done)
+            try:
+                future.set_result(done.result())
+            except BaseException as error:
+                future.set_exception(error)
+            done.release()
+
+        remote.add_done_callback(finish)
+        return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, which keeps running; what was submitted is waited for, or cancelled."""
-        self.pool.shutdown(wait=wait and not cancel_futures)
+        """Leave the cluster, which keeps running."""
+        if not wait or cancel_futures:
+            self.client.cancel(list(self._futures))
         self.client.close()
 
     def kill(self) -> None:
         """Cancel what was submitted."""
-        self.shutdown(wait=False)
+        self.shutdown(wait=False, cancel_futures=True)
 
 
 def make_executor(
