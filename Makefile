@@ -38,12 +38,12 @@ report: $(READY)  ## one report: make report NB=00_quickstart PROFILE=cpu
 reports: $(READY)  ## every report of the series, and reports/index.html
 	$(BIN)/attnlib run all --profile $(PROFILE) --out $(OUT)
 
-gallery: $(READY)  ## the reports as a static site in reports/gallery
+gallery: docs  ## the reports as a static site in reports/gallery
 	$(BIN)/attnlib gallery $(OUT) reports/gallery --profile $(PROFILE)
 	$(BIN)/python -m tests.browser reports/gallery
 
 docs: $(READY)  ## the API reference, from the docstrings, in reports/gallery/reference
-	$(BIN)/python -m attnlib.reports.reference reports/gallery/reference
+	$(BIN)/python -m tools.reference reports/gallery/reference
 
 test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory lint

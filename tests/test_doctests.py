@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from attnlib.reports.reference import SETUP
 from attnlib.utils.paths import ROOT
+from tools.reference import SETUP
 
 
 def modules() -> list[str]:

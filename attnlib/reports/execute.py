@@ -158,7 +158,7 @@ def _supervise(
 def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, seconds: float) -> None:
     import yaml
 
-    from attnlib.reports import facts, render
+    from attnlib.reports import render, series
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
     files.write(folder / "params.yaml", parameters)
@@ -178,7 +178,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
         "date": date.isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
         "header": said,
-        "versions": facts.versions(),
+        "versions": series.versions(),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),

@@ -1,8 +1,8 @@
 """The reports as a static site: what `make gallery` puts into `reports/gallery`, for any web server or none.
 
-A gallery is a copy of finished reports, the API reference and an index of its own, which opens with the question,
-the series' answer and an explorer to play with. `gallery.json` says what each report was made from, so that a test
-can tell when a notebook has moved on.
+A gallery is a copy of finished reports and an index of its own, which opens with the question, the series' answer
+and an explorer to play with, and links to the API reference where `make docs` has put it. `gallery.json` says what
+each report was made from, so that a test can tell when a notebook has moved on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from attnlib.reports import reference, series
+from attnlib.reports import series
 from attnlib.reports.export import shown
 from attnlib.utils import files, paths
 from attnlib.utils.errors import DataError
@@ -25,14 +25,15 @@ KEPT = ("report.html", "run.json", "claims.json", "short.json")
 
 
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
-    """Copy the finished reports of a profile from `out` to `to`, in place of what was there: `gallery.json`."""
+    """Copy the finished reports of a profile from `out` to `to`, in place of those there: `gallery.json`."""
     found = [one for one in series.finished(out) if one.run["status"] == "done" and one.folder.name == profile]
     if not found:
         raise DataError(f"There is no finished report of profile {profile!r} in {out}. `make reports` makes them.")
     size = sum((one.folder / name).stat().st_size for one in found for name in KEPT if (one.folder / name).exists())
     if size > LARGEST:
         raise DataError(f"The reports weigh {filesize(size)}; a gallery may weigh {filesize(LARGEST)}.")
-    shutil.rmtree(to, ignore_errors=True)
+    for old in [path for path in to.glob("*") if path.name != "reference"]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     held = {}
     for one in found:
         folder = to / one.run["notebook"] / profile
@@ -49,7 +50,6 @@ def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
             "date": one.run["date"],
         }
     series.relink(to)
-    reference.write(to / "reference")
     files.write(to / "index.html", series.index(to, explorer=explorer_of(found)))
     files.write(to / "gallery.json", json.dumps(held, indent=1) + "\n")
     return held
@@ -64,16 +64,6 @@ def structure(notebook: Path) -> str:
         headings = [line for line in lines if line.startswith("#")] if cell["cell_type"] == "markdown" else []
         parts.append((cell["cell_type"], cell.get("id"), headings))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-def stale(to: Path) -> list[str]:
-    """The notebooks of the kit that the gallery in `to` lacks, or whose report there is of another structure."""
-    held = json.loads((to / "gallery.json").read_text(encoding="utf-8"))
-    return [
-        notebook.stem
-        for notebook in sorted(paths.notebooks().glob("[0-9][0-9]_*.ipynb"))
-        if held.get(notebook.stem, {}).get("structure") != structure(notebook)
-    ]
 
 
 def explorer_of(found: list[series.Finished]) -> str:

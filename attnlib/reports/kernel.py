@@ -1,6 +1,6 @@
 """What happens in the process that runs one notebook, which `reports.execute` starts.
 
-One process per notebook, since papermill runs that share a process race for ports (papermill#511).
+One process per notebook, since kernels that share a process race for ports (papermill#511).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def run(notebook: str, parameters: dict[str, Any], folder: Path, emit: Emit = te
     for attempt in (1, 2):
         progress = Progress(folder / "run.ipynb", emit)
         try:
-            _papermill(notebook, parameters, progress)
+            _execute(notebook, parameters, progress)
         except KeyboardInterrupt:
-            return {"status": "interrupted", **progress.place()}
+            return {"status": "interrupted", **progress.place}
         except Exception as error:
             if attempt == 1 and progress.code_done == 0 and _kernel_lost(error):
                 emit({"note": f"{type(error).__name__}: {error}"})
                 continue
-            return {"status": "failed", **progress.place(error), "error": _describe(error)}
+            return {"status": "failed", **progress.place, "error": _describe(error)}
         return {"status": "done"}
     raise AssertionError("the second attempt always returns")
 
@@ -48,70 +48,63 @@ class Progress:
         self.path, self.emit = path, emit
         self.cell = self.code_done = self.total = 0
         self.source = ""
-        self.saved = 0.0
+        self.saved = float("-inf")
 
-    def attach(self, manager: Any) -> None:
-        """Hook into papermill's execution manager."""
-        start, complete, complete_all = manager.cell_start, manager.cell_complete, manager.notebook_complete
-        self.total = len(manager.nb.cells)
+    def start(self, notebook: Any, index: int) -> None:
+        """A cell begins."""
+        self.cell, self.total, self.source = index + 1, len(notebook.cells), notebook.cells[index].source
+        self.emit({"cell": self.cell, "total": self.total})
+        self.save(notebook)
 
-        def cell_start(cell: Any, cell_index: int | None = None, **options: Any) -> None:
-            self.cell, self.source = (cell_index or 0) + 1, cell.source
-            self.emit({"cell": self.cell, "total": self.total})
-            start(cell, cell_index, **options)
+    def save(self, notebook: Any, *, now: bool = False) -> None:
+        """A kill at any moment leaves a readable notebook. With all its figures in it, that takes a second."""
+        if now or time.monotonic() - self.saved >= SAVE_EVERY:
+            files.write(self.path, needs("nbformat", "notebooks").writes(notebook))
+            self.saved = time.monotonic()
 
-        def cell_complete(cell: Any, cell_index: int | None = None, **options: Any) -> None:
-            complete(cell, cell_index, **options)
-            self.code_done += cell.cell_type == "code" and cell.get("execution_count") is not None
-
-        def save(*, now: bool = False, **options: Any) -> None:
-            # papermill saves before and after every cell: seconds, once the figures of a report are in it
-            if now or time.monotonic() - self.saved >= SAVE_EVERY:
-                self.save(options.get("nb") or manager.nb)
-                manager.last_save_time = manager.now()
-
-        def notebook_complete(**options: Any) -> None:
-            complete_all(**options)
-            save(now=True, **options)
-
-        manager.cell_start, manager.cell_complete, manager.save = cell_start, cell_complete, save
-        manager.notebook_complete = notebook_complete
-        save(now=True)
-
-    def save(self, notebook: Any) -> None:
-        """A kill at any moment leaves a readable notebook."""
-        for key in ("input_path", "output_path"):  # paths of this machine stay private
-            notebook.metadata.get("papermill", {}).pop(key, None)
-        files.write(self.path, needs("nbformat", "notebooks").writes(notebook))
-        self.saved = time.monotonic()
-
-    def place(self, error: Exception | None = None) -> dict[str, Any]:
+    @property
+    def place(self) -> dict[str, Any]:
         """Where the run stood."""
-        index = getattr(error, "cell_index", None)
-        cell = self.cell if index is None else index + 1
-        return {"cell": cell, "total": self.total, "source": getattr(error, "source", None) or self.source}
+        return {"cell": self.cell, "total": self.total, "source": self.source}
 
 
-def _papermill(notebook: str, parameters: dict[str, Any], progress: Progress) -> None:
-    nbformat, engines = needs("nbformat", "notebooks"), needs("papermill.engines", "notebooks")
+def _execute(path: str, parameters: dict[str, Any], progress: Progress) -> None:
+    """Run every cell, with the parameters injected after their defaults, as papermill writes them.
 
-    class Engine(engines.NBClientEngine):
-        @classmethod
-        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
-            progress.attach(nb_man)
-            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+    The kernel works in the user's folder: `-p corpus reviews.csv` means a file there.
+    """
+    nbclient, nbformat = needs("nbclient", "notebooks"), needs("nbformat", "notebooks")
+    notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))
+    if parameters:
+        translate = needs("papermill.translators", "notebooks").translate_parameters
+        source = translate("python3", "python", parameters, "Parameters")
+        injected = nbformat.v4.new_code_cell(source, metadata={"tags": ["injected-parameters"]})
+        tags = [cell.metadata.get("tags", ()) for cell in notebook.cells]
+        notebook.cells.insert(next(k for k, own in enumerate(tags) if "parameters" in own) + 1, injected)
 
-    engines.papermill_engines.register("attnlib", Engine)
-    needs("papermill.execute", "notebooks").execute_notebook(
-        nbformat.read(notebook, as_version=4),
-        None,  # saved by `progress`: papermill itself writes in place
-        parameters=parameters,
-        engine_name="attnlib",
+    class Client(nbclient.NotebookClient):
+        def process_message(self, *args: Any) -> Any:
+            output = super().process_message(*args)
+            progress.save(notebook)
+            return output
+
+    client = Client(
+        notebook,
         kernel_name="python3",
-        start_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
+        startup_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
         iopub_timeout=120,
-        progress_bar=False,  # and no cwd: `-p corpus reviews.csv` means a file in the user's folder
+        raise_on_iopub_timeout=True,
+        record_timing=False,
     )
+    try:
+        with client.setup_kernel():
+            for index, cell in enumerate(notebook.cells):
+                progress.start(notebook, index)
+                client.execute_cell(cell, index)
+                progress.code_done += cell.cell_type == "code" and cell.execution_count is not None
+            client.set_widgets_metadata()
+    finally:
+        progress.save(notebook, now=True)
 
 
 def _kernel_lost(error: Exception) -> bool:

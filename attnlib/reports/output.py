@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.reports import matrix, tabular, theme
-from attnlib.reports.clean import inline_svg
+from attnlib.reports.theme import inline_svg
 from attnlib.utils import files, paths
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.extras import needs
@@ -124,10 +124,12 @@ class Output:
         svg = inline_svg(drawn.getvalue(), f"svg-{name}").replace(
             "<svg ", f'<svg role="img" aria-label="{told}" ', 1
         )
-        shown = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-        card = f'<div class="card scroll" style="overflow-x:auto">{svg}</div>'
-        html = f'<figure class="figure" id="figure-{name}">{card}{shown}</figure>'
-        _show(html, alt or caption or name, kind="figure", name=name)
+        _show(
+            theme.fill("figure.html.j2", name=name, svg=svg, caption=caption),
+            alt or caption or name,
+            kind="figure",
+            name=name,
+        )
 
     def short(self, sentences: Sequence[str]) -> None:
         """Write `short.json` and show *In short*: three to five sentences, which open the report.

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar
 
+import yaml
+
 from attnlib.utils.errors import ConfigError, nearest, unknown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
-MOST_NODES = 100_000
-"""Most nodes of a YAML text with its aliases written out."""
 KINDS = "int, float, str, bool, list, list[X], dict, dict[K, V], Literal[...], X | None"
 NODES = (ast.Name, ast.Load, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp, ast.BitOr, ast.UnaryOp, ast.USub)
 """Syntax that a type may use: nothing that runs."""
@@ -197,43 +197,31 @@ def lookup(name: object, parameters: dict[str, Parameter], where: str) -> Parame
     return parameters[str(name)]
 
 
-def load_yaml(text: str | bytes) -> Any:
-    """The value of a YAML text; repeated keys and anchors inside themselves are refused.
+class _Loader(yaml.SafeLoader):
+    """PyYAML itself silently takes the last of two equal keys, and follows an anchor that contains itself."""
 
-    PyYAML itself silently takes the last of two equal keys.
-    """
-    import yaml
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise ConfigError(f"refers to the anchor {self.peek_event().anchor!r}; write the value out.")
+        return super().compose_node(parent, index)
 
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None:
-            _check_nodes(node)
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
-    except RecursionError:
-        raise ConfigError("is nested too deeply; write the value out.") from None
-    except ValueError as error:  # a date such as 2020-13-40, an int of too many digits
-        raise ConfigError(f"is not YAML: {error}") from None
-
-
-def _check_nodes(root: Any) -> None:
-    """Refuse repeated keys, and aliases that contain themselves or multiply beyond reason."""
-    left = MOST_NODES
-    waiting = [(root, ())]
-    while waiting:
-        node, above = waiting.pop()
-        left -= 1
-        if id(node) in above or left < 0:
-            raise ConfigError("holds an anchor that contains itself, or too many of them; write the value out.")
-        if isinstance(node.value, str):
-            continue
-        pairs = [pair for pair in node.value if isinstance(pair, tuple)]
-        keys = [str(key.value) for key, _ in pairs]
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        keys = [str(key.value) for key, _ in node.value]
         if twice := sorted({key for key in keys if keys.count(key) > 1}):
             raise ConfigError(f"sets {', '.join(twice)} twice.")
-        inner = [part for pair in pairs for part in pair] or node.value
-        waiting += [(part, (*above, id(node))) for part in inner]
+        return super().construct_mapping(node, deep)
+
+
+def load_yaml(text: str | bytes) -> Any:
+    """The value of a YAML text; repeated keys and references to anchors are refused."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except ConfigError:
+        raise
+    except RecursionError:
+        raise ConfigError("is nested too deeply; write the value out.") from None
+    except (yaml.YAMLError, ValueError) as error:  # or a date such as 2020-13-40, an int of too many digits
+        raise ConfigError(f"is not YAML: {' '.join(str(error).split())}") from None
 
 
 def located(error: ConfigError, where: str) -> str:

@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from html import escape
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from attnlib.reports import matrix, theme
-from attnlib.reports.clean import highlight, inline_svg, offline, placeless, says_something
-from attnlib.reports.facts import day, facts, papers, words
-from attnlib.reports.series import navigation
+from attnlib.reports.series import day, facts, navigation, papers, words
+from attnlib.reports.theme import highlight, inline_svg, offline, placeless, says_something
 from attnlib.utils import paths
 from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised
 
-DROPPED = {"injected-parameters", "remove_cell", "papermill-error-cell-tag"}
-"""Tags of cells that a report leaves out: parameters are in its header, errors in a separate box."""
+DROPPED = {"injected-parameters", "remove_cell"}
+"""Tags of cells that a report leaves out: parameters are in its header."""
 PRIORITY = ["text/html", "image/svg+xml", "image/png", "image/jpeg", "text/markdown", "text/latex", "text/plain"]
 MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 """Parts of a notebook that its report shows at the top: their anchor and heading there."""
@@ -30,12 +30,13 @@ MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 def report(folder: Path) -> str:
     """The HTML of a run's folder, from its `run.ipynb`, `run.json`, `claims.json` and `short.json`."""
     nbformat, _ = needs("nbformat", "notebooks"), needs("nbconvert", "notebooks")
-    from attnlib.reports.markdown import Heading, markdown
+    from nbconvert.filters.ansi import ansi2html, strip_ansi
+
+    from attnlib.reports.markdown import Heading, markdown, maths
 
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     claims, short = matrix.load(folder), matrix.load(folder, "short")
-    notebook.metadata.pop("widgets", None)
     opening = {"short": short, "claims": claims}
     headings = [Heading(2, title, anchor) for part, (anchor, title) in MOVED.items() if opening[part]]
     cells, anchors, title = [], set(), f"<h1>{escape(run['title'])}</h1>"
@@ -56,7 +57,6 @@ def report(folder: Path) -> str:
             cell.outputs = [_placed(o, claims, anchors) for o in cell.outputs if kept and says_something(o)]
             cell.source = "" if "remove_input" in tags else cell.source
         cells.append(cell)
-    notebook.cells = cells
     top = theme.fill(
         "top.html.j2",
         run=run,
@@ -70,11 +70,26 @@ def report(folder: Path) -> str:
         words=words,
     )
     moved = {heading.html: heading for heading in headings if heading.anchor in {a for a, _ in MOVED.values()}}
-    contents = [h for h in headings if h.level in (2, 3) and moved.get(h.html, h) is h]  # a moved part once
-    page = {"run": run, "title": title, "top": top, "contents": contents, "series": navigation(folder, run)}
-    assets = theme.assets(explorer=any(_explores(output) for cell in cells for output in cell.get("outputs", ())))
-    html, _ = _exporter().from_notebook_node(notebook, resources={"page": {**page, **assets}})
-    return html
+    explores = any(_explores(output) for cell in cells for output in cell.get("outputs", ()))
+    drawn = count()
+    return theme.fill(
+        "report.html.j2",
+        run=run,
+        title=title,
+        top=top,
+        contents=[h for h in headings if h.level in (2, 3) and moved.get(h.html, h) is h],  # a moved part once
+        series=navigation(folder, run),
+        cells=cells,
+        best=lambda data: next((kind for kind in PRIORITY if kind in data), ""),
+        offline=offline,
+        terminal=lambda text: offline(ansi2html(text)),
+        plain=strip_ansi,
+        svg=lambda text: inline_svg(text, f"svg{next(drawn)}"),
+        markdown=lambda text: offline(markdown(text, trusted=False)),
+        latex=lambda text: maths(text.strip().strip("$"), block=True),
+        highlight=highlight,
+        **theme.assets(explorer=explores),
+    )
 
 
 def _explores(output: Any) -> bool:
@@ -93,31 +108,3 @@ def _placed(output: Any, claims: Sequence[matrix.Claim], anchors: set[str]) -> A
         body, end, rest = output.data["text/html"].rpartition("</figure>")
         output.data["text/html"] = body + matrix.back_links(claims, name) + end + rest
     return output
-
-
-def _exporter() -> Any:
-    from nbconvert.exporters.templateexporter import TemplateExporter
-    from nbconvert.filters import ansi2html, strip_ansi
-
-    from attnlib.reports.markdown import markdown, maths
-
-    counter = iter(range(10**9))
-    exporter = TemplateExporter(
-        template_name="report",
-        extra_template_basedirs=[str(theme.TEMPLATES)],
-        file_extension=".html",
-        preprocessors=[],
-    )
-    exporter.default_preprocessors = []
-    exporter.display_data_priority = PRIORITY
-    for name, action in {
-        "offline": offline,
-        "terminal": lambda text: offline(ansi2html(text)),
-        "plain": lambda text: escape(strip_ansi(text)),
-        "svg": lambda text: inline_svg(text, f"svg{next(counter)}"),
-        "markdown": lambda text: offline(markdown(text, trusted=False)),
-        "latex": lambda text: maths(text.strip().strip("$"), block=True),
-        "python": highlight,
-    }.items():
-        exporter.register_filter(name, action)
-    return exporter

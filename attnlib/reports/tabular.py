@@ -1,4 +1,4 @@
-"""Tables as HTML: escaped, with the digits a reader needs, and without columns that say nothing."""
+"""Tables as HTML: with the digits a reader needs, and without columns that say nothing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from attnlib.reports import theme
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +25,6 @@ P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
 TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
 """What stays on one line of its cell: `0.41 [0.38, 0.44]`, and `paper 0.43 (-0.02)`."""
-NUMBER = ' class="number" style="text-align:right"'
-TEXT = ' style="text-align:left"'
-LONG = ' class="long" style="text-align:left"'
 
 
 def table_html(
@@ -44,33 +42,26 @@ def table_html(
     shown = whole.drop(columns=[*empty, *constant]).head(rows)
     like = _bounds(shown)
     cells = [column_cells(shown[column], digits, like.get(column)) for column in shown]
-    numeric = [is_number(shown[column]) for column in shown]
-    head = "".join(
-        f'<th scope="col"{NUMBER if right else TEXT}>{_heading(column)}</th>'
-        for column, right in zip(shown.columns, numeric, strict=True)
-    )
-    lines = (
-        "<tr>" + "".join(_td(text, right) for text, right in zip(row, numeric, strict=True)) + "</tr>"
-        for row in zip(*cells, strict=True)
-    )
     notes = []
     if len(frame) > len(shown):
         notes.append(f"{len(shown):,} of {len(frame):,} rows are shown.")
     if constant:
-        told = (f"{_heading(c)} {escape(column_cells(whole[c].head(1), digits)[0])}" for c in constant)
+        told = (f"{_heading(c)} {column_cells(whole[c].head(1), digits)[0]}" for c in constant)
         notes.append(f"The same in every row: {'; '.join(told)}.")
     if empty:
         notes.append(f"Without values here: {', '.join(map(_heading, empty))}.")
-    note = f'<p class="note">{" ".join(notes)}</p>' if notes else ""
-    title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    wide = ' class="wide"' if len(shown.columns) >= WIDE else ""
-    body = (
-        f'<div class="scroll" tabindex="0"><table{wide}><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>{note}{_download(frame, name, keyed=whole is not frame)}"
+    data = frame.to_csv(index=whole is not frame).encode()
+    return theme.fill(
+        "table.html.j2",
+        name=name,
+        caption=caption,
+        heads=[(_heading(column), is_number(shown[column])) for column in shown],
+        lines=[[TOGETHER.sub(_joined, text) for text in row] for row in zip(*cells, strict=True)],
+        notes=" ".join(notes),
+        wide=len(shown.columns) >= WIDE,
+        folded=len(shown) > FOLDED if folded is None else folded,
+        csv=base64.b64encode(data).decode() if len(data) <= EMBEDDED else "",
     )
-    if len(shown) > FOLDED if folded is None else folded:
-        body = f"<details><summary>Table of {len(shown):,} rows</summary>{body}</details>"
-    return f'<figure class="table" id="table-{escape(name)}">{title}{body}</figure>'
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -167,26 +158,12 @@ def cell(value: Any, digits: int) -> str:
     return str(value)
 
 
-def _td(text: str, right: bool) -> str:
-    """A cell of a table, escaped."""
-    kind = NUMBER if right else LONG if len(text) > 40 else TEXT
-    joined = TOGETHER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
-    return f"<td{kind}>{escape(joined)}</td>"
-
-
-def _download(frame: pd.DataFrame, name: str, keyed: bool) -> str:
-    data = frame.to_csv(index=keyed).encode()
-    if len(data) > EMBEDDED:
-        return f'<p class="note">The whole table: <code>tables/{escape(name)}.parquet</code></p>'
-    link = base64.b64encode(data).decode()
-    return (
-        f'<p class="download"><a download="{escape(name)}.csv" href="data:text/csv;charset=utf-8;base64,{link}">'
-        "Download as CSV</a></p>"
-    )
+def _joined(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _heading(column: Any) -> str:
-    return escape(str(column).replace("_", " "))
+    return str(column).replace("_", " ")
 
 
 def is_number(values: pd.Series) -> bool:

@@ -1,9 +1,13 @@
-"""The look of reports: templates, style sheets, the one script of a page, and the policy that allows no other."""
+"""The look of reports: templates, style sheets, the one script of a page, and the policy that allows no other.
+
+And the outputs of notebooks, made fit for a page: nothing loaded, nothing about the machine, colours of the page.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +18,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+PAGE = {"#ffffff": "var(--c0)", "#000000": "currentColor", "#d9d9d9": "var(--c1)", "#666666": "var(--c2)"}
+"""Colours of a chart that follow the page; series keep their own."""
+PAGE_STYLE = (
+    "fill:currentColor;--c0:var(--paper,var(--jp-layout-color0,#fff));"
+    "--c1:var(--line,var(--jp-border-color2,#d9d9d9));--c2:var(--soft,var(--jp-ui-font-color2,#666))"
+)
+"""Said once per chart: the colours of a report, else those of JupyterLab, else those it was drawn in."""
 
 
 def fill(template: str, **values: Any) -> str:
@@ -49,3 +61,68 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def offline(html: str) -> str:
+    """HTML whose tags load nothing: attributes and styles with an external address are taken out."""
+    return re.sub(r"<[a-zA-Z][^<>]*>", lambda tag: _LOADS.sub("", tag[0]), html)
+
+
+_LOADS = re.compile(
+    r"""\s(?:src|srcset|href|xlink:href|action|formaction|poster|data|background|cite|longdesc|ping)\s*=\s*"""
+    r"""(?:"\s*(?:[a-z][a-z0-9+.-]*:)?//[^"]*"|'\s*(?:[a-z][a-z0-9+.-]*:)?//[^']*'|(?:[a-z][a-z0-9+.-]*:)?//[^\s>]*)"""
+    r"""|\sxmlns(?::\w+)?\s*=\s*(?:"[^"]*"|'[^']*')""",
+    re.IGNORECASE,
+)
+
+
+def placeless(text: str) -> str:
+    """What a notebook wrote to standard error, for readers of its report.
+
+    Warnings of other libraries are left out: they address programmers. Those of the kit stay, without
+    file, line and category.
+    """
+    text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
+    return re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text)
+
+
+_WARNING = re.compile(r"^(?P<file>\S[^:\n]*\.py):\d+: \w*Warning: (?P<said>.*)\n(?:  .*\n)?", re.MULTILINE)
+_LIBRARY = re.compile(r"site-packages|dist-packages|[\\/]lib[\\/]python")
+
+
+def says_something(output: Any) -> bool:
+    """Whether an output of a cell is meant for readers: not a widget, not the bare repr of an object."""
+    data = output.get("data")
+    if output.output_type == "stream":
+        return bool(output.text.strip())
+    if data is None:
+        return True
+    return WIDGET not in data and not (set(data) == {"text/plain"} and _REPR.fullmatch(data["text/plain"].strip()))
+
+
+_REPR = re.compile(
+    r"\[*\(*<[^<>]*(?: at 0x[0-9a-f]+|Axes[^<>]*|Figure[^<>]*)>.*|(?:Text|Axes|Figure)\(.*\)", re.DOTALL
+)
+
+
+def inline_svg(svg: str, prefix: str) -> str:
+    """An SVG file as part of a page: without its XML head and metadata, its ids made unique by `prefix`.
+
+    Black, white and the greys of axes become the colours of the page, of a report or of JupyterLab, light or dark.
+    """
+    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href=", "href=")
+    svg = re.sub(r'\sid="([^"]+)"', rf' id="{prefix}-\1"', svg)
+    svg = re.sub(r'\shref="#([^"]+)"', rf' href="#{prefix}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
+    svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
+    return offline(svg).strip().replace("<svg ", f'<svg style="{PAGE_STYLE}" ', 1)
+
+
+def highlight(code: str, language: str = "ipython3") -> str:
+    """Python, or a session of it (`pycon`), as HTML with Pygments' short classes."""
+    from pygments import highlight as colour
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+
+    return colour(code, get_lexer_by_name(language), HtmlFormatter(nowrap=True))

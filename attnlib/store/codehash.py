@@ -20,6 +20,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 from attnlib.store.specs import split
@@ -67,7 +68,7 @@ def _neutral(module: str) -> bool:
     """Whether a module does not count. The `__init__` of a study's package names its tables and claims too."""
     if module in (KIT, f"{KIT}.data"):  # they only pass names on
         return True
-    if module.startswith(f"{KIT}.studies") and _file(module) is not None and _file(module).name == "__init__.py":
+    if module.startswith(f"{KIT}.studies") and (file := _file(module)) is not None and file.name == "__init__.py":
         return True
     return module not in COUNTED and any(module == room or module.startswith(f"{room}.") for room in NEUTRAL)
 
@@ -128,7 +129,9 @@ def _imports(statements: Iterable[ast.stmt], module: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, module)
+            file = _file(module)
+            package = module if file is not None and file.name == "__init__.py" else module.rpartition(".")[0]
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             inside = [f"{base}.{alias.name}" for alias in node.names]
             names = [name if _file(name) is not None else base for name in inside]
         else:
@@ -148,40 +151,21 @@ def _everything() -> Iterator[str]:
             yield ".".join((KIT, *file.relative_to(home).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def _absolute(node: ast.ImportFrom, module: str) -> str:
-    """The module that `from ..a import b` means."""
-    if not node.level:
-        return node.module or ""
-    file = _file(module)
-    package = module if file is not None and file.name == "__init__.py" else module.rpartition(".")[0]
-    return importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-
-
 @lru_cache(maxsize=1024)
 def _file(module: str) -> Path | None:
     """The source file of a module, found without importing it (its top-level package aside)."""
-    root, *rest = module.split(".")
-    spec = importlib.util.find_spec(root) if root else None
-    if spec is None:
-        return None
-    if not rest:
-        return Path(spec.origin) if (spec.origin or "").endswith(".py") else None
-    for folder in spec.submodule_search_locations or ():  # several for a package without `__init__`
-        if (file := _below(folder, rest)) is not None:
-            return file
-    if module.startswith(f"{KIT}.studies."):  # may be in a folder of the user's
-        for folder in importlib.import_module(f"{KIT}.studies").__path__:
-            if (file := _below(folder, rest[1:])) is not None:
-                return file
-    return None
+    spec = _spec(module)
+    return Path(spec.origin) if spec is not None and (spec.origin or "").endswith(".py") else None
 
 
-def _below(folder: str, parts: list[str]) -> Path | None:
-    """The file of a module in a folder: `parts[-1].py`, or the `__init__` of a package."""
-    path = Path(folder).joinpath(*parts)
-    return next(
-        (file for file in (path.with_name(path.name + ".py"), path / "__init__.py") if file.is_file()), None
-    )
+def _spec(module: str) -> ModuleSpec | None:
+    package, dot, _ = module.rpartition(".")
+    if not dot:
+        return importlib.util.find_spec(module) if module else None
+    if package == f"{KIT}.studies":  # its studies may be in folders of the user's
+        return PathFinder.find_spec(module, importlib.import_module(package).__path__)
+    above = _spec(package)
+    return above and PathFinder.find_spec(module, above.submodule_search_locations or [])
 
 
 @lru_cache(maxsize=1024)

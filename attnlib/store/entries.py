@@ -1,7 +1,7 @@
 """The store: one folder per finished run, addressed by its key, written atomically.
 
     STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
-    STORE/tmp/        what is being written or removed, each folder with a lock next to it
+    STORE/tmp/        what is being written or removed
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
     STORE/failures/   tracebacks of runs that failed for good
@@ -22,18 +22,17 @@ import json
 import os
 import secrets
 import shutil
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError
-from attnlib.utils.files import host, trouble, write
+from attnlib.utils.files import clear, trouble, working, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 DONE = "done.json"
-FOREIGN_AGE = 24 * 3600
-"""Seconds after which a temporary folder of another machine may be removed, if its lock is free too."""
 
 
 class StoreError(AttnlibError, OSError):
@@ -54,14 +51,17 @@ class CorruptEntry(AttnlibError):
 
 
 class Entry:
-    """One finished run. Files are checked against their checksums when they are read."""
+    """One finished run. Files are checked against their checksums when they are read.
 
-    def __init__(self, store: Store, key: str, files: Mapping[str, tuple[int, str]], done: bytes) -> None:
-        self.store = store
-        self.key = key
-        self.files = files
+    done   `done.json` as it was read, b"" where it was missing: which entry this is
+    fault  what is wrong with it at first sight
+    """
+
+    def __init__(
+        self, store: Store, key: str, files: Mapping[str, tuple[int, str]], done: bytes, fault: str = ""
+    ) -> None:
+        self.store, self.key, self.files, self.done, self.fault = store, key, files, done, fault
         self.folder = store.folder(key)
-        self.done = done
 
     def __repr__(self) -> str:
         return f"Entry({self.key[:12]}, {', '.join(sorted(self.files))})"
@@ -109,7 +109,7 @@ class Entry:
 
     def damaged(self, reason: str) -> CorruptEntry:
         """Set this entry aside with a warning, unless another has taken its place; returns the error to raise."""
-        self.store._set_aside(self.key, lambda now: reason if now is not None and now.done == self.done else None)
+        self.store._set_aside(self.key, lambda now: reason if now.done == self.done else "")
         return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
 
     def verify(self, prefix: str = "") -> None:
@@ -130,13 +130,6 @@ class Entry:
             raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
         self.verify("model/")
         return load_model(self.folder / "model")
-
-
-class Damage(NamedTuple):
-    """What is wrong with an entry, and which one: `done.json` as it was read, b"" where it was missing."""
-
-    reason: str
-    done: bytes
 
 
 class Store:
@@ -171,35 +164,29 @@ class Store:
     def get(self, key: str) -> Entry | None:
         """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
         found = self._look(key)
-        if isinstance(found, Damage):
-            found = self._set_aside(key, lambda now: now.reason if isinstance(now, Damage) else None)
-        return found
+        return self._set_aside(key, lambda now: now.fault) if found is not None and found.fault else found
 
-    def _look(self, key: str) -> Entry | Damage | None:
+    def _look(self, key: str) -> Entry | None:
         """What is in an entry's place now. An entry that comes or goes meanwhile may look damaged."""
         folder = self.folder(key)
         if not folder.exists():
             return None
-        done = b""
+        done, files, fault = b"", {}, ""
         try:
             done = (folder / DONE).read_bytes()
             files = {name: (int(size), str(digest)) for name, (size, digest) in json.loads(done)["files"].items()}
-        except FileNotFoundError:
-            return Damage(f"{DONE} is missing", done)
+            for name, (size, _) in files.items():
+                if (found := (folder / name).stat().st_size) != size:
+                    fault = f"{name} has {found:,} bytes instead of {size:,}"
+        except FileNotFoundError as error:
+            fault = f"{Path(error.filename).relative_to(folder)} is missing"
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            return Damage(f"{DONE} cannot be read: {error}", done)
-        for name, (size, _) in files.items():
-            try:
-                found = (folder / name).stat().st_size
-            except OSError:
-                return Damage(f"{name} is missing", done)
-            if found != size:
-                return Damage(f"{name} has {found:,} bytes instead of {size:,}", done)
-        return Entry(self, key, files, done)
+            fault = f"{DONE} cannot be read: {error}"
+        return Entry(self, key, files, done, fault)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
-        with self._writing(needed=sum(map(len, files.values()))), self._workspace() as draft:
+        with self._writing(needed=sum(map(len, files.values()))), self._workspace(key) as draft:
             checks = {}
             for name, data in files.items():
                 _write(draft / name, data)
@@ -239,15 +226,14 @@ class Store:
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
-    def _set_aside(self, key: str, fault: Callable[[Entry | Damage | None], str | None]) -> Entry | None:
+    def _set_aside(self, key: str, fault: Callable[[Entry], str]) -> Entry | None:
         """Move an entry to `corrupt` and warn, if `fault` still finds one while nothing can come or go; otherwise
         return what is there."""
         target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
         try:
             with self._moves():
                 now = self._look(key)
-                reason = fault(now)
-                if reason is None:
+                if now is None or not (reason := fault(now)):
                     return now
                 target.parent.mkdir(exist_ok=True)
                 self.folder(key).rename(target)
@@ -309,28 +295,15 @@ class Store:
 
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
-        with self._writing(), self._workspace() as grave, suppress(FileNotFoundError), self._moves():
+        with self._writing(), self._workspace(key) as grave, suppress(FileNotFoundError), self._moves():
             self.folder(key).rename(grave / key)
 
-    def sweep(self, *, locks: bool = False) -> list[Path]:
+    def sweep(self, *, locks: bool = False) -> None:
         """Remove what dead processes left in `tmp`, and on demand their `locks`; those of live ones stay."""
-        removed = []
         for path in (self.root / "locks").glob("*.lock") if locks else ():
             if (held := self.lock(path.stem)) is not None:
                 self.unlock(held)
-        for folder in sorted({path.with_suffix("") for path in (self.root / "tmp").glob("*")}):
-            lock = _lock(folder.with_suffix(".lock"))
-            try:
-                foreign = not folder.name.startswith(f"{host()}-")
-                if foreign and folder.exists() and time.time() - folder.stat().st_mtime < FOREIGN_AGE:
-                    continue
-                lock.acquire(blocking=False)
-            except (OSError, Timeout):
-                continue
-            shutil.rmtree(folder, ignore_errors=True)
-            self.unlock(lock)
-            removed.append(folder)
-        return removed
+        clear(self.root / "tmp")
 
     @contextmanager
     def _writing(self, needed: int | None = None) -> Iterator[None]:
@@ -344,27 +317,13 @@ class Store:
             raise StoreError(f"{said} Finished runs are kept: the same call continues from there.") from error
 
     @contextmanager
-    def _workspace(self) -> Iterator[Path]:
-        """A folder in `tmp`, under a lock that ends with the process if not before; gone afterwards.
-
-        A lock file that nobody holds yet looks abandoned to a process that sweeps just then: where one was
-        faster, another name is taken.
-        """
-        (self.root / "tmp").mkdir(parents=True, exist_ok=True)
-        while True:
-            folder = self.root / "tmp" / f"{host()}-{os.getpid()}-{secrets.token_hex(4)}"
-            lock = _lock(folder.with_suffix(".lock"))
-            with suppress(Timeout):
-                lock.acquire(blocking=False)  # before the folder: a folder without a holder is swept
-                if Path(lock.lock_file).exists():
-                    break
-                lock.release()
+    def _workspace(self, key: str) -> Iterator[Path]:
+        """A folder in `tmp`, gone afterwards, or swept when this process is."""
+        folder = working(self.root / "tmp" / key)
         try:
-            folder.mkdir()
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            self.unlock(lock)
 
 
 def _lock(file: Path) -> FileLock:

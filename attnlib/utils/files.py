@@ -46,7 +46,7 @@ def working(target: Path) -> Path:
     """A new folder next to `target` to work in. What dead processes left there is removed first."""
     target = target.resolve()  # a link stays one, and leads to the new folder
     target.parent.mkdir(parents=True, exist_ok=True)
-    _clear(target.parent)
+    clear(target.parent)
     folder = _beside(target, "part")
     folder.mkdir()
     return folder
@@ -95,7 +95,8 @@ def _beside(target: Path, kind: str) -> Path:
     return target.with_name(f"{target.name}.{kind}-{host()}-{os.getpid()}-{secrets.token_hex(3)}")
 
 
-def _clear(parent: Path) -> None:
+def clear(parent: Path) -> None:
+    """Remove the unfinished folders that dead processes left in `parent`; one just replaced comes back."""
     for folder in sorted(parent.glob("*.*-*-*")):
         found = UNFINISHED.fullmatch(folder.name)
         if found is None or not _abandoned(folder, found):

@@ -27,12 +27,26 @@ def write(out, notebook="00_quickstart", profile="cpu", status="done", page="<!-
     (folder / "secret.parquet").write_text("not for the site")
 
 
+def stale(to):
+    """The notebooks of the kit that the gallery in `to` lacks, or whose report there is of another structure."""
+    held = json.loads((to / "gallery.json").read_text(encoding="utf-8"))
+    return [
+        notebook.stem
+        for notebook in sorted(paths.notebooks().glob("[0-9][0-9]_*.ipynb"))
+        if held.get(notebook.stem, {}).get("structure") != galleries.structure(notebook)
+    ]
+
+
 def test_reports_are_copied_with_an_index_and_an_explorer(tmp_path):
     write(tmp_path / "out")
     write(tmp_path / "out", "01_tasc")
     write(tmp_path / "out", "01_tasc", profile="smoke")
     write(tmp_path / "out", "02_tying_mlm", status="failed")
+    (tmp_path / "site" / "reference").mkdir(parents=True)
+    (tmp_path / "site" / "reference" / "index.html").touch()
+    (tmp_path / "site" / "09_dropped").mkdir()
     held = galleries.gallery(tmp_path / "out", tmp_path / "site")
+    assert not (tmp_path / "site" / "09_dropped").exists()
     assert sorted(held) == ["00_quickstart", "01_tasc"]
     files = sorted(
         p.relative_to(tmp_path / "site").as_posix() for p in (tmp_path / "site").rglob("*") if p.is_file()
@@ -54,12 +68,12 @@ def test_a_notebook_that_moved_on_makes_it_stale(tmp_path, monkeypatch):
         write(tmp_path / "out", name)
     monkeypatch.setattr(paths, "notebooks", lambda: here)
     galleries.gallery(tmp_path / "out", tmp_path / "site")
-    assert galleries.stale(tmp_path / "site") == []
+    assert stale(tmp_path / "site") == []
     note = json.loads((here / "01_tasc.ipynb").read_text())
     note["cells"].pop()
     (here / "01_tasc.ipynb").write_text(json.dumps(note))
     shutil.copy(here / "00_quickstart.ipynb", here / "09_new.ipynb")
-    assert galleries.stale(tmp_path / "site") == ["01_tasc", "09_new"]
+    assert stale(tmp_path / "site") == ["01_tasc", "09_new"]
 
 
 def test_nothing_to_show(tmp_path):
@@ -82,4 +96,4 @@ def test_the_gallery_of_the_repository_is_not_stale():
     site = paths.workplace() / "reports" / "gallery"
     if not site.is_dir():
         pytest.skip("there is no gallery in this checkout")
-    assert galleries.stale(site) == [], "make reports, then make gallery"
+    assert stale(site) == [], "make reports, then make gallery"

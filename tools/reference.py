@@ -1,6 +1,6 @@
 """The API reference: one self-contained page made from the docstrings of the public surface.
 
-`python -m attnlib.reports.reference FOLDER` writes `FOLDER/index.html`. Docstrings are read as the kit writes them:
+`python -m tools.reference FOLDER` writes `FOLDER/index.html`. Docstrings are read as the kit writes them:
 paragraphs, formulas (`.. math::` blocks and `:math:` in a line, as MathML), `code`, *emphasis*, lines of a name and
 what it means with two spaces in between, and examples that start with `>>>`. All else is text, and is escaped.
 """
@@ -22,8 +22,8 @@ from typing import Any
 
 import attnlib
 from attnlib.reports import theme
-from attnlib.reports.clean import highlight
 from attnlib.reports.markdown import maths
+from attnlib.reports.theme import highlight
 from attnlib.utils import files
 
 SETUP = """\

@@ -11,8 +11,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 import attnlib as al
-from attnlib.reports import reference
 from attnlib.utils import paths
+from tools import reference
 
 NAMES = {anchor: thing for entries in reference.public().values() for anchor, thing in entries.items()}
 

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from attnlib.reports import clean, theme
+from attnlib.reports import theme
 from attnlib.viz import plots
 
 
@@ -24,15 +24,15 @@ from attnlib.viz import plots
     ],
 )
 def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
-    assert clean.offline(tag) == kept
+    assert theme.offline(tag) == kept
 
 
 def test_warnings_do_not_name_folders_of_the_machine() -> None:
     said = "bbc: 3 of 212 test texts are training texts\n"
     library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
     ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
-    assert clean.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
-    assert clean.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
+    assert theme.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
+    assert theme.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
         "kept in runs, see https://a.org/b/c\n"
     )
 
@@ -52,14 +52,14 @@ def test_warnings_do_not_name_folders_of_the_machine() -> None:
 def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
     from nbformat.v4 import new_output
 
-    assert clean.says_something(new_output("execute_result", {"text/plain": shown})) is kept
-    assert clean.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+    assert theme.says_something(new_output("execute_result", {"text/plain": shown})) is kept
+    assert theme.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
 
 
 def test_a_chart_follows_the_colours_of_its_page() -> None:
     frame = pd.DataFrame({"what": ["a", "b"], "value": [0.1, 0.9], "low": [0.0, 0.8], "high": [0.2, 1.0]})
     figure = plots.intervals(frame, "what", title="t", x="x")
-    page = clean.inline_svg(figure.svg(), "x")
+    page = theme.inline_svg(figure.svg(), "x")
     fixed = set(re.findall(r"(?:fill|stroke): (#\w+)", page))
     assert fixed == {plots.COLOURS["blue"].lower()}, "nothing but the series has a colour of its own"
     assert "fill:currentColor" in page, "letters"
