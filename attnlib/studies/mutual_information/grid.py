@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.measures import rank_information
 from attnlib.measures.adversary import adversary
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
@@ -167,3 +168,30 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         idle=~taus.index.isin(learned),
     )
     return Results(taus, found.frame("ranks"), labels, found.frame("apart", optional=True), found)
+
+
+VECTORS = {"wiki.simple": "fastText, simple English", "840B": "GloVe 840B", "mimic": "word2vec of MIMIC"}
+"""What is in the name of a file of vectors, and what it holds."""
+
+
+def _task(fit: FitSpec) -> str:
+    """nli, qa or text: inference, questions, classification."""
+    if fit.data.corpus == "snli":
+        return "nli"
+    return "qa" if fit.data.corpus == "babi" or fit.data.options.get("task") == "qa" else "text"
+
+
+def _vectors(fit: FitSpec) -> str:
+    return next((name for part, name in VECTORS.items() if part in fit.model.vectors), fit.model.vectors)
+
+
+FACTS = {
+    "task": _task,
+    "real_text": lambda fit: _task(fit) == "text" and fit.data.corpus != "planted",
+    "vectors": _vectors,
+    "papers_lambda": lambda fit: adversary_lambda(fit.data.corpus)[0],
+    "halved": lambda fit: "wp_half_tvd" in fit.params["quirks"],
+    "outputs": lambda run: rank_information.OUTPUTS,
+    "tiny": lambda run: rank_information.TINY,
+    "counts": lambda run: (min(run.params["counts"]), max(run.params["counts"])),
+}

@@ -13,7 +13,7 @@ from attnlib.data import corpora as registered
 from attnlib.store.specs import FitSpec
 from attnlib.studies.datasets import Dataset, brought
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import replicate
 from attnlib.utils.errors import unknown
 
 QUERIES: dict[str, dict[str, Any]] = {
@@ -110,22 +110,14 @@ class Params(StudyParams):
 
     def training(self, corpus: str) -> TrainConfig:
         """As Jain & Wallace train: with a query, weight decay on every part; without, classes weighted alike."""
-        own: dict[str, Any] = {"epochs": self.epochs, "monitor": self.monitor, "class_weights": True}
-        rate, patience = self.learning_rate, self.patience
+        own: dict[str, Any] = {"class_weights": True}
         if corpus in self.query_corpora:
             own = {"epochs": self._of(self.query_epochs, corpus), "monitor": "accuracy", "weight_decays": {}}
-            rate = self.query_learning_rate
-            patience = None if patience is None else max(patience, 5)  # the loss of stories falls late
-        return TrainConfig(
-            **own,
-            learning_rate=rate,
-            patience=patience,
-            batch_size=self._of(self.batch_size, corpus),
-            amsgrad=True,
-            clip_norm=None,
-            train_embeddings=self.train_embeddings or self._generated(corpus),
-            embedding_update=self.embedding_update,
-        )
+            own["learning_rate"] = self.query_learning_rate
+            own["patience"] = self.patience and max(self.patience, 5)  # the loss of stories falls late
+        own |= {"batch_size": self._of(self.batch_size, corpus)}
+        own |= {"train_embeddings": self.train_embeddings or self._generated(corpus)}
+        return self.config(TrainConfig, amsgrad=True, clip_norm=None, **own)
 
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax."""
@@ -165,9 +157,9 @@ class Params(StudyParams):
         encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
         data, train = self.data(corpus), self.training(corpus)
         found = []
-        for encoder, attention, replicate in product(encoders, self.attentions, self.seeds):
-            model, seed = self.model(corpus, encoder, attention), seed_of(replicate, corpus, encoder, attention)
-            found.append(FitSpec(data=data, model=model, train=train, seed=seed, label={"seed": replicate}))
+        for encoder, attention, k in product(encoders, self.attentions, self.seeds):
+            model = self.model(corpus, encoder, attention)
+            found.append(replicate(k, corpus, encoder, attention, data=data, model=model, train=train))
         return found
 
 

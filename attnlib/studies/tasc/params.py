@@ -121,7 +121,7 @@ class Params(StudyParams):
         """Where a corpus comes from, and how the word models or BERT read it, as in the released code."""
         mimic = corpus == "anemia"
         longest = (None if bert else 2200) if mimic else "95%"
-        config = self.dataset(corpus).config(limit=self.limit, max_length=longest)
+        config = super().data(corpus, max_length=longest)
         options = dict(config.options)
         if corpus == "sst":
             options["preprocessing"] = {"digits": "qqq", **options.get("preprocessing", {})}

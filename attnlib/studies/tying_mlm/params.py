@@ -163,30 +163,13 @@ class Params(StudyParams):
             own |= {"mlm_eta": strength}
         if attention == "dot":
             own |= {"dot_init": init}
-        return ModelConfig(
-            attention=attention,
-            vectors=self.vector_files.get(corpus, self.vectors),
-            oov=self.oov,
-            embedding_size=self.embedding_size,
-            hidden_size=self.embedding_size,
-            boundaries=self.boundaries,
-            layers=layers,
-            **own,
-        )
+        own |= {"vectors": self.vector_files.get(corpus, self.vectors), "hidden_size": self.embedding_size}
+        return self.config(ModelConfig, attention=attention, layers=layers, **own)
 
     @property
     def training(self) -> TrainConfig:
         """Table 4 of the paper, and what it has from Jain & Wallace."""
-        return TrainConfig(
-            epochs=self.epochs,
-            patience=self.patience,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            monitor=self.monitor,
-            class_weights=self.class_weights,
-            amsgrad=True,
-            train_embeddings=self.train_embeddings,
-        )
+        return self.config(TrainConfig, amsgrad=True)
 
     @property
     def adversary_training(self) -> TrainConfig:

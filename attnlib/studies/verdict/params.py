@@ -54,7 +54,7 @@ class Params(StudyParams):
 
     def data(self, corpus: str) -> DataConfig:
         """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""
-        return self.dataset(corpus).config(limit=self.limit, max_length="95%")
+        return super().data(corpus, max_length="95%")
 
     @property
     def rows(self) -> list[design.Row]:
@@ -78,17 +78,17 @@ class Params(StudyParams):
             options["dot_init"] = "kaiming"
         if scaling != "none":
             options["scaling_pool"] = "sum"
-        options |= {"vectors": self.vectors, "oov_scale": self.oov_scale, "embedding_size": self.embedding_size}
-        wide = self.embedding_size if regulariser in ("tying", "mlm", "residual") else self.hidden_size
-        return ModelConfig(encoder=encoder, boundaries=True, unattended=(".",), hidden_size=wide, **options)
+        if regulariser in ("tying", "mlm", "residual"):
+            options["hidden_size"] = self.embedding_size
+        return self.config(ModelConfig, encoder=encoder, boundaries=True, unattended=(".",), **options)
 
     def training(self, corpus: str) -> TrainConfig:
         """As 01_tasc trains."""
-        rate = self.learning_rates.get(corpus, self.learning_rate)
-        return TrainConfig(
-            amsgrad=True, train_embeddings=False, clip_norm=None, weight_decay=1e-4, weight_decays={},
-            monitor="loss", epochs=self.epochs, patience=self.patience, learning_rate=rate,
-        )  # fmt: skip
+        rate = {"learning_rate": self.learning_rates.get(corpus, self.learning_rate), "learning_rates": {}}
+        decay = {"weight_decay": 1e-4, "weight_decays": {}}
+        return self.config(
+            TrainConfig, amsgrad=True, train_embeddings=False, clip_norm=None, monitor="loss", **rate, **decay
+        )
 
     @property
     def guides(self) -> list[tuple[str, str]]:
@@ -105,12 +105,8 @@ class Params(StudyParams):
     @property
     def guide_training(self) -> TrainConfig:
         """Short: a shortcut is learned in an epoch or two."""
-        return TrainConfig(
-            epochs=self.guide_epochs,
-            learning_rate=self.guide_learning_rate,
-            embedding_update="lazy",
-            monitor="loss",
-        )
+        own = {"epochs": self.guide_epochs, "learning_rate": self.guide_learning_rate}
+        return TrainConfig(embedding_update="lazy", monitor="loss", **own)
 
     def guide_data(self, corpus: str) -> DataConfig:
         """The texts of `data`, perhaps fewer of them."""
