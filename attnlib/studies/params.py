@@ -107,6 +107,11 @@ class StudyParams(Config):
         """Parameters that name data sets, with what they name."""
         return {"corpora": self.corpora}
 
+    @property
+    def all_corpora(self) -> tuple[Dataset, ...]:
+        """What they name, each once."""
+        return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
+
     def more(self, lists: Collection[str], k: int) -> Self:
         """The same with k more replicates in these lists, such as `seeds`.
 
@@ -126,7 +131,7 @@ class StudyParams(Config):
 
     def dataset(self, name: str) -> Dataset:
         """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
-        return next((d for datasets in self.datasets.values() for d in datasets if d == name), Dataset(name))
+        return next((dataset for dataset in self.all_corpora if dataset == name), Dataset(name))
 
     def named(self, kind: type[Config]) -> dict[str, Any]:
         """The parameters that have the name of a field of a config, and so its meaning."""

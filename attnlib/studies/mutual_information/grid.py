@@ -61,7 +61,7 @@ def adversary_lambda(dataset: str) -> tuple[float, str]:
 def grid(params: Params) -> list[Run]:
     """Every run: the models of the grid, their Gumbel twins, the ablations, the adversaries."""
     runs: list[Run] = []
-    for corpus in (*params.corpora, *params.query_corpora):
+    for corpus in params.all_corpora:
         for base in params.models(corpus):
             seed = base.label["seed"]
             runs.append(_measured(params, corpus, base))
@@ -156,7 +156,7 @@ def check_texts(params: Params, name: str, corpus: Corpus) -> None:
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     corpora = Corpora() if corpora is None else corpora
-    for name in (*params.corpora, *params.query_corpora):
+    for name in params.all_corpora:
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
     taus, labels = found.frame("taus"), found.frame("labels")

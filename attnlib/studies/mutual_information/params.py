@@ -80,9 +80,8 @@ class Params(StudyParams):
         _check_names(self)
         _check_files(self)
         _check_lists(self)
-        _check_ablated(self)
         ModelConfig(kernel_sizes=self.kernel_sizes)  # also where no cnn is trained
-        for corpus in (*self.corpora, *self.query_corpora):
+        for corpus in self.all_corpora:
             self.models(corpus)  # refuses what no model can be
         return self
 
@@ -181,7 +180,7 @@ def _check_names(params: Params) -> None:
 
 def _check_files(params: Params) -> None:
     """Refuse vectors and values of corpora that are not there, or that cannot use them."""
-    known = (*params.corpora, *params.query_corpora)
+    known = params.all_corpora
     params._check_keys("vector_files", known=known)
     for option in BY_CORPUS:
         given = getattr(params, option)
@@ -195,7 +194,7 @@ def _check_files(params: Params) -> None:
 
 
 def _check_lists(params: Params) -> None:
-    """Refuse lists that do not fit another."""
+    """Refuse lists that do not fit another, and seeds of ablations and adversaries without a model for them."""
     if params.query_corpora and not params.query_encoders:
         raise ValueError("query_encoders must name at least one where there are query_corpora.")
     for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
@@ -203,10 +202,6 @@ def _check_lists(params: Params) -> None:
             raise ValueError(f"{option} are among the seeds {params.seeds}; got {getattr(params, option)}.")
     if missing := [e for e in {*params.encoders, *params.query_encoders} if e not in params.hidden_sizes]:
         raise ValueError(f"hidden_sizes says nothing about {', '.join(sorted(missing))}.")
-
-
-def _check_ablated(params: Params) -> None:
-    """Refuse seeds of ablations and adversaries where neither list of corpora has a model for them."""
     lists = ((params.corpora, params.encoders), (params.query_corpora, params.query_encoders))
     encoders = {encoder for names, own in lists if names for encoder in own}
     main = MAIN[0] in encoders and MAIN[1] in params.attentions

@@ -29,23 +29,12 @@ from attnlib.studies.tying_mlm.params import REGULARISED, Params
 IMITATE = f"{imitate.__module__}:{imitate.__name__}"
 
 
-def fit(
-    params: Params,
-    corpus: str,
-    variant: str,
-    attention: str,
-    k: int,
-    *,
-    layers: int = 1,
-    strength: float | None = None,
-    init: str = "normal",
-) -> FitSpec:
-    """One model of the grid, labelled with what tells it apart."""
-    usual = params.strength(corpus, variant)
-    strength = usual if strength is None else strength
-    label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
-    label |= {"corpus": corpus, "init": init if attention == "dot" else "–"}
-    model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
+def fit(params: Params, corpus: str, variant: str, attention: str, k: int, **options: Any) -> FitSpec:
+    """One model of the grid, labelled with what tells it apart; options: as `Params.model` has them."""
+    model, usual = params.model(corpus, variant, attention, **options), params.strength(corpus, variant)
+    strength = options.get("strength", usual)
+    label = {"variant": variant, "layers": model.layers, "strength": strength, "chosen": strength == usual}
+    label |= {"corpus": corpus, "init": model.dot_init if attention == "dot" else "–"}
     spec = {"data": params.data(corpus), "model": model, "train": params.training, "label": label}
     return replicate(k, corpus, model.encoder, attention, **spec)
 

@@ -104,11 +104,6 @@ class Params(StudyParams):
         """The corpora of the adversaries."""
         return self.adversary_corpora or self.corpora
 
-    @property
-    def all_corpora(self) -> tuple[str, ...]:
-        """The corpora of the tables, then those that only adversaries meet."""
-        return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
-
     def more(self, lists: Collection[str], k: int) -> Params:
         """The same with k more replicates; counts of seeds beyond those there are take new seeds along."""
         grown = super().more(lists, k)
