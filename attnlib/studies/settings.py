@@ -37,10 +37,13 @@ from attnlib.utils.errors import ConfigError
 
 COLUMNS = ["setting", "paper", "source", "ours", "differs"]
 Facts = Mapping[str, Callable[[Any], Any]]
+VECTORS = {"wiki.simple": "fastText, simple English", "840B": "GloVe 840B", "mimic": "word2vec of MIMIC"}
+"""What is in the name of a file of vectors, and what it holds."""
 FACTS: Facts = {
     "measure": lambda run: run.task.rpartition(":")[2],
     "trained_by": lambda fit: fit.trainer.rpartition(":")[2],
     "with_vectors": lambda fit: fit.model.vectors != "none",
+    "vectors": lambda fit: next((v for k, v in VECTORS.items() if k in fit.model.vectors), fit.model.vectors),
     "vectors_file": lambda fit: PurePosixPath(fit.model.vectors).name,
     "half_width": lambda fit: fit.model.width // 2,
 }

@@ -170,10 +170,6 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     return Results(taus, found.frame("ranks"), labels, found.frame("apart", optional=True), found)
 
 
-VECTORS = {"wiki.simple": "fastText, simple English", "840B": "GloVe 840B", "mimic": "word2vec of MIMIC"}
-"""What is in the name of a file of vectors, and what it holds."""
-
-
 def _task(fit: FitSpec) -> str:
     """nli, qa or text: inference, questions, classification."""
     if fit.data.corpus == "snli":
@@ -181,14 +177,9 @@ def _task(fit: FitSpec) -> str:
     return "qa" if fit.data.corpus == "babi" or fit.data.options.get("task") == "qa" else "text"
 
 
-def _vectors(fit: FitSpec) -> str:
-    return next((name for part, name in VECTORS.items() if part in fit.model.vectors), fit.model.vectors)
-
-
 FACTS = {
     "task": _task,
     "real_text": lambda fit: _task(fit) == "text" and fit.data.corpus != "planted",
-    "vectors": _vectors,
     "papers_lambda": lambda fit: adversary_lambda(fit.data.corpus)[0],
     "halved": lambda fit: "wp_half_tvd" in fit.params["quirks"],
     "outputs": lambda run: rank_information.OUTPUTS,

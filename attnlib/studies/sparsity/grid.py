@@ -144,17 +144,12 @@ def _entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _vectors(fit: FitSpec) -> str:
-    return "fastText, simple English" if "wiki.simple" in fit.model.vectors else fit.model.vectors
-
-
 def _attention_rate(fit: FitSpec) -> str:
     times = fit.train.learning_rates.get("attention", fit.train.learning_rate) / fit.train.learning_rate
     return "the same or 10 times" if round(times, 6) in (1, 10) else f"{times:g} times"
 
 
 FACTS = {
-    "vectors": _vectors,
     "attention_rate": _attention_rate,
     "kept_parts": lambda fit: ", ".join(ATTENTION_ALONE),
 }

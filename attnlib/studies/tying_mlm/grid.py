@@ -219,5 +219,4 @@ FACTS = {
     "vectors": _vectors,
     # δ against a loss that is summed over a batch, where ours is a mean
     "delta": lambda fit: round(fit.model.tying_delta * fit.train.batch_size, 6),
-    "direction_width": lambda fit: fit.model.hidden_size // 2,
 }
