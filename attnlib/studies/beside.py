@@ -117,13 +117,8 @@ def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
 def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:
     """`value` divided by that of the row where `column` is `base`, within the group `by`; NaN where that is 0."""
     bases = frame.loc[frame[column] == base, [*by, "value"]].rename(columns={"value": "base"})
-    joined = (
-        frame[by].merge(bases, on=by, how="left", validate="many_to_one")
-        if by
-        else frame.assign(base=bases["base"].iloc[0])
-    )
-    divisor = joined["base"].to_numpy(float)
-    return frame["value"] / pd.Series(divisor, index=frame.index).where(divisor != 0)
+    divisor = frame[by].merge(bases, on=by, how="left", validate="many_to_one")["base"]
+    return frame["value"] / divisor.where(divisor != 0).to_numpy(float)
 
 
 def same(dataset: str) -> bool:

@@ -100,6 +100,11 @@ class Rule:
             raise ConfigError(f"{self.id}: 'within' needs a positive border, how far apart still counts.")
 
     @property
+    def sign(self) -> int:
+        """1 where the claim is that something is large, -1 where it is that something is small."""
+        return 1 if self.direction == "greater" else -1
+
+    @property
     def negligible(self) -> float:
         """How far from zero an effect in this unit must be to matter; none in an open-ended unit is too small."""
         scale = SCALES.get(self.unit, 1.0)
@@ -198,11 +203,10 @@ def size_of(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Siz
 def _against(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Size:
     if math.isnan(printed) or rule.direction == "within":
         return "no printed value"
-    sign = 1 if rule.direction == "greater" else -1
-    border, paper = sign * rule.border, sign * printed
+    border, paper = rule.sign * rule.border, rule.sign * printed
     if math.isnan(effect.low) or border < 0 or paper <= border:
         return ""
-    low, high = sorted((sign * effect.low, sign * effect.high))
+    low, high = sorted((rule.sign * effect.low, rule.sign * effect.high))
     if high < paper:
         return "smaller"
     if low > paper:
@@ -225,12 +229,8 @@ def level_of(looks: int, cases: int = 1) -> float:
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
     """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it."""
-    found = set(verdicts) - {"not tested"}
-    if not found:
-        return "not tested"
-    if "not reproduced" in found:
-        return "not reproduced"
-    return "reproduced" if found == {"reproduced"} else "undetermined"
+    found = set(verdicts)
+    return next((v for v in ("not reproduced", "undetermined", "reproduced") if v in found), "not tested")
 
 
 def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1) -> Claim:
@@ -273,7 +273,7 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
         verdict = together([verdict, other])
         notes.append(f"What must be above 0 as well is {second}.")
     size = size_of(given[case].at(strict), rule, printed.value, verdict)
-    if size == "" and not math.isnan(printed.value) and _beyond(printed.value, rule):
+    if size == "" and rule.sign * (printed.value - rule.border) < 0:
         notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
     if size == "negligible":
         notes.append(
@@ -293,18 +293,8 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
 
 def _case(given: Effect, effect: Effect, rule: Rule, strict: float) -> Verdict:
     """The verdict on one of several cases: refuted only where the interval that counts all cases says so."""
-    verdict = judge(effect.low, effect.high, rule.direction, rule.border)
-    if verdict != "not reproduced":
-        return verdict
-    wider = given.at(strict)
-    return (
-        "not reproduced" if judge(wider.low, wider.high, rule.direction, rule.border) == verdict else "undetermined"
-    )
-
-
-def _beyond(printed: float, rule: Rule) -> bool:
-    """Whether the paper's own number lies on the other side of the border."""
-    return (printed - rule.border) * (1 if rule.direction == "greater" else -1) < 0
+    verdict, wider = judge(effect.low, effect.high, rule.direction, rule.border), given.at(strict)
+    return judge(wider.low, wider.high, rule.direction, rule.border) if verdict == "not reproduced" else verdict
 
 
 def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, looks: int = 1) -> list[Claim]:
@@ -351,8 +341,7 @@ def _least_favourable(cases, verdicts, verdict, rule: Rule) -> str:
     deciding = [name for name in cases if verdicts[name] == verdict] or list(cases)
     if rule.direction == "within":
         return max(deciding, key=lambda name: abs(cases[name].estimate))
-    sign = 1 if rule.direction == "greater" else -1
-    return min(deciding, key=lambda name: sign * cases[name].estimate)
+    return min(deciding, key=lambda name: rule.sign * cases[name].estimate)
 
 
 def _printed(rule: Rule, results: Any, case: str) -> Printed:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
 T = TypeVar("T")
-READING = ("limit", "strict_length_filter")
-"""Parameters that say how texts are read."""
+C = TypeVar("C", bound=Config)
 PREFIX = re.compile(r"\b(?:Params|DataConfig|ModelConfig|TrainConfig|FitSpec): ")
 """Parameters have the names that users know; the classes behind them do not."""
 
@@ -108,6 +107,11 @@ class StudyParams(Config):
         """Parameters that name data sets, with what they name."""
         return {"corpora": self.corpora}
 
+    @property
+    def all_corpora(self) -> tuple[Dataset, ...]:
+        """What they name, each once."""
+        return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
+
     def more(self, lists: Collection[str], k: int) -> Self:
         """The same with k more replicates in these lists, such as `seeds`.
 
@@ -127,12 +131,19 @@ class StudyParams(Config):
 
     def dataset(self, name: str) -> Dataset:
         """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
-        return next((d for datasets in self.datasets.values() for d in datasets if d == name), Dataset(name))
+        return next((dataset for dataset in self.all_corpora if dataset == name), Dataset(name))
 
-    def data(self, corpus: str) -> DataConfig:
-        """Where a corpus comes from, and how it is read."""
-        told = {name: getattr(self, name) for name in READING if name in type(self).model_fields}
-        return self.dataset(corpus).config(**told)
+    def named(self, kind: type[Config]) -> dict[str, Any]:
+        """The parameters that have the name of a field of a config, and so its meaning."""
+        return {name: getattr(self, name) for name in kind.model_fields if name in type(self).model_fields}
+
+    def config(self, kind: type[C], **own: Any) -> C:
+        """A config with the values of the parameters of the same names, but for `own`."""
+        return kind(**self.named(kind) | own)
+
+    def data(self, corpus: str, **own: Any) -> DataConfig:
+        """Where a corpus comes from, and how it is read: by the parameters named as there, but for `own`."""
+        return self.dataset(corpus).config(**self.named(DataConfig) | own)
 
     def absent(self) -> Iterator[tuple[str, str]]:
         """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""

@@ -9,8 +9,8 @@ A study keeps them in `settings.yaml`, one entry each, in the order of the table
       where: {model.attention: dot}
 
 `ours` is a place: where a model's value stands in its `FitSpec`, or a measure's in its `MeasureSpec`
-(`params.ig_steps`); it may begin with a fact, a function that the study's `settings.py` (or `FACTS`) gives a name.
-A value that is not the same for all models is
+(`params.ig_steps`); it may begin with a fact, a function that `FACTS`, here or in the study's `grid.py`, names. A
+value that is not the same for all models is
 
     {at: PLACE, or: VALUE}                    what stands there; VALUE where nothing does
     {by: PLACE, CASE: VALUE, other: VALUE}    one of several, by what stands there
@@ -24,8 +24,8 @@ where a model has it, so that a table cannot go stale.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -33,14 +33,17 @@ import pandas as pd
 import yaml
 
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
+from attnlib.utils.errors import ConfigError
 
 COLUMNS = ["setting", "paper", "source", "ours", "differs"]
-Where = Callable[[Any], bool]
 Facts = Mapping[str, Callable[[Any], Any]]
+VECTORS = {"wiki.simple": "fastText, simple English", "840B": "GloVe 840B", "mimic": "word2vec of MIMIC"}
+"""What is in the name of a file of vectors, and what it holds."""
 FACTS: Facts = {
     "measure": lambda run: run.task.rpartition(":")[2],
     "trained_by": lambda fit: fit.trainer.rpartition(":")[2],
     "with_vectors": lambda fit: fit.model.vectors != "none",
+    "vectors": lambda fit: next((v for k, v in VECTORS.items() if k in fit.model.vectors), fit.model.vectors),
     "vectors_file": lambda fit: PurePosixPath(fit.model.vectors).name,
     "half_width": lambda fit: fit.model.width // 2,
 }
@@ -49,74 +52,65 @@ FACTS: Facts = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a paper.
+    """One setting of a paper: an entry of `settings.yaml`.
 
     name    what is set, in the words of the report
-    paper   the paper's value, or a function that gives it for a model (where corpora or encoders differ)
+    paper   the paper's value
     source  where it stands: a section, a table, a file of the released code, or "not stated" with what is assumed
-    ours    where a model's (measure's) value stands, such as `model.dot_init`, or a function
-    where   the models (measures) it is about; None: all
-    of      what has the setting: a model, or a measure
+    ours    where a model's (measure's) value stands, such as `model.dot_init`
+    where   place -> value (or values) of the models (measures) it is about; empty: all
+    of      what has the setting: a model, or a measure; `measure`: one of that name
     note    why ours differs, where it does
     """
 
     name: str
     paper: Any
     source: str
-    ours: str | Callable[[Any], Any]
-    where: Where | None = None
+    ours: Any
+    where: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     of: Literal["model", "measure"] = "model"
+    measure: str = ""
 
-    def of_paper(self, run: Run) -> Any:
-        """The paper's value for a run."""
-        return self.paper(run) if callable(self.paper) else self.paper
+    def has(self, run: Run, facts: Facts) -> bool:
+        """Whether the setting is about a run."""
+        if not isinstance(run, MeasureSpec if self.measure or self.of == "measure" else FitSpec):
+            return False
+        wanted = {"measure": self.measure, **self.where} if self.measure else self.where
+        return all(_at(at, run, facts) in (v if isinstance(v, list) else [v]) for at, v in wanted.items())
 
-    def of_run(self, run: Run) -> Any:
-        """The value of a run."""
-        return self.ours(run) if callable(self.ours) else _at(self.ours, run, FACTS)
-
-
-def read_settings(module: str, where: Where | None = None, **facts: Callable) -> tuple[Setting, ...]:
-    """The settings of `settings.yaml` next to a module (its `__file__`).
-
-    where  models and measures that all of them are about; facts: name of a place -> function of a model or measure
-    """
-    rows = yaml.safe_load(Path(module).with_name("settings.yaml").read_text(encoding="utf-8"))
-    return tuple(_setting(row, FACTS | facts, where) for row in rows)
+    def values(self, run: Run, facts: Facts) -> tuple[Any, Any]:
+        """The paper's value for a run, and the run's own."""
+        ours = _value({"at": self.ours} if isinstance(self.ours, str) else self.ours, run, facts)
+        return _plain(_value(self.paper, run, facts, ours)), _plain(ours)
 
 
-def _setting(row: dict[str, Any], facts: Facts, only: Where | None) -> Setting:
-    wanted, place = row.pop("where", {}), row.pop("ours")
-    if "measure" in row:
-        wanted, row["of"] = {"measure": row.pop("measure"), **wanted}, "measure"
-    ours = partial(_value, {"at": place} if isinstance(place, str) else place, facts, None)
-
-    def where(run: Run) -> bool:
-        allowed = {name: value if isinstance(value, list) else [value] for name, value in wanted.items()}
-        return (only is None or only(run)) and all(_at(name, run, facts) in allowed[name] for name in allowed)
-
-    return Setting(**{**row, "paper": partial(_value, row["paper"], facts, ours)}, ours=ours, where=where)
+def read_settings(folder: Path) -> list[Setting]:
+    """The settings of a study, from the `settings.yaml` in its folder."""
+    file = folder / "settings.yaml"
+    if not file.is_file():
+        raise ConfigError(f"Study {folder.name!r} has no {file.name}, so there are no settings to compare with.")
+    return [Setting(**row) for row in yaml.safe_load(file.read_text(encoding="utf-8"))]
 
 
-def _value(told: Any, facts: Facts, ours: Callable[[Run], Any] | None, run: Run) -> Any:
+def _value(told: Any, run: Run, facts: Facts, ours: Any = None) -> Any:
     """What an entry of `settings.yaml` tells of a run; `ours`: what the run has, where the paper's is asked for."""
     if not isinstance(told, Mapping):
         return told
     if "is" in told:
         return told["is"]
     if "one of" in told:
-        return own if (own := ours(run)) in told["one of"] else told["one of"]
+        return ours if ours in told["one of"] else told["one of"]
     if "by" in told:
         case = _at(told["by"], run, facts)
-        return _value(told[case if case in told else "other"], facts, ours, run)
+        return _value(told[case if case in told else "other"], run, facts, ours)
     try:
         found = _at(told["at"], run, facts)
     except KeyError:
         if "or" not in told:
             raise
         found = None
-    return _value(told["or"], facts, ours, run) if found is None and "or" in told else found
+    return _value(told["or"], run, facts, ours) if found is None and "or" in told else found
 
 
 def _at(place: str, run: Run, facts: Facts) -> Any:
@@ -129,20 +123,24 @@ def _part(whole: Any, name: str) -> Any:
     return whole[name] if isinstance(whole, Mapping) else getattr(whole, name)
 
 
-def settings_table(settings: Iterable[Setting], runs: Iterable[Run]) -> pd.DataFrame:
+def settings_table(
+    settings: Iterable[Setting],
+    runs: Iterable[Run],
+    facts: Facts | None = None,
+    papers: Callable[[Run], bool] | None = None,
+) -> pd.DataFrame:
     """One row per setting that some run has: the paper's value, its source, ours.
 
     `differs` is empty where all have the paper's value; otherwise it gives the reason, or says that there is
     none. Where they differ among themselves, each value is listed once, the most frequent first.
+
+    facts   name of a place -> function of a model or measure; papers: which of them the settings are about
     """
-    every = list(dict.fromkeys(_every(runs)))
-    kinds = {"model": FitSpec, "measure": MeasureSpec}
+    facts = {**FACTS, **(facts or {})}
+    every = [run for run in dict.fromkeys(_every(runs)) if papers is None or papers(run)]
     rows = []
     for setting in settings:
-        own = [run for run in every if isinstance(run, kinds[setting.of])]
-        own = [run for run in own if setting.where is None or setting.where(run)]
-        if own:
-            pairs = [(_plain(setting.of_paper(run)), _plain(setting.of_run(run))) for run in own]
+        if pairs := [setting.values(run, facts) for run in every if setting.has(run, facts)]:
             same = all(paper == ours for paper, ours in pairs)
             paper, ours = (_listed(values) for values in zip(*pairs, strict=True))
             rows.append((setting.name, paper, setting.source, ours, "" if same else setting.note or "differs"))

@@ -3,14 +3,13 @@
     attnlib/studies/tasc/
         __init__.py   PAPER: who, what, where
         params.py     Params: the parameters of the notebook, checked before a kernel starts
-        grid.py       grid(params): what must be computed; results(params): tidy frames
+        grid.py       grid(params): what must be computed; results(params): tidy frames; FACTS: what settings name
         measures.py   what is computed on a trained model, by name, on any worker
         tables.py     frames in, frames out
         figures.py    frames in, charts out
         claims.yaml   the paper's claims (see `rules`)
         claims.py     RULES: those claims; checks(results, params): what must hold whatever the data
         settings.yaml the paper's settings, each with its source (see `settings`)
-        settings.py   SETTINGS: those settings
 
 Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, a
 notebook `NN_<name>.ipynb` and a parameter file. A folder outside the package is searched too where the variable
@@ -26,10 +25,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import attnlib.studies
+from attnlib.store.specs import FitSpec
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
 
@@ -95,9 +96,13 @@ class Study:
 
     def settings(self, params: StudyParams) -> pd.DataFrame:
         """The paper's settings next to those of the models of a run (`attnlib.studies.settings`)."""
-        from attnlib.studies.settings import settings_table
+        from attnlib.studies.settings import read_settings, settings_table
 
-        return settings_table(self._from("settings", "SETTINGS"), self.grid(params))
+        grid = self._file("grid")
+        settings = read_settings(Path(grid.__file__).parent)
+        return settings_table(
+            settings, self.grid(params), getattr(grid, "FACTS", {}), getattr(grid, "papers", None)
+        )
 
     def ledger(self, results: Any, setting: str, looks: int = 1) -> list[Claim]:
         """The paper's claims judged on the results of a run; `looks`: see `ledger.judged`."""
@@ -155,6 +160,16 @@ def seed_of(replicate: int, *cell: object) -> int:
     """
     text = "/".join(map(str, (*cell, replicate)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def replicate(k: int, *cell: object, label: Mapping[str, Any] | None = None, **spec: Any) -> FitSpec:
+    """The k-th training of a cell, with the seed of that; `seed` in its frames is k. spec: as FitSpec has it."""
+    return FitSpec(**spec, seed=seed_of(k, *cell), label={"seed": k, **(label or {})})
+
+
+def parted(frame: pd.DataFrame, part: str) -> pd.DataFrame:
+    """The rows of the runs that are labelled with a part of the study, without that column."""
+    return frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
 
 
 def missing(grid: GridResult) -> list[str]:

@@ -5,6 +5,7 @@ import pytest
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.settings import Setting, read_settings, settings_table
+from attnlib.utils.errors import ConfigError
 
 
 def fit(seed=0, **model):
@@ -28,13 +29,13 @@ def test_the_reason_stands_where_a_model_differs():
 
 
 def test_a_setting_of_models_that_are_not_there_is_left_out():
-    setting = Setting("start", "kaiming", "code", "model.dot_init", where=lambda f: f.model.attention == "dot")
+    setting = Setting("start", "kaiming", "code", "model.dot_init", where={"model.attention": "dot"})
     assert settings_table([setting], [fit(attention="additive")]).empty
 
 
 @pytest.mark.parametrize(("sizes", "differs"), [((64, 32), ""), ((64, 64), "differs")])
 def test_the_paper_may_set_each_encoder_apart(sizes, differs):
-    setting = Setting("width", lambda f: {"lstm": 64, "mlp": 32}[f.model.encoder], "code", "model.hidden_size")
+    setting = Setting("width", {"by": "model.encoder", "lstm": 64, "mlp": 32}, "code", "model.hidden_size")
     runs = [fit(encoder=e, hidden_size=s) for e, s in zip(("lstm", "mlp"), sizes, strict=True)]
     assert settings_table([setting], runs)["differs"].tolist() == [differs]
 
@@ -74,7 +75,15 @@ def test_values_of_a_file_follow_the_models(tmp_path):
         "- {name: size, paper: {one of: [big, small]}, source: code, ours: size}\n"
         "- {name: loss, paper: sum, source: code, ours: {is: mean}, note: a mean}\n"
     )
-    settings = read_settings(str(tmp_path / "settings.py"), size=lambda fit: "big")
-    table = settings_table(settings, [fit(encoder="mlp", hidden_size=32), fit(hidden_size=64)]).set_index("setting")
+    runs = [fit(encoder="mlp", hidden_size=32), fit(hidden_size=64)]
+    table = settings_table(read_settings(tmp_path), runs, {"size": lambda fit: "big"}).set_index("setting")
     assert table["differs"].to_dict() == {"loss": "a mean", "width": "", "rate": "", "size": ""}
     assert table.loc["size", "paper"] == "big"
+
+
+def test_a_misspelt_key_and_a_missing_file_are_errors(tmp_path):
+    with pytest.raises(ConfigError, match="has no settings"):
+        read_settings(tmp_path)
+    (tmp_path / "settings.yaml").write_text("- {name: rate, papr: 0, source: code, ours: train.learning_rate}\n")
+    with pytest.raises(TypeError, match="papr"):
+        read_settings(tmp_path)

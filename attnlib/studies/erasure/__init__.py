@@ -3,8 +3,5 @@
 from attnlib.studies.study import Paper
 
 PAPER = Paper(
-    "Serrano & Smith 2019",
-    "Is Attention Interpretable?",
-    "ACL 2019",
-    "https://aclanthology.org/P19-1282/",
+    "Serrano & Smith 2019", "Is Attention Interpretable?", "ACL 2019", "https://aclanthology.org/P19-1282/"
 )

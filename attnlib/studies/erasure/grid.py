@@ -20,12 +20,13 @@ from typing import Any
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.preprocess import Preprocessing
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
-from attnlib.studies.erasure.measures import RANKINGS, describe, erasures
-from attnlib.studies.erasure.params import Params
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
+from attnlib.studies.erasure.measures import RANKINGS, SAMPLING, describe, erasures
+from attnlib.studies.erasure.params import BORROWED, CONV_DROPOUT, PUBLISHED, Params, Published, both_dropouts
 from attnlib.studies.learned import idle, without
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import parted, replicate
 
 MODEL = ["dataset", "encoder"]
 """The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""
@@ -43,31 +44,21 @@ BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULAR
 SPARSE = ("sparsemax", "sparsegen", "entmax")
 
 
-def fit(params: Params, dataset: str, architecture: str, context: str, replicate: int) -> FitSpec:
+def fit(params: Params, dataset: str, architecture: str, context: str, k: int) -> FitSpec:
     """One model of the paper's grid."""
     model, encoder = params.model(dataset, architecture, context), f"{architecture}_{context}"
-    return FitSpec(
-        data=params.data(dataset),
-        model=model,
-        train=params.training(dataset, context),
-        seed=seed_of(replicate, dataset, encoder, model.attention),
-        label={"dataset": dataset, "encoder": encoder, "seed": replicate},
-    )
+    spec = {"data": params.data(dataset), "model": model, "train": params.training(dataset, context)}
+    return replicate(k, dataset, encoder, model.attention, **spec, label={"dataset": dataset, "encoder": encoder})
 
 
-def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, replicate: int) -> FitSpec:
+def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, k: int) -> FitSpec:
     """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
     hidden = params.embedding_size if base else params.beyond_hidden
-    train = TrainConfig(
-        epochs=params.beyond_epochs,
-        patience=2,
-        monitor="loss",
-        amsgrad=True,
-        train_embeddings=params.vectors == "none",
-    )
+    rest = {"epochs": params.beyond_epochs, "train_embeddings": params.vectors == "none"}
+    train = TrainConfig(patience=2, monitor="loss", amsgrad=True, **rest)
     model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
-    seed = seed_of(replicate, params.beyond, model.encoder, model.attention)
-    return FitSpec(data=params.data(params.beyond), model=model, train=train, seed=seed, label={"seed": replicate})
+    cell = (params.beyond, model.encoder, model.attention)
+    return replicate(k, *cell, data=params.data(params.beyond), model=model, train=train)
 
 
 def grid(params: Params) -> list[MeasureSpec]:
@@ -82,8 +73,8 @@ def grid(params: Params) -> list[MeasureSpec]:
     variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
     variants |= {name: (options, True) for name, options in REGULARISERS.items()}
     for name, (options, base) in variants.items():
-        for replicate in params.beyond_seeds:
-            one = beyond_fit(params, options, base, replicate)
+        for k in params.beyond_seeds:
+            one = beyond_fit(params, options, base, k)
             label = {"part": "beyond", "variant": name, "dataset": params.beyond}
             runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
     return runs
@@ -121,12 +112,10 @@ class Results:
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="erasure")
-    parts = {}
-    for name in ("labels", "single", "fractions"):
-        frame = found.frame(name)
-        for part, key in (("paper", name), ("beyond", f"beyond_{name}")):
-            parts[key] = frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
-    return Results(data=found.frame("describe"), grid=found, **parts)
+    frames = {name: found.frame(name) for name in ("labels", "single", "fractions")}
+    own = {name: parted(frame, "paper") for name, frame in frames.items()}
+    beyond = {f"beyond_{name}": parted(frame, "beyond") for name, frame in frames.items()}
+    return Results(data=found.frame("describe"), grid=found, **own, **beyond)
 
 
 def compared(single: pd.DataFrame, sampling: str = "any other", importance: str | None = None) -> pd.DataFrame:
@@ -148,3 +137,35 @@ def common_set(fractions: pd.DataFrame, rankings: Sequence[str] = RANKINGS) -> p
     keys = [c for c in ("dataset", "encoder", "variant", "seed", "instance") if c in kept]
     never = kept["value"].isna().groupby([kept[key] for key in keys], sort=False).transform("any")
     return kept[~never]
+
+
+def papers(run: Run) -> bool:
+    """Whether the settings are about a run: a model of the paper, or a measure of one."""
+    return "dataset" in run.label if isinstance(run, FitSpec) else run.label.get("part") == "paper"
+
+
+def _published(fit: FitSpec) -> Published:
+    return PUBLISHED.get(fit.label["dataset"], PUBLISHED[BORROWED])
+
+
+def _dropout(published: float, fit: FitSpec) -> float:
+    """Of the appendix; where convolutions read it, with that of the released code."""
+    return both_dropouts(published, CONV_DROPOUT if fit.model.encoder == "cnn" else 0.0)
+
+
+def _sentences(fit: FitSpec) -> str:
+    run = fit.data.options.get("sentence_length")
+    return f"{run} words in a row" if run else "a rule over end marks"
+
+
+FACTS = {
+    "dataset": lambda fit: fit.label["dataset"],
+    "published": _published,
+    "preprocessing": lambda fit: Preprocessing(),
+    "sentences": _sentences,
+    "word_dropout": lambda fit: _dropout(_published(fit).words, fit),
+    "sentence_dropout": lambda fit: _dropout(_published(fit).sentences, fit),
+    "replicate": lambda fit: f"replicate {fit.label['seed']}",
+    "rankings": lambda run: RANKINGS,
+    "sampling": lambda run: next(iter(SAMPLING)),
+}

@@ -99,9 +99,7 @@ class Params(StudyParams):
     def data(self, dataset: str) -> DataConfig:
         """Where a data set comes from, and how it is read. The models of the other papers read all texts."""
         own = dataset in self.corpora and dataset != self.beyond
-        return self.dataset(dataset).config(
-            limit=self.limit if own else None, max_length=self.max_length if own else None
-        )
+        return super().data(dataset, **{} if own else {"limit": None, "max_length": None})
 
     def model(self, dataset: str, architecture: str, context: str) -> ModelConfig:
         """One of the six architectures; attention is as wide inside as what it reads (section 3)."""
@@ -113,15 +111,8 @@ class Params(StudyParams):
             more["logit_dropout"] = own.han_logits if han else own.flan_logits
             more["embedding_dropout"] = both_dropouts(own.words, within)
             more |= {"sentence_dropout": both_dropouts(own.sentences, within)} if han else {}
-        return ModelConfig(
-            encoder=ENCODERS[context],
-            hierarchical=architecture == "han",
-            vectors=self.vector_files.get(dataset, self.vectors),
-            embedding_size=self.embedding_size,
-            hidden_size=self.hidden_size,
-            attention_size=width,
-            **more,
-        )
+        more |= {"hierarchical": architecture == "han", "vectors": self.vector_files.get(dataset, self.vectors)}
+        return self.config(ModelConfig, encoder=ENCODERS[context], attention_size=width, dropout=0.0, **more)
 
     def training(self, dataset: str, context: str) -> TrainConfig:
         """Adam, clipped at 10; the epoch with the best dev accuracy; word vectors are trained, as in the paper."""
@@ -130,15 +121,9 @@ class Params(StudyParams):
         stop = {"epochs": EPOCHS_NOENC if noenc else own.epochs, "patience": PATIENCE_NOENC if noenc else PATIENCE}
         stop |= {"schedule": "plateau"}
         if self.epochs is not None:
-            stop = {"epochs": self.epochs, "patience": SHORT_PATIENCE, "embedding_update": "lazy"}
-        return TrainConfig(
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate or own.rate,
-            clip_norm=10.0,
-            monitor="accuracy",
-            weight_decay=0.0,
-            **stop,
-        )
+            stop = {"patience": SHORT_PATIENCE, "embedding_update": "lazy"}
+        stop |= {"learning_rate": self.learning_rate or own.rate}
+        return self.config(TrainConfig, clip_norm=10.0, monitor="accuracy", weight_decay=0.0, **stop)
 
 
 def both_dropouts(first: float, second: float) -> float:

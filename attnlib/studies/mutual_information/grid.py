@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.measures import rank_information
 from attnlib.measures.adversary import adversary
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
@@ -60,7 +61,7 @@ def adversary_lambda(dataset: str) -> tuple[float, str]:
 def grid(params: Params) -> list[Run]:
     """Every run: the models of the grid, their Gumbel twins, the ablations, the adversaries."""
     runs: list[Run] = []
-    for corpus in (*params.corpora, *params.query_corpora):
+    for corpus in params.all_corpora:
         for base in params.models(corpus):
             seed = base.label["seed"]
             runs.append(_measured(params, corpus, base))
@@ -155,7 +156,7 @@ def check_texts(params: Params, name: str, corpus: Corpus) -> None:
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     corpora = Corpora() if corpora is None else corpora
-    for name in (*params.corpora, *params.query_corpora):
+    for name in params.all_corpora:
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
     taus, labels = found.frame("taus"), found.frame("labels")
@@ -167,3 +168,21 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         idle=~taus.index.isin(learned),
     )
     return Results(taus, found.frame("ranks"), labels, found.frame("apart", optional=True), found)
+
+
+def _task(fit: FitSpec) -> str:
+    """nli, qa or text: inference, questions, classification."""
+    if fit.data.corpus == "snli":
+        return "nli"
+    return "qa" if fit.data.corpus == "babi" or fit.data.options.get("task") == "qa" else "text"
+
+
+FACTS = {
+    "task": _task,
+    "real_text": lambda fit: _task(fit) == "text" and fit.data.corpus != "planted",
+    "papers_lambda": lambda fit: adversary_lambda(fit.data.corpus)[0],
+    "halved": lambda fit: "wp_half_tvd" in fit.params["quirks"],
+    "outputs": lambda run: rank_information.OUTPUTS,
+    "tiny": lambda run: rank_information.TINY,
+    "counts": lambda run: (min(run.params["counts"]), max(run.params["counts"])),
+}

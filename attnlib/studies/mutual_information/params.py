@@ -13,7 +13,7 @@ from attnlib.data import corpora as registered
 from attnlib.store.specs import FitSpec
 from attnlib.studies.datasets import Dataset, brought
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import replicate
 from attnlib.utils.errors import unknown
 
 QUERIES: dict[str, dict[str, Any]] = {
@@ -80,9 +80,8 @@ class Params(StudyParams):
         _check_names(self)
         _check_files(self)
         _check_lists(self)
-        _check_ablated(self)
         ModelConfig(kernel_sizes=self.kernel_sizes)  # also where no cnn is trained
-        for corpus in (*self.corpora, *self.query_corpora):
+        for corpus in self.all_corpora:
             self.models(corpus)  # refuses what no model can be
         return self
 
@@ -110,22 +109,14 @@ class Params(StudyParams):
 
     def training(self, corpus: str) -> TrainConfig:
         """As Jain & Wallace train: with a query, weight decay on every part; without, classes weighted alike."""
-        own: dict[str, Any] = {"epochs": self.epochs, "monitor": self.monitor, "class_weights": True}
-        rate, patience = self.learning_rate, self.patience
+        own: dict[str, Any] = {"class_weights": True}
         if corpus in self.query_corpora:
             own = {"epochs": self._of(self.query_epochs, corpus), "monitor": "accuracy", "weight_decays": {}}
-            rate = self.query_learning_rate
-            patience = None if patience is None else max(patience, 5)  # the loss of stories falls late
-        return TrainConfig(
-            **own,
-            learning_rate=rate,
-            patience=patience,
-            batch_size=self._of(self.batch_size, corpus),
-            amsgrad=True,
-            clip_norm=None,
-            train_embeddings=self.train_embeddings or self._generated(corpus),
-            embedding_update=self.embedding_update,
-        )
+            own["learning_rate"] = self.query_learning_rate
+            own["patience"] = self.patience and max(self.patience, 5)  # the loss of stories falls late
+        own |= {"batch_size": self._of(self.batch_size, corpus)}
+        own |= {"train_embeddings": self.train_embeddings or self._generated(corpus)}
+        return self.config(TrainConfig, amsgrad=True, clip_norm=None, **own)
 
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax."""
@@ -165,9 +156,9 @@ class Params(StudyParams):
         encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
         data, train = self.data(corpus), self.training(corpus)
         found = []
-        for encoder, attention, replicate in product(encoders, self.attentions, self.seeds):
-            model, seed = self.model(corpus, encoder, attention), seed_of(replicate, corpus, encoder, attention)
-            found.append(FitSpec(data=data, model=model, train=train, seed=seed, label={"seed": replicate}))
+        for encoder, attention, k in product(encoders, self.attentions, self.seeds):
+            model = self.model(corpus, encoder, attention)
+            found.append(replicate(k, corpus, encoder, attention, data=data, model=model, train=train))
         return found
 
 
@@ -189,7 +180,7 @@ def _check_names(params: Params) -> None:
 
 def _check_files(params: Params) -> None:
     """Refuse vectors and values of corpora that are not there, or that cannot use them."""
-    known = (*params.corpora, *params.query_corpora)
+    known = params.all_corpora
     params._check_keys("vector_files", known=known)
     for option in BY_CORPUS:
         given = getattr(params, option)
@@ -203,7 +194,7 @@ def _check_files(params: Params) -> None:
 
 
 def _check_lists(params: Params) -> None:
-    """Refuse lists that do not fit another."""
+    """Refuse lists that do not fit another, and seeds of ablations and adversaries without a model for them."""
     if params.query_corpora and not params.query_encoders:
         raise ValueError("query_encoders must name at least one where there are query_corpora.")
     for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
@@ -211,10 +202,6 @@ def _check_lists(params: Params) -> None:
             raise ValueError(f"{option} are among the seeds {params.seeds}; got {getattr(params, option)}.")
     if missing := [e for e in {*params.encoders, *params.query_encoders} if e not in params.hidden_sizes]:
         raise ValueError(f"hidden_sizes says nothing about {', '.join(sorted(missing))}.")
-
-
-def _check_ablated(params: Params) -> None:
-    """Refuse seeds of ablations and adversaries where neither list of corpora has a model for them."""
     lists = ((params.corpora, params.encoders), (params.query_corpora, params.query_encoders))
     encoders = {encoder for names, own in lists if names for encoder in own}
     main = MAIN[0] in encoders and MAIN[1] in params.attentions

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
+from attnlib.config import Attention, ModelConfig, TrainConfig
 from attnlib.studies.params import Positive, Seed, Size, StudyParams
 
 
@@ -29,10 +29,6 @@ class Params(StudyParams):
         _ = self.model, self.training  # refuse what no model can be
         return self
 
-    def data(self, corpus: str) -> DataConfig:
-        """Where the corpus comes from; what is drawn from it depends on the seed."""
-        return self.dataset(corpus).config(limit=self.limit, seed=self.seed)
-
     @property
     def seeds(self) -> list[int]:
         """One per model."""
@@ -41,11 +37,9 @@ class Params(StudyParams):
     @property
     def model(self) -> ModelConfig:
         """What is trained."""
-        return ModelConfig(
-            encoder=self.encoder, attention=self.attention, vectors=self.vectors, hidden_size=self.hidden_size
-        )
+        return self.config(ModelConfig)
 
     @property
     def training(self) -> TrainConfig:
         """And how."""
-        return TrainConfig(epochs=self.epochs, learning_rate=self.learning_rate)
+        return self.config(TrainConfig)

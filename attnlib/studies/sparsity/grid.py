@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.data.types import Corpus
+from attnlib.measures.adversary import ATTENTION_ALONE
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle, without
@@ -141,3 +142,14 @@ def _entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
     for metric, value in (values | {"support_share": share}).items():
         parts.append(spread[columns].assign(metric=metric, value=value))
     return pd.concat(parts, ignore_index=True)
+
+
+def _attention_rate(fit: FitSpec) -> str:
+    times = fit.train.learning_rates.get("attention", fit.train.learning_rate) / fit.train.learning_rate
+    return "the same or 10 times" if round(times, 6) in (1, 10) else f"{times:g} times"
+
+
+FACTS = {
+    "attention_rate": _attention_rate,
+    "kept_parts": lambda fit: ", ".join(ATTENTION_ALONE),
+}

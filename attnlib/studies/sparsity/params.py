@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec
 from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import replicate
 
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
 """Each encoder's attention in the paper."""
@@ -83,18 +83,9 @@ class Params(StudyParams):
     def training(self, encoder: str) -> TrainConfig:
         """Adam with amsgrad (Appendix B); classes weighted and gradients left whole as in Jain & Wallace's code."""
         rate = self.learning_rates[encoder]
-        return TrainConfig(
-            epochs=self.epochs,
-            patience=self.patience,
-            monitor=self.monitor,
-            amsgrad=True,
-            class_weights=True,
-            clip_norm=None,
-            batch_size=self.batch_sizes[encoder],
-            learning_rate=rate,
-            learning_rates={} if self.attention_rate == 1 else {"attention": rate * self.attention_rate},
-            train_embeddings=self.train_embeddings,
-        )
+        rates = {} if self.attention_rate == 1 else {"attention": rate * self.attention_rate}
+        own = {"learning_rate": rate, "learning_rates": rates, "batch_size": self.batch_sizes[encoder]}
+        return self.config(TrainConfig, amsgrad=True, class_weights=True, clip_norm=None, **own)
 
 
 def projections(params: Params) -> list[dict[str, Any]]:
@@ -122,26 +113,14 @@ def models(params: Params, corpus: str) -> list[tuple[FitSpec, dict[str, Any]]]:
         for place in projections(params):
             model = _model(params, encoder, **place)
             where = {k: place[k] for k in ("lam", "alpha")}
-            for replicate in params.compared_seeds if place["projection"] in PAIR else params.seeds:
-                seed = seed_of(replicate, *cell_of(corpus, encoder))
-                run = {"data": params.data(corpus), "model": model, "train": params.training(encoder), "seed": seed}
-                found.append((FitSpec(**run, label={"seed": replicate}), where))
+            for k in params.compared_seeds if place["projection"] in PAIR else params.seeds:
+                run = {"data": params.data(corpus), "model": model, "train": params.training(encoder)}
+                found.append((replicate(k, *cell_of(corpus, encoder), **run), where))
     return found
 
 
 def _model(params: Params, encoder: str, *, projection: str, lam: float | None, alpha: float | None) -> ModelConfig:
     options = {"sparsegen": {"sparsegen_lambda": lam}, "entmax": {"entmax_alpha": alpha}}.get(projection, {})
-    return ModelConfig(
-        encoder=encoder,
-        attention=ATTENTION[encoder],
-        projection=projection,
-        vectors=params.vectors,
-        oov="zero",
-        embedding_size=params.embedding_size,
-        hidden_size=params.hidden_sizes[encoder],
-        layers=2 if encoder == "transformer" else 1,
-        boundaries=params.boundaries,
-        dot_init=params.dot_init,
-        transformer_norm=params.transformer_norm,
-        **options,
-    )
+    options |= {"layers": 2 if encoder == "transformer" else 1, "hidden_size": params.hidden_sizes[encoder]}
+    options |= {"encoder": encoder, "attention": ATTENTION[encoder], "projection": projection, "oov": "zero"}
+    return params.config(ModelConfig, **options)

@@ -18,10 +18,12 @@ import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.pretrained import pinned
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.studies.datasets import kin
 from attnlib.studies.learned import idle, without
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import parted, replicate
 from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
 
@@ -63,34 +65,24 @@ def _training(params: Params, corpus: str, encoder: str, variant: str) -> TrainC
     on dev decides.
     """
     options: dict[str, Any] = {"amsgrad": True, "train_embeddings": False, "clip_norm": None}
-    options |= {
-        "weight_decay": 1e-4,
-        "weight_decays": {},
-        "monitor": "f1" if corpus in params.unbalanced else "loss",
-    }
-    options |= {"epochs": params.epochs, "patience": params.patience, "learning_rate": params.learning_rate}
+    options |= {"weight_decay": 1e-4, "weight_decays": {}, "epochs": params.epochs}
+    options["monitor"] = "f1" if corpus in params.unbalanced else "loss"
     if encoder == "bert":
-        rate = params.bert_learning_rate
+        rate, kept = params.bert_learning_rate, {"freeze": ("embedding", "encoder")}
         options |= {"epochs": params.bert_epochs, "learning_rate": 10 * rate, "batch_size": 8, "shuffle": False}
-        options |= (
-            {"freeze": ("embedding", "encoder")} if params.bert_frozen else {"learning_rates": {"encoder": rate}}
-        )
+        options |= kept if params.bert_frozen else {"learning_rates": {"encoder": rate}}
     if variant == "none":
         options["epochs"] = params.epochs_without.get(corpus, {}).get(encoder, options["epochs"])
-    return TrainConfig(**options)
+    return params.config(TrainConfig, **options)
 
 
 def fit(
     params: Params, corpus: str, encoder: str, attention: str, variant: str, seed: int, pool: str = "sum"
 ) -> FitSpec:
     """One model of the grid."""
-    return FitSpec(
-        data=params.data(corpus, bert=encoder == "bert"),
-        model=_model(params, corpus, encoder, attention, variant, pool),
-        train=_training(params, corpus, encoder, variant),
-        seed=seed_of(seed, corpus, encoder, attention),
-        label={"seed": seed},
-    )
+    data, train = params.data(corpus, bert=encoder == "bert"), _training(params, corpus, encoder, variant)
+    model = _model(params, corpus, encoder, attention, variant, pool)
+    return replicate(seed, corpus, encoder, attention, data=data, model=model, train=train)
 
 
 def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
@@ -197,10 +189,8 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
     flips, labels, parameters = tidy(found.frame("flips")), found.frame("labels"), found.frame("parameters")
-    parts = {
-        part: [frame[frame["part"] == part].drop(columns="part") for frame in (flips, labels, parameters)]
-        for part in ("grid", "unbalanced", "pooling")
-    }
+    frames = (flips, labels, parameters)
+    parts = {name: [parted(frame, name) for frame in frames] for name in ("grid", "unbalanced", "pooling")}
     shared = {"words": found.frame("words"), "picture": found.frame("reading"), "grid": found}
     shared |= {"pooling": parts["pooling"][0], "pooling_labels": parts["pooling"][1]}
     other = Results(*parts["unbalanced"], **shared) if params.unbalanced else None
@@ -239,3 +229,36 @@ def tidy(flips: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(
         [kept.assign(metric=FRACTION, value=fraction), kept.assign(metric=TOP1, value=top)], ignore_index=True
     )
+
+
+def _name(fit: FitSpec) -> str:
+    return kin(fit.data.options.get("name", fit.data.corpus))
+
+
+def _bert(fit: FitSpec) -> bool:
+    return fit.model.encoder == "bert"
+
+
+def _pretrained(fit: FitSpec) -> str:
+    """The name of the encoder, without its owner or folder and its revision."""
+    return pinned(fit.model.pretrained)[0].rstrip("/").rsplit("/", 1)[-1]
+
+
+def _epochs(fit: FitSpec) -> int:
+    longer = _name(fit) == "adr" and fit.model.scaling == "none"
+    if _bert(fit):
+        return 30 if longer else 10
+    return (35 if fit.model.encoder == "mlp" else 30) if longer else 20
+
+
+FACTS = {
+    "name": _name,
+    "bert": _bert,
+    "pretrained": _pretrained,
+    "frozen": lambda fit: "encoder" in fit.train.freeze,
+    "epochs": _epochs,
+    "thinned": lambda fit: bool(fit.data.options.get("shares")) or None,
+    "decayed_parts": lambda fit: tuple(fit.train.weight_decays),
+    "baselines": lambda run: bool(run.params["baselines"]),
+    "slips": lambda run: bool(run.params["quirks"]),
+}

@@ -70,7 +70,7 @@ class Params(StudyParams):
             if self.bert_variants and alone:
                 raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
         self._check_cells()
-        self._check_keys("vector_files", "epochs_without", known=[*self.corpora, *self.unbalanced])
+        self._check_keys("vector_files", "epochs_without", known=self.all_corpora)
         if both := set(self.corpora) & set(self.unbalanced):
             raise ValueError(
                 f"unbalanced: {', '.join(sorted(both))} is among corpora; give it a `name` of its own."
@@ -121,7 +121,7 @@ class Params(StudyParams):
         """Where a corpus comes from, and how the word models or BERT read it, as in the released code."""
         mimic = corpus == "anemia"
         longest = (None if bert else 2200) if mimic else "95%"
-        config = self.dataset(corpus).config(limit=self.limit, max_length=longest)
+        config = super().data(corpus, max_length=longest)
         options = dict(config.options)
         if corpus == "sst":
             options["preprocessing"] = {"digits": "qqq", **options.get("preprocessing", {})}

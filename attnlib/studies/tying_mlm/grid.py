@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import PurePosixPath
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,7 @@ import pandas as pd
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import replicate, seed_of
 from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
@@ -28,25 +29,14 @@ from attnlib.studies.tying_mlm.params import REGULARISED, Params
 IMITATE = f"{imitate.__module__}:{imitate.__name__}"
 
 
-def fit(
-    params: Params,
-    corpus: str,
-    variant: str,
-    attention: str,
-    replicate: int,
-    *,
-    layers: int = 1,
-    strength: float | None = None,
-    init: str = "normal",
-) -> FitSpec:
-    """One model of the grid, labelled with what tells it apart."""
-    usual = params.strength(corpus, variant)
-    strength = usual if strength is None else strength
-    label = {"variant": variant, "layers": layers, "strength": strength, "chosen": strength == usual}
-    label |= {"corpus": corpus, "init": init if attention == "dot" else "–", "seed": replicate}
-    model = params.model(corpus, variant, attention, layers=layers, strength=strength, init=init)
-    seed = seed_of(replicate, corpus, model.encoder, attention)
-    return FitSpec(data=params.data(corpus), model=model, train=params.training, seed=seed, label=label)
+def fit(params: Params, corpus: str, variant: str, attention: str, k: int, **options: Any) -> FitSpec:
+    """One model of the grid, labelled with what tells it apart; options: as `Params.model` has them."""
+    model, usual = params.model(corpus, variant, attention, **options), params.strength(corpus, variant)
+    strength = options.get("strength", usual)
+    label = {"variant": variant, "layers": model.layers, "strength": strength, "chosen": strength == usual}
+    label |= {"corpus": corpus, "init": model.dot_init if attention == "dot" else "–"}
+    spec = {"data": params.data(corpus), "model": model, "train": params.training, "label": label}
+    return replicate(k, corpus, model.encoder, attention, **spec)
 
 
 def trials(params: Params, corpus: str) -> list[FitSpec]:
@@ -104,18 +94,18 @@ def models(params: Params) -> list[FitSpec]:
     return list(dict.fromkeys(found))
 
 
-def adversary(params: Params, corpus: str, variant: str, replicate: int, lam: float) -> FitSpec:
+def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> FitSpec:
     """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term.
 
     It starts elsewhere than its base: from the same values it would have less far to go to imitate a base model
     than a regularised one.
     """
-    base = fit(params, corpus, variant, "additive", replicate)
+    base = fit(params, corpus, variant, "additive", k)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
     return base.replace(
         model=plain,
         train=params.adversary_training,
-        seed=seed_of(replicate, corpus, plain.encoder, "additive", "adversary"),
+        seed=seed_of(k, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
         trainer=IMITATE,
         params={"lam": lam, "texts": params.adversary_texts},
@@ -210,3 +200,23 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         grid=found,
         params=params,
     )
+
+
+VECTORS = {
+    "none": "random",
+    "glove": "GloVe 6B",
+    "word2vec": "word2vec, Google News",
+    "wiki.simple.vec": "fastText",
+}
+
+
+def _vectors(fit: FitSpec) -> str:
+    name = PurePosixPath(fit.model.vectors).name
+    return VECTORS.get(name, "word2vec of clinical notes" if "mimic" in name else name)
+
+
+FACTS = {
+    "vectors": _vectors,
+    # δ against a loss that is summed over a batch, where ours is a mean
+    "delta": lambda fit: round(fit.model.tying_delta * fit.train.batch_size, 6),
+}

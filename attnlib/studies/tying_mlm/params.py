@@ -104,11 +104,6 @@ class Params(StudyParams):
         """The corpora of the adversaries."""
         return self.adversary_corpora or self.corpora
 
-    @property
-    def all_corpora(self) -> tuple[str, ...]:
-        """The corpora of the tables, then those that only adversaries meet."""
-        return tuple(dict.fromkeys((*self.corpora, *self.adversary_corpora)))
-
     def more(self, lists: Collection[str], k: int) -> Params:
         """The same with k more replicates; counts of seeds beyond those there are take new seeds along."""
         grown = super().more(lists, k)
@@ -163,30 +158,13 @@ class Params(StudyParams):
             own |= {"mlm_eta": strength}
         if attention == "dot":
             own |= {"dot_init": init}
-        return ModelConfig(
-            attention=attention,
-            vectors=self.vector_files.get(corpus, self.vectors),
-            oov=self.oov,
-            embedding_size=self.embedding_size,
-            hidden_size=self.embedding_size,
-            boundaries=self.boundaries,
-            layers=layers,
-            **own,
-        )
+        own |= {"vectors": self.vector_files.get(corpus, self.vectors), "hidden_size": self.embedding_size}
+        return self.config(ModelConfig, attention=attention, layers=layers, **own)
 
     @property
     def training(self) -> TrainConfig:
         """Table 4 of the paper, and what it has from Jain & Wallace."""
-        return TrainConfig(
-            epochs=self.epochs,
-            patience=self.patience,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            monitor=self.monitor,
-            class_weights=self.class_weights,
-            amsgrad=True,
-            train_embeddings=self.train_embeddings,
-        )
+        return self.config(TrainConfig, amsgrad=True)
 
     @property
     def adversary_training(self) -> TrainConfig:

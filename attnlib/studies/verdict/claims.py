@@ -5,10 +5,10 @@ from __future__ import annotations
 from attnlib.stats.inference import Effect
 from attnlib.studies.ledger import NotTested, required
 from attnlib.studies.rules import read_rules
-from attnlib.studies.verdict import design, tables
+from attnlib.studies.verdict import tables
 from attnlib.studies.verdict.grid import CELL, Results
 from attnlib.studies.verdict.measures import TESTS
-from attnlib.studies.verdict.params import Params
+from attnlib.studies.verdict.params import Params, pairs
 from attnlib.studies.verdict.tables import NAMES
 
 
@@ -47,8 +47,8 @@ RULES = read_rules(__file__, globals())
 def checks(results: Results, params: Params) -> dict[str, bool]:
     """What must hold whatever the corpora: name of the check -> whether it does."""
     models = results.labels[[*CELL, "seed"]].drop_duplicates()
-    covered = set().union(*map(design.pairs, params.rows))
-    possible = set().union(*map(design.pairs, params.model_copy(update={"design": "whole"}).rows))
+    covered = set().union(*map(pairs, params.rows))
+    possible = set().union(*map(pairs, params.model_copy(update={"design": "whole"}).rows))
     shares = results.rankings["value"] if len(results.rankings) else None
     tau = tables.agreement(results)["value"]
     return {

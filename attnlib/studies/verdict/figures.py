@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Rectangle
 
 from attnlib.studies.verdict.grid import MODEL
 from attnlib.studies.verdict.measures import TESTS
@@ -21,7 +22,7 @@ def agreement(table: pd.DataFrame) -> plots.Chart:
     for row in table.itertuples():
         i, j = tests.index(row.a), tests.index(row.b)
         colour, strength = (BLUE if row.value >= 0 else ORANGE), 0.08 + 0.7 * min(1.0, abs(row.value))
-        axis.add_patch(_square(i, j, colour, strength))
+        axis.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, facecolor=colour, alpha=strength, edgecolor="none"))
         clear = row.low > 0 or row.high < 0
         axis.text(i, j, f"{row.value:z.1f}".replace("-", "−"), ha="center", va="center", fontsize=8,
                   fontweight="bold" if clear else "normal")  # fmt: skip
@@ -33,12 +34,6 @@ def agreement(table: pd.DataFrame) -> plots.Chart:
     axis.grid(visible=False)
     plots.label(axis, "Do two tests order models alike?", "", "", f"{int(table['trainings'].max()):,} models")
     return figure
-
-
-def _square(i: int, j: int, colour: str, strength: float):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((i - 0.5, j - 0.5), 1, 1, facecolor=colour, alpha=strength, edgecolor="none")
 
 
 @plots.styled

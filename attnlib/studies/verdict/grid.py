@@ -19,7 +19,7 @@ import pandas as pd
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies.learned import idle, without
-from attnlib.studies.study import seed_of
+from attnlib.studies.study import parted, replicate
 from attnlib.studies.verdict.measures import TESTS, battery, diagnose
 from attnlib.studies.verdict.params import Params
 
@@ -31,27 +31,16 @@ TRAINER = "attnlib.measures.diagnosticity:guided"
 
 def fit(params: Params, corpus: str, row: dict[str, str], seed: int) -> FitSpec:
     """One model of the design."""
-    return FitSpec(
-        data=params.data(corpus),
-        model=params.model(**row),
-        train=params.training(corpus),
-        seed=seed_of(seed, corpus, row["encoder"], row["attention"]),
-        label={"seed": seed, **row},
-    )
+    spec = {"data": params.data(corpus), "model": params.model(**row), "train": params.training(corpus)}
+    return replicate(seed, corpus, row["encoder"], row["attention"], label=row, **spec)
 
 
 def guided(params: Params, corpus: str, encoder: str, guide: str, seed: int) -> FitSpec:
     """One model of known honesty."""
     options = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
-    return FitSpec(
-        data=params.guide_data(corpus),
-        model=params.guide_model(encoder),
-        train=params.guide_training,
-        seed=seed_of(seed, "guided", corpus, encoder),
-        trainer=TRAINER,
-        params=options,
-        label={"seed": seed, "guide": guide},
-    )
+    spec = {"model": params.guide_model(encoder), "train": params.guide_training, "trainer": TRAINER}
+    spec |= {"data": params.guide_data(corpus), "params": options, "label": {"guide": guide}}
+    return replicate(seed, "guided", corpus, encoder, **spec)
 
 
 def grid(params: Params) -> list[MeasureSpec]:
@@ -115,17 +104,11 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="verdict")
     scores, labels = found.frame("scores"), found.frame("labels")
-    parts = {
-        name: frame[frame["part"] == name].drop(columns="part").reset_index(drop=True)
-        for frame, name in ((scores, "design"), (scores, "honesty"))
-    }
-    own, guided_labels = (labels[labels["part"] == part].drop(columns="part") for part in ("design", "honesty"))
-    obeyed = guided_labels[guided_labels["truth"] == guided_labels["prediction"]]
     return Results(
-        scores=parts["design"],
-        labels=own.reset_index(drop=True),
+        scores=parted(scores, "design"),
+        labels=parted(labels, "design"),
         rankings=found.frame("diagnose", optional=True),
-        honesty=_obeyed(parts["honesty"], obeyed),
+        honesty=_obeyed(parted(scores, "honesty"), parted(labels, "honesty").query("truth == prediction")),
         grid=found,
     )
 

@@ -1,15 +1,25 @@
-"""Parameters of the verdict: which models face all tests, and how the tests themselves are tested."""
+"""Parameters of the verdict: which models face all tests, and how the tests themselves are tested.
+
+The models are a fraction of a factorial that still has every pair of parts. With k factors of m levels, the rows
+whose level numbers sum to a multiple of m are an orthogonal array of strength k - 1: any k - 1 factors appear in
+every combination, equally often (Box & Hunter 1961 for m = 2: the half fraction, whose main effects are free of
+two-factor interactions from k = 4 on). With unequal numbers of levels, or with combinations that cannot work, pairs
+may be missing; rows are then added until none is.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib.config import DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
 from attnlib.measures.diagnosticity import GUIDES
 from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
-from attnlib.studies.verdict import design
+
+Row = dict[str, Any]
 
 
 class Params(StudyParams):
@@ -54,17 +64,18 @@ class Params(StudyParams):
 
     def data(self, corpus: str) -> DataConfig:
         """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""
-        return self.dataset(corpus).config(limit=self.limit, max_length="95%")
+        return super().data(corpus, max_length="95%")
 
     @property
-    def rows(self) -> list[design.Row]:
+    def rows(self) -> list[Row]:
         """Encoder and parts of every model."""
         parts = {"attention": self.attentions, "projection": self.projections}
         parts |= {"scaling": self.scalings, "regulariser": self.regularisers}
         made = []
         for encoder in self.encoders:
             mixing = ModelConfig(encoder=encoder).contextual
-            chosen = getattr(design, self.design)(parts, lambda row, m=mixing: m or row["regulariser"] != "mlm")
+            choose = whole if self.design == "whole" else fraction
+            chosen = choose(parts, lambda row, m=mixing: m or row["regulariser"] != "mlm")
             made += [{"encoder": encoder, **row} for row in chosen]
         return made
 
@@ -78,17 +89,17 @@ class Params(StudyParams):
             options["dot_init"] = "kaiming"
         if scaling != "none":
             options["scaling_pool"] = "sum"
-        options |= {"vectors": self.vectors, "oov_scale": self.oov_scale, "embedding_size": self.embedding_size}
-        wide = self.embedding_size if regulariser in ("tying", "mlm", "residual") else self.hidden_size
-        return ModelConfig(encoder=encoder, boundaries=True, unattended=(".",), hidden_size=wide, **options)
+        if regulariser in ("tying", "mlm", "residual"):
+            options["hidden_size"] = self.embedding_size
+        return self.config(ModelConfig, encoder=encoder, boundaries=True, unattended=(".",), **options)
 
     def training(self, corpus: str) -> TrainConfig:
         """As 01_tasc trains."""
-        rate = self.learning_rates.get(corpus, self.learning_rate)
-        return TrainConfig(
-            amsgrad=True, train_embeddings=False, clip_norm=None, weight_decay=1e-4, weight_decays={},
-            monitor="loss", epochs=self.epochs, patience=self.patience, learning_rate=rate,
-        )  # fmt: skip
+        rate = {"learning_rate": self.learning_rates.get(corpus, self.learning_rate), "learning_rates": {}}
+        decay = {"weight_decay": 1e-4, "weight_decays": {}}
+        return self.config(
+            TrainConfig, amsgrad=True, train_embeddings=False, clip_norm=None, monitor="loss", **rate, **decay
+        )
 
     @property
     def guides(self) -> list[tuple[str, str]]:
@@ -105,14 +116,40 @@ class Params(StudyParams):
     @property
     def guide_training(self) -> TrainConfig:
         """Short: a shortcut is learned in an epoch or two."""
-        return TrainConfig(
-            epochs=self.guide_epochs,
-            learning_rate=self.guide_learning_rate,
-            embedding_update="lazy",
-            monitor="loss",
-        )
+        own = {"epochs": self.guide_epochs, "learning_rate": self.guide_learning_rate}
+        return TrainConfig(embedding_update="lazy", monitor="loss", **own)
 
     def guide_data(self, corpus: str) -> DataConfig:
         """The texts of `data`, perhaps fewer of them."""
         config = self.data(corpus)
         return config if self.guide_texts is None else config.replace(limit=self.guide_texts)
+
+
+def whole(factors: Mapping[str, Sequence[Any]], works: Callable[[Row], bool] = lambda row: True) -> list[Row]:
+    """Every combination that works, in the order of the levels."""
+    rows = (dict(zip(factors, levels, strict=True)) for levels in product(*factors.values()))
+    return [row for row in rows if works(row)]
+
+
+def fraction(factors: Mapping[str, Sequence[Any]], works: Callable[[Row], bool] = lambda row: True) -> list[Row]:
+    """A part of the combinations that work, in which every pair of levels that can work occurs.
+
+    >>> rows = fraction({"a": [0, 1], "b": [0, 1], "c": [0, 1]})
+    >>> [tuple(row.values()) for row in rows]
+    [(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)]
+    """
+    most = max(map(len, factors.values()))
+    candidates = whole(factors, works)
+    chosen = [row for row in candidates if sum(factors[f].index(row[f]) for f in factors) % most == 0]
+    rest = [row for row in candidates if row not in chosen]
+    missing = set().union(*map(pairs, candidates)) - set().union(*map(pairs, chosen))
+    while missing:
+        best = max(rest, key=lambda row: len(pairs(row) & missing))
+        chosen.append(best)
+        missing -= pairs(best)
+    return sorted(chosen, key=candidates.index)
+
+
+def pairs(row: Row) -> set[frozenset]:
+    """The pairs of levels of a row."""
+    return {frozenset(two) for two in combinations(row.items(), 2)}

@@ -16,6 +16,9 @@ from attnlib.studies.verdict.grid import CELL, MODEL, PARTS, Results
 from attnlib.studies.verdict.measures import READINGS, TESTS
 
 SHARES: dict = {"bounds": (0.0, 1.0)}
+STRATUM = ["dataset", "encoder"]
+PAIR = [*STRATUM, "seed", "test", "instance"]
+"""What an honest and a deceptive model, or a true and a false ranking, are compared on."""
 CHANCE = 0.5
 LOSS = 0.02
 """F1 that a more faithful design may cost to be recommended: the border of 01_tasc."""
@@ -103,24 +106,20 @@ def part_effect(frame: pd.DataFrame, part: str, *, text: str | None = "instance"
 
     Within every corpus and encoder, cells of the design count alike; so do corpora and encoders.
     """
-    column, with_it, without_it = CHANGES[part]
-    cells = frame[CELL].drop_duplicates()
-    weights, strata = {}, []
-    for _, stratum in cells.groupby(["dataset", "encoder"], sort=False):
-        sides = [stratum[stratum[column] == side] for side in (with_it, without_it)]
-        if all(map(len, sides)):
-            strata.append(sides)
-    for sides in strata:
-        for sign, side in zip((1, -1), sides, strict=True):
-            for cell in side.itertuples(index=False, name=None):
-                weights[cell] = sign / len(side) / len(strata)
+    column, *levels = CHANGES[part]
+    strata = [own for _, own in frame[CELL].drop_duplicates().groupby(STRATUM, sort=False)]
+    strata = [own for own in strata if set(levels) <= set(own[column])]
+    weights = {}
+    for own in strata:
+        for sign, level in zip((1, -1), levels, strict=True):
+            side = own[own[column] == level]
+            weights |= dict.fromkeys(side.itertuples(index=False, name=None), sign / len(side) / len(strata))
     return effect(frame, CELL, weights=weights, text=text) if weights else Effect(NAN)
 
 
 def scores_of(results: Results, test: str, reading: str = "alpha") -> pd.DataFrame:
     """The values of a test as its paper defines them, of models that learned something."""
-    kept = without(results.scores, results.idle)
-    return kept[(kept["test"] == test) & (kept["importance"] == reading)]
+    return _where(without(results.scores, results.idle), {"test": test, "importance": reading})
 
 
 def part_effects(results: Results) -> pd.DataFrame:
@@ -128,11 +127,11 @@ def part_effects(results: Results) -> pd.DataFrame:
     rows = []
     for part in CHANGES:
         for test in TESTS:
-            own = results.learned[(results.learned["test"] == test) & (results.learned["importance"] == "alpha")]
-            if test not in results.by_model or own.empty:
+            if test not in results.by_model:
                 continue
-            spread = results.by_model.groupby(["dataset", "encoder"])[test].std().mean()
-            found = part_effect(own, part, text=None if test == "information" else "instance")
+            own = _where(results.learned, {"test": test, "importance": "alpha"})
+            spread = results.by_model.groupby(STRATUM)[test].std().mean()
+            found = part_effect(own, part, text=_text(test))
             if spread > 0 and not np.isnan(found.estimate):
                 rows.append({"part": part, "test": NAMES[test]} | found.scaled(1 / spread).row())
     return pd.DataFrame(rows, columns=["part", "test", *Effect(NAN).row()])
@@ -159,31 +158,31 @@ def diagnosticity(results: Results) -> pd.DataFrame:
     `against`: a false ranking of the same text, or (`honesty`) the attention of a deceptive model; `passes`: of the
     encoder, per text of mean length.
     """
-    frames = [effects(results.rankings, ["test", "against"], ["dataset", "encoder"], **SHARES)]
+    frames = [effects(results.rankings, ["test", "against"], STRATUM, **SHARES)]
     for test, part in honesty(results).groupby("test", sort=False):
         frames.append(pd.DataFrame([{"test": test, "against": "honesty"} | preference(part, test).row()]))
     return _costed(pd.concat(frames, ignore_index=True), results)
 
 
 def preference(part: pd.DataFrame, test: str) -> Effect:
-    """How often a test prefers the truth; information by rank has one number per model, and no texts."""
-    text = None if test == "information" else "instance"
-    return effect(part, ["dataset", "encoder"], text=text, **SHARES)
+    """How often a test prefers the truth."""
+    return effect(part, STRATUM, text=_text(test), **SHARES)
+
+
+def _text(test: str) -> str | None:
+    """The column of texts; information by rank has one number per model, and no texts."""
+    return None if test == "information" else "instance"
 
 
 def overall(results: Results) -> pd.DataFrame:
     """Diagnosticity of every test, the best first: of one that judges rankings against the three false ones, of
     another against deceptive models. `chance`: whether its interval reaches one half or less."""
-    keys = ["dataset", "encoder", "seed", "test", "instance"]
-    rankings = results.rankings.groupby(keys, as_index=False)["value"].mean()
+    rankings = results.rankings.groupby(PAIR, as_index=False)["value"].mean()
     rows, honest = [], honesty(results)
     for test in TESTS:
-        pairs = rankings if TESTS[test].ranks else honest
-        own = pairs[pairs["test"] == test]
-        if own.empty:
-            continue
-        judged = "three false rankings" if TESTS[test].ranks else "a deceptive model"
-        rows.append({"test": test, "judged on": judged} | preference(own, test).row())
+        on, pairs = ("three false rankings", rankings) if TESTS[test].ranks else ("a deceptive model", honest)
+        if len(own := pairs[pairs["test"] == test]):
+            rows.append({"test": test, "judged on": on} | preference(own, test).row())
     frame = _costed(pd.DataFrame(rows, columns=["test", "judged on", *Effect(NAN).row()]), results)
     frame = frame.assign(chance=~(frame["low"] > CHANCE))
     return frame.sort_values(["judged on", "value"], ascending=[False, False], ignore_index=True)
@@ -197,22 +196,19 @@ def _costed(frame: pd.DataFrame, results: Results) -> pd.DataFrame:
 def honesty(results: Results) -> pd.DataFrame:
     """One row per test, pair of guided models and text: 1 where the test prefers the honest model."""
     part = results.honesty
-    keys = ["dataset", "encoder", "seed", "test", "instance"]
     if part.empty:
-        return pd.DataFrame(columns=[*keys, "value"])
+        return pd.DataFrame(columns=[*PAIR, "value"])
     part = part[(part["importance"] == "alpha") & (part["test"] != "plausibility")]  # it sees the guide itself
-    sides = [part[part["guide"] == guide][[*keys, "value"]] for guide in ("honest", "deceptive")]
-    both = sides[0].merge(sides[1], on=keys, suffixes=("", "_other"))
+    sides = [part[part["guide"] == guide][[*PAIR, "value"]] for guide in ("honest", "deceptive")]
+    both = sides[0].merge(sides[1], on=PAIR, suffixes=("", "_other"))
     better = both["test"].map({name: test.better for name, test in TESTS.items()})
     both["value"] = preferred(better * both["value"], better * both["value_other"])
-    return both[[*keys, "value"]]
+    return both[[*PAIR, "value"]]
 
 
 def best_test(results: Results) -> str:
     """The test that judges rankings and prefers the truth most often."""
-    found = overall(results)
-    found = found[[TESTS[test].ranks for test in found["test"]]]
-    return str(found["test"].iloc[0]) if len(found) else "comprehensiveness"
+    return next((test for test in overall(results)["test"] if TESTS[test].ranks), "comprehensiveness")
 
 
 def designs(results: Results, test: str) -> pd.DataFrame:
@@ -223,10 +219,9 @@ def designs(results: Results, test: str) -> pd.DataFrame:
     found = found.sort_values("value", ascending=False).drop_duplicates(CELL)
     f1s = effects(f1(results), CELL)[[*CELL, "value"]].rename(columns={"value": "f1"})
     found = found.merge(f1s, on=CELL)
-    front = []
-    for row in found.itertuples():
-        rivals = found[(found["dataset"] == row.dataset) & (found["encoder"] == row.encoder)]
-        front.append(not ((rivals["f1"] > row.f1) & (rivals["value"] > row.value)).any())
+    rivals = found.merge(found, on=STRATUM, suffixes=("", "_other"))
+    beaten = rivals[(rivals["f1_other"] > rivals["f1"]) & (rivals["value_other"] > rivals["value"])]
+    front = ~pd.MultiIndex.from_frame(found[CELL]).isin(pd.MultiIndex.from_frame(beaten[CELL]))
     return found.assign(front=front)[[*CELL, "reading", "f1", "value", "low", "high", "n", "front"]]
 
 
@@ -235,23 +230,19 @@ def recommended(results: Results, test: str) -> pd.DataFrame:
 
     `gain`: its faithfulness minus that of plain attention (`PLAIN`) read as α.
     """
-    rows, table = [], designs(results, test)
-    own = results.learned[results.learned["test"] == test]
-    for (dataset, encoder), part in table.groupby(["dataset", "encoder"], sort=False):
+    rows = []
+    for (dataset, encoder), part in designs(results, test).groupby(STRATUM, sort=False):
         able = part[part["f1"] >= part["f1"].max() - LOSS]
         best = able.sort_values("value", ascending=False).iloc[0]
-        stratum = own[(own["dataset"] == dataset) & (own["encoder"] == encoder)]
-        plain = {**PLAIN, "importance": "alpha"}
-        wanted = {**{name: best[name] for name in PARTS}, "importance": best["reading"]}
-        sides = [_where(stratum, side).assign(side=k) for k, side in enumerate((wanted, plain))]
-        gain = effect(pd.concat(sides), ["side"], weights={(0,): 1.0, (1,): -1.0}) if len(sides[1]) else Effect(NAN)
-        base = _where(part, PLAIN)["f1"].mean()
-        rows.append(
-            {"task": dataset, "encoder": encoder, **{name: best[name] for name in PARTS}}
-            | {"reading": best["reading"], "test": test, "faithfulness": best["value"]}
-            | {"low": best["low"], "high": best["high"], "gain": gain.estimate}
-            | {"gain low": gain.low, "gain high": gain.high, "f1": best["f1"], "f1 change": best["f1"] - base}
-        )
+        stratum = _where(results.learned, {"test": test, "dataset": dataset, "encoder": encoder})
+        sides = ({**best[PARTS], "importance": best["reading"]}, {**PLAIN, "importance": "alpha"})
+        own, plain = (_where(stratum, side).assign(side=k) for k, side in enumerate(sides))
+        both = pd.concat([own, plain])
+        gain = effect(both, ["side"], weights={(0,): 1.0, (1,): -1.0}) if len(plain) else Effect(NAN)
+        told = {"test": test, "faithfulness": best["value"], "low": best["low"], "high": best["high"]}
+        told |= {"gain": gain.estimate, "gain low": gain.low, "gain high": gain.high, "f1": best["f1"]}
+        told["f1 change"] = best["f1"] - _where(part, PLAIN)["f1"].mean()
+        rows.append({"task": dataset, "encoder": encoder, **best[[*PARTS, "reading"]], **told})
     return pd.DataFrame(rows)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from attnlib.studies.mutual_information.settings import SETTINGS
-from attnlib.studies.settings import settings_table
+from pathlib import Path
+
+from attnlib.studies.mutual_information import grid
+from attnlib.studies.settings import read_settings
 from attnlib.studies.study import Study
 from tests.studies.mutual_information.test_grid import profile
 
@@ -11,11 +13,11 @@ STUDY = Study("mutual_information")
 
 
 def test_the_paper_profile_is_the_papers_or_says_why_not() -> None:
-    runs = STUDY.grid(profile("paper"))
-    told = settings_table(SETTINGS, runs).query("differs != ''")
+    every = STUDY.settings(profile("paper"))
+    told = every.query("differs != ''")
     assert "differs" not in set(told["differs"])
     assert set(told["setting"]) == {"posts of 20 Newsgroups", "the first epoch may be kept", "loss of a step"}
-    assert len(settings_table(SETTINGS, runs)) == len(SETTINGS), "every row is about some model"
+    assert len(every) == len(read_settings(Path(grid.__file__).parent)), "every row is about some model"
 
 
 def test_every_deviation_of_the_cpu_profile_has_a_reason() -> None:

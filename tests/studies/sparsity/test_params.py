@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 import yaml
@@ -9,10 +11,10 @@ import yaml
 from attnlib.models.attention import build_attention
 from attnlib.reports.plan import plans
 from attnlib.studies.ledger import FEWEST_TEXTS
-from attnlib.studies.settings import settings_table
-from attnlib.studies.sparsity.grid import grid
+from attnlib.studies.settings import read_settings
+from attnlib.studies.sparsity import grid
 from attnlib.studies.sparsity.params import Params, models
-from attnlib.studies.sparsity.settings import SETTINGS
+from attnlib.studies.study import Study
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
 from tests.studies.sparsity.frames import LAMBDAS
@@ -71,13 +73,13 @@ def test_lambda_zero_is_sparsemax_and_trained_once() -> None:
 
 @pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
 def test_every_deviation_from_the_paper_has_its_reason(profile) -> None:
-    table = settings_table(SETTINGS, grid(Params(**given_by(profile))))
+    table = Study("sparsity").settings(Params(**given_by(profile)))
     assert not (table["differs"] == "differs").any(), table[table["differs"] == "differs"]["setting"].tolist()
-    assert set(table["setting"]) == {setting.name for setting in SETTINGS}
+    assert set(table["setting"]) == {setting.name for setting in read_settings(Path(grid.__file__).parent)}
 
 
 def test_the_paper_profile_has_the_papers_settings() -> None:
-    table = settings_table(SETTINGS, grid(Params(**given_by("paper"))))
+    table = Study("sparsity").settings(Params(**given_by("paper")))
     differ = set(table.loc[table["differs"] != "", "setting"])
     unstated = {"λ of sparsegen", "strength of the push", "texts for Appendix A"}
     assert differ == {*unstated, "epochs, at most", "start of a frozen adversary's attention"}

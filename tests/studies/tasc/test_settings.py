@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from attnlib.studies.settings import read_settings
 from attnlib.studies.study import study_for
-from attnlib.studies.tasc.settings import SETTINGS
+from attnlib.studies.tasc import grid
 from tests.studies.tasc.made import values
 
 STUDY = study_for("01_tasc")
@@ -22,7 +25,7 @@ def test_every_deviation_has_its_reason(profile):
 
 def test_the_paper_profile_differs_where_the_authors_slip_or_say_too_little():
     found = table("paper")
-    assert len(found) == len(SETTINGS), "it has models for every setting"
+    assert len(found) == len(read_settings(Path(grid.__file__).parent)), "it has models for every setting"
     assert set(found.index[found["differs"] != ""]) == {
         "corpus",
         "longest text of BERT, tokens",

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from attnlib.studies.verdict.design import fraction, pairs, whole
+from attnlib.studies.verdict.params import fraction, pairs, whole
 
 BINARY = {"a": "xy", "b": "xy", "c": "xy", "d": "xy"}
 MIXED = {
