@@ -19,6 +19,8 @@ from attnlib.utils.errors import ConfigError, DataError, one_of
 
 Estimator = Literal["plugin", "miller_madow", "shuffled"]
 ESTIMATORS: tuple[Estimator, ...] = ("plugin", "miller_madow", "shuffled")
+SHUFFLES = 20
+"""Permutations of one side that a floor is the mean of."""
 
 
 class Information(NamedTuple):
@@ -31,14 +33,12 @@ class Information(NamedTuple):
     n: int
 
 
-def mutual_information(
-    x: ArrayLike, y: ArrayLike, *, estimator: Estimator = "plugin", shuffles: int = 20, seed: int = 0
-) -> float:
+def mutual_information(x: ArrayLike, y: ArrayLike, *, estimator: Estimator = "plugin", seed: int = 0) -> float:
     """I(X; Y) of two label sequences, in nats.
 
     estimator  `plugin`: the sample frequencies as they are (the papers);
                `miller_madow`: minus the first-order bias, from the number of occupied cells;
-               `shuffled`: minus the mean plug-in value of `shuffles` permutations of y
+               `shuffled`: minus the `floor`
     The corrected estimates may fall below zero: this means that nothing was found, and is not hidden.
     """
     one_of("estimator of mutual information", estimator, ESTIMATORS)
@@ -48,38 +48,35 @@ def mutual_information(
         joint = len(np.unique(x * (y.max() + 1) + y))
         value -= (joint - (x.max() + 1) - (y.max() + 1) + 1) / (2 * len(x))
     elif estimator == "shuffled":
-        value -= _floor(x, y, shuffles, seed)
+        value -= floor(x, y, seed=seed)
     return float(value)
 
 
-def information(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    estimator: Estimator = "plugin",
-    resamples: int = 200,
-    shuffles: int = 20,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Information:
-    """The estimate with its floor and a bootstrap interval over samples.
+def floor(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> float:
+    """What bias alone gives: the mean plug-in value of `SHUFFLES` permutations of y."""
+    x, y = _labels(x, y)
+    rng = np.random.default_rng([seed, 1])
+    return float(np.mean([_plugin(x, rng.permutation(y)) for _ in range(SHUFFLES)]))
+
+
+def information(x: ArrayLike, y: ArrayLike, *, resamples: int = 200, seed: int = 0) -> Information:
+    """The plug-in estimate with its floor and a bootstrap interval over samples.
 
     A bootstrap sample repeats values and so carries more bias than the sample itself, often by more than the width
     of the interval: the spread of the draws about their median is used, not where they lie. So the interval
-    contains its estimate. It never goes beyond the `ceiling` nor, for the plug-in estimate, below zero.
+    contains its estimate. It never goes below zero nor beyond the smaller entropy of the two.
     """
     x, y = _labels(x, y)
-    value = mutual_information(x, y, estimator=estimator, shuffles=shuffles, seed=seed)
+    value = _plugin(x, y)
     rng = np.random.default_rng(seed)
     draws = np.empty(resamples)
     for k in range(resamples):
         rows = rng.integers(0, len(x), len(x))
-        draws[k] = mutual_information(x[rows], y[rows], estimator=estimator, shuffles=1, seed=k)
-    low, middle, high = np.quantile(draws, [(1 - level) / 2, 0.5, (1 + level) / 2])
-    most = max(value, min(ceiling(x, estimator), ceiling(y, estimator)))
-    low, high = value - (high - middle), min(value + (middle - low), most)
-    low = max(low, 0.0) if estimator == "plugin" else low
-    return Information(value, float(low), float(high), _floor(x, y, shuffles, seed), len(x))
+        draws[k] = _plugin(*_labels(x[rows], y[rows]))
+    low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    most = max(value, min(entropy_of(x), entropy_of(y)))
+    low, high = max(value - (high - middle), 0.0), min(value + (middle - low), most)
+    return Information(value, float(low), float(high), floor(x, y, seed=seed), len(x))
 
 
 def ceiling(x: ArrayLike, estimator: Estimator = "plugin") -> float:
@@ -154,11 +151,6 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     copy_of = np.array([places.setdefault(row.tobytes(), len(places)) for row in rows + 0.0])  # -0 is 0
     first = np.unique(copy_of, return_index=True)[1]
     return rows[first], copy_of, np.bincount(copy_of)
-
-
-def _floor(x: np.ndarray, y: np.ndarray, shuffles: int, seed: int) -> float:
-    rng = np.random.default_rng([seed, 1])
-    return float(np.mean([_plugin(x, rng.permutation(y)) for _ in range(shuffles)]))
 
 
 def _plugin(x: np.ndarray, y: np.ndarray) -> float:

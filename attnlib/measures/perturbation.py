@@ -1,6 +1,11 @@
-"""What a model predicts when its attention is replaced: uniform, permuted, or any given weights.
+r"""What a model predicts: as it is, with its attention replaced, and from each token alone.
 
 No encoder runs again: new weights multiply the hidden states (for a linear decoder, the token logits) of one Trace.
+With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9: b moves inside the sum because the
+weights sum to one); where every p_t is near the prediction, the weights decide nothing.
+
+.. math:: z = b + \sum_t \alpha_t s_t v_t = \sum_t \alpha_t (b + s_t v_t), \qquad
+          p_t = \mathrm{softmax}(b + s_t v_t)
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attnlib import stats
 from attnlib.hf.classifier import SWAPS, HFClassifier
 from attnlib.stats.differentiable import tvd
 from attnlib.utils.errors import ConfigError, one_of
@@ -23,6 +29,14 @@ if TYPE_CHECKING:
     from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted, Text
+
+
+def decisions(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
+    """One row per text: `instance` (its id), `truth`, `prediction`, and `value`, 1 where the two agree."""
+    truth = [fitted.classes[example.label] for example in examples]
+    told = {"instance": [example.id for example in examples], "truth": truth}
+    found = pd.DataFrame(told | {"prediction": list(fitted.predict(examples).labels)})
+    return found.assign(value=(found["truth"] == found["prediction"]).astype(float))
 
 
 def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
@@ -132,3 +146,41 @@ def attention_swaps(
     frame["label"] = [examples[i].label for i in frame["instance"]]
     names = ["id", "instance", "length", "label", "swap", "draw", "prediction", "probability", "change"]
     return frame[names].sort_values(["swap", "instance", "draw"], ignore_index=True)
+
+
+def token_probabilities(trace: Trace) -> Tensor:
+    """(B, T, C): class probabilities with all attention on one position; meaningless where masked."""
+    alone = trace.hidden if trace.scale is None else trace.hidden * trace.scale.unsqueeze(-1)
+    return trace.decode(alone).softmax(-1)
+
+
+@torch.no_grad()
+def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int = 256) -> pd.DataFrame:
+    """One row per text, in the order given.
+
+    instance, id, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
+    tokens of p_t of that class (the paper's Table 3 averages it over correctly classified texts); entropy:
+    that of the attention weights over its maximum ln T, NaN for a single token
+    """
+    frames = []
+    for batch, trace in fitted.traces(examples, batch_size):
+        chosen = trace.prediction
+        picked = chosen.view(-1, 1, 1).expand(-1, trace.mask.shape[1], 1)
+        alone = token_probabilities(trace).gather(-1, picked).squeeze(-1)
+        mean = alone.double().masked_fill(~trace.mask, 0.0).sum(1) / trace.lengths.clamp_min(1)
+        rows = batch.rows.cpu().numpy()
+        frames.append(
+            pd.DataFrame(
+                {
+                    "instance": rows,
+                    "id": [examples[i].id for i in rows],
+                    "length": trace.lengths.cpu().numpy(),
+                    "label": [examples[i].label for i in rows],
+                    "prediction": chosen.cpu().numpy(),
+                    "confidence": trace.probabilities.amax(-1).double().cpu().numpy(),
+                    "token_probability": np.where(trace.lengths.cpu() > 0, mean.cpu(), np.nan),
+                    "entropy": stats.normalized_entropy(trace.alpha.double().cpu(), trace.mask.cpu()),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True).sort_values("instance", ignore_index=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from attnlib.measures.information import Estimator, ceiling, clusters, information
+from attnlib.measures.information import Estimator, ceiling, clusters, floor, mutual_information
 from attnlib.utils.errors import ConfigError, DataError, one_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def retention(
     fitted: Fitted,
     corpus: Corpus,
     *,
-    sample: str = "mi_most_frequent",
     words: int = 1000,
     k: int = 1000,
     most: int | None = 1_000_000,
@@ -94,29 +93,31 @@ def retention(
     inputs: Literal["words", "clusters"] = "words",
     estimator: Estimator = "plugin",
     batch_size: int = 4096,
-    resamples: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """I(word; cluster of its hidden state) in nats, one row.
+    """I(word; cluster of its hidden state) in nats, one row per sample of words (`SAMPLES`).
 
-    sample      `mi_most_frequent` or `mi_random_sample` (`choose_words`);  words: how many
+    words       how many are chosen (`choose_words`)
     k           clusters of hidden states;  most: occurrences at most;  split: whose texts
     seed        draws words, occurrences and the first centroids; give every model the same, so that they see the
                 same occurrences
 
-    Columns: metric (the sample), value, low, high (bootstrap over occurrences), floor (value of shuffled labels:
-    what bias alone gives), ceiling (entropy of the input labels by the same estimator, the most there is to keep),
-    n (occurrences), words (that occur), k.
+    Columns: metric (the sample), value, floor (value of shuffled labels: what bias alone gives), ceiling (entropy
+    of the input labels by the same estimator, the most there is to keep), n (occurrences), words (that occur), k.
+    There is no interval over occurrences: another training would change the value more than they do.
     """
     one_of("kind of input labels", inputs, ("words", "clusters"))
     examples = list(getattr(corpus, split))
-    chosen = choose_words(corpus, words, sample, seed=seed)
-    places = occurrences(fitted, examples, chosen, most, seed=seed)
-    embedded, hidden = states(fitted, examples, places)
-    known = places["id"].to_numpy()
-    if inputs == "clusters":
-        known = clusters(embedded, k, seed=seed, batch_size=batch_size)
-    labels = clusters(hidden, k, seed=seed, batch_size=batch_size)
-    found = information(known, labels, estimator=estimator, resamples=resamples, seed=seed)
-    row = {"metric": sample, **found._asdict(), "ceiling": ceiling(known, estimator)}
-    return pd.DataFrame([row | {"words": places["id"].nunique(), "k": k}])
+    rows = []
+    for sample in SAMPLES:
+        chosen = choose_words(corpus, words, sample, seed=seed)
+        places = occurrences(fitted, examples, chosen, most, seed=seed)
+        embedded, hidden = states(fitted, examples, places)
+        known = places["id"].to_numpy()
+        if inputs == "clusters":
+            known = clusters(embedded, k, seed=seed, batch_size=batch_size)
+        labels = clusters(hidden, k, seed=seed, batch_size=batch_size)
+        row = {"metric": sample, "value": mutual_information(known, labels, estimator=estimator, seed=seed)}
+        row |= {"floor": floor(known, labels, seed=seed), "ceiling": ceiling(known, estimator)}
+        rows.append(row | {"n": len(places), "words": places["id"].nunique(), "k": k})
+    return pd.DataFrame(rows)

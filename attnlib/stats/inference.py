@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -230,17 +231,22 @@ def contrasts(
     cells: Sequence[str] = (),
     **options: Any,
 ) -> pd.DataFrame:
-    """`contrast` of every group of `by` that has both sides, with their means (`a`, `b`) and Holm's p."""
+    """`contrast` of every group of `by` that has both sides, with their means (`a`, `b`) and Holm's p.
+
+    a   a value of the column, or a list of them: then rows below one another, and `column` tells them apart
+    """
     rows = []
     level = {k: v for k, v in options.items() if k in ("training", "text")}
-    for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True) if by else [((), frame)]:
-        if not {a, b} <= set(part[column]):
+    groups = list(frame.groupby(list(by), sort=False, dropna=False, observed=True)) if by else [((), frame)]
+    for one, (key, part) in product(a if isinstance(a, list) else [a], groups):
+        if not {one, b} <= set(part[column]):
             continue
-        row = dict(zip(by, key, strict=True))
-        for name, side in (("a", a), ("b", b)):
+        row = dict(zip(by, key, strict=True)) | ({column: one} if isinstance(a, list) else {})
+        for name, side in (("a", one), ("b", b)):
             row[name] = effect(part[part[column] == side], cells, **level).estimate
-        rows.append(row | contrast(part, column, a, b, cells, **options).row())
-    table = pd.DataFrame(rows, columns=[*by, "a", "b", *Effect(NAN).row()])
+        rows.append(row | contrast(part, column, one, b, cells, **options).row())
+    told = [*by, *([column] if isinstance(a, list) else [])]
+    table = pd.DataFrame(rows, columns=[*told, "a", "b", *Effect(NAN).row()])
     return table.assign(p_holm=holm(table["p"].to_numpy(float)))
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -60,6 +62,15 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
         if value is not None:
             rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]
     return float(rows["value"].mean()) if len(rows) else float("nan")
+
+
+def printed_minus(
+    study: str, table: str | int, a: Mapping[str, str], b: Mapping[str, str], **where: Iterable[str | None]
+) -> float:
+    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`; each as in `printed`."""
+    cells = [dict(zip(where, cell, strict=True)) for cell in product(*where.values())]
+    gaps = [printed(study, table, **cell, **a) - printed(study, table, **cell, **b) for cell in cells]
+    return float(np.mean(gaps))
 
 
 def quoted(results: Any, study: str, metric: str, where: str) -> Printed:

@@ -13,6 +13,7 @@ import pandas as pd
 from attnlib.data.preprocess import sentence_starts
 from attnlib.data.selection import sampled
 from attnlib.erasure.flips import fraction_to_flip, single_removals
+from attnlib.measures.perturbation import decisions
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -53,15 +54,8 @@ def erasures(
                 continue
             found = single_removals(fitted, some, ranking, quirks=quirks, **options)
             single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
-    labels = pd.DataFrame(
-        {
-            "instance": [example.id for example in corpus.test],
-            "truth": [fitted.classes[example.label] for example in corpus.test],
-            "prediction": list(fitted.predict(corpus.test).labels),
-        }
-    )
     return {
-        "labels": labels.assign(value=(labels["truth"] == labels["prediction"]).astype(float)),
+        "labels": decisions(fitted, corpus.test),
         "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
         "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
     }

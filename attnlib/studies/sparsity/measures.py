@@ -12,8 +12,8 @@ import pandas as pd
 
 from attnlib.data.selection import sampled
 from attnlib.measures.adversary import compare
-from attnlib.measures.agreement import attention_agreement
-from attnlib.measures.dispersion import facets, hidden_dispersion
+from attnlib.measures.agreement import attention_agreement, facets, hidden_dispersion
+from attnlib.measures.perturbation import decisions
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -32,7 +32,7 @@ def readings(
     """
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
     hidden = hidden_dispersion(fitted, sampled(corpus.test, hidden_texts))
-    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": _labels(fitted, corpus)}
+    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": decisions(fitted, corpus.test)}
 
 
 def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
@@ -44,14 +44,6 @@ def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.
 def duel(base: Fitted, other: Fitted, corpus: Corpus) -> pd.DataFrame:
     """An adversary next to its base on every test text: jsd of attentions, tvd of outputs, which is right."""
     return compare(base, other, corpus.test).drop(columns="instance").rename(columns={"id": "instance"})
-
-
-def _labels(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
-    labels = fitted.predict(corpus.test).labels
-    truth = [fitted.classes[example.label] for example in corpus.test]
-    value = [float(a == b) for a, b in zip(labels, truth, strict=True)]
-    instances = [example.id for example in corpus.test]
-    return pd.DataFrame({"instance": instances, "truth": truth, "prediction": labels, "value": value})
 
 
 def _norms(fitted: Fitted, examples: list) -> np.ndarray:

@@ -9,7 +9,7 @@ of their own and share the texts alone. Trainings with a model that learned noth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.studies.learned import RULE as NOTHING
 from attnlib.studies.ledger import NotTested, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, POOLS, RANKINGS, TOP1, Results
-from attnlib.studies.tasc.tables import NAMES, RANGE, compared
+from attnlib.studies.tasc.tables import NAMES, RANGE, compared, of
 from attnlib.utils.text import plural
 
 TRAININGS = 3
@@ -30,45 +30,43 @@ BLOCKS = 10
 TRAINING = [*CELL, "seed"]
 RECURRENT, PLAIN = ("lstm", "gru"), ("mlp", "cnn")
 
+Cases = dict[str, Effect]
 
-def performance(results: Results) -> dict[str, Effect]:
+
+def performance(results: Results) -> Cases:
     """Macro-F1 of each variant minus that without TaSc, for each encoder."""
-    labels = results.comparable_labels
-    if labels.empty:
-        raise NotTested("Without TaSc no model learned anything, so there is no performance to lose.")
-    values = f1_values(labels, [*CELL, "variant", "seed"])
+    why = "Without TaSc no model learned anything, so there is no performance to lose."
+    values = f1_values(required(results.comparable_labels, why), [*CELL, "variant", "seed"])
     return {
-        f"{NAMES[variant]}, {name(encoder)}": contrast(part, "variant", variant, "none", CELL, bounds=(-1, 1))
+        f"{case}, {name(encoder)}": found
         for encoder, part in values.groupby("encoder", sort=False)
-        for variant in part["variant"].unique()
-        if variant != "none"
+        for case, found in _variants(part, 1).items()
     }
 
 
 def gain(results: Results, ranking: str) -> Effect:
     """The fraction with Lin-TaSc minus that without, mean over all cells."""
-    return _lin(_fractions(_whole(results), ranking))
+    return _lin(of(_whole(results), FRACTION, ranking))
 
 
-def gain_by_encoder(results: Results) -> dict[str, Effect]:
+def gain_by_encoder(results: Results) -> Cases:
     """The same by α∇α, for each encoder."""
-    part = _fractions(learned(results))
+    part = of(learned(results), FRACTION, "alpha_grad")
     return {name(encoder): _lin(own) for encoder, own in part.groupby("encoder", sort=False)}
 
 
 def gain_of_dot(results: Results) -> Effect:
     """How many more decisions Lin-TaSc lets the top token flip, with Dot minus with Tanh."""
-    part = _both_attentions(_of(_whole(results), TOP1, "alpha_grad"))
+    part = _both_attentions(of(_whole(results), TOP1, "alpha_grad"))
     lin, none = (part[part["variant"] == v] for v in ("lin", "none"))
-    gains = lin.merge(none, on=[*CELL, "seed", "instance"], suffixes=("", "_none"))
+    gains = lin.merge(none, on=[*TRAINING, "instance"], suffixes=("", "_none"))
     gains = gains.assign(value=gains["value"] - gains["value_none"])
-    sides = ("attention", "dot", "additive")
-    return contrast(gains, *sides, ["dataset", "encoder"], paired=False, bounds=(-200, 200))
+    return contrast(gains, "attention", "dot", "additive", CELL[:2], paired=False, bounds=(-200, 200))
 
 
 def recurrent(results: Results, variant: str) -> Effect:
     """The fraction by α∇α with recurrent encoders minus that with MLP and CNN; encoders of a kind count alike."""
-    part = _fractions(_whole(results))
+    part = of(_whole(results), FRACTION, "alpha_grad")
     part = part[part["variant"] == variant]
     kinds = [[e for e in kind if e in set(part["encoder"])] for kind in (RECURRENT, PLAIN)]
     if not all(kinds):
@@ -83,9 +81,9 @@ def recurrent(results: Results, variant: str) -> Effect:
     return effect(part, CELL, weights=weights, bounds=(-1, 1))
 
 
-def best_ranking(results: Results, metric: str) -> dict[str, Effect]:
+def best_ranking(results: Results, metric: str) -> Cases:
     """What α∇α gives minus what each other ranking does, for each variant."""
-    part, end = _of(_whole(results), metric, *RANKINGS), RANGE[metric][1]
+    part, end = of(_whole(results), metric), RANGE[metric][1]
     return {
         case: contrast(part[part["variant"] == v], "importance", "alpha_grad", other, CELL, bounds=(-end, end))
         for case, v, other in rivals(results)
@@ -97,10 +95,10 @@ def cases_won(results: Results, metric: str) -> Effect:
     sign = 1 if metric == TOP1 else -1  # flips are gained, fractions are saved
 
     def won(means: pd.DataFrame) -> pd.Series:
-        gains = sign * means.drop(columns="none").sub(means["none"], axis=0)
-        return (gains > 0).mean(axis=1).groupby(TRAINING, sort=False).mean()
+        gains = sign * means.drop(columns="none", level=0).sub(means["none"], level=1)
+        return (gains > 0).mean(axis=1)
 
-    return _share_of_cases(_of(_whole(results), metric, *RANKINGS), won)
+    return _by_training(of(_whole(results), metric), won)
 
 
 def lin_leads(results: Results) -> Effect:
@@ -108,47 +106,39 @@ def lin_leads(results: Results) -> Effect:
 
     Comparable is what the paper's ratios, of one digit, do not tell apart: 0.05 of the fraction without TaSc.
     """
-
-    def leads(means: pd.DataFrame) -> pd.Series:
-        least = means[others].min(axis=1) + 0.05 * means["none"]
-        return (means["lin"] < least).groupby(TRAINING, sort=False).mean()
-
-    part = _fractions(_whole(results), *RANKINGS)
+    part = of(_whole(results), FRACTION)
     others = [v for v in ("feat", "conv") if v in set(part["variant"])]
     if not others:
         raise NotTested
-    return _share_of_cases(part, leads)
+
+    def leads(means: pd.DataFrame) -> pd.Series:
+        least = np.fmin.reduce([means[v] for v in others]) + 0.05 * means["none"]
+        return (means["lin"] < least).mean(axis=1)
+
+    return _by_training(part, leads)
 
 
 def tanh_above_dot(results: Results) -> Effect:
     """Decisions flipped by the top token without TaSc, Tanh minus Dot, mean over the three rankings."""
-    part = _both_attentions(_of(_whole(results), TOP1, *RANKINGS))
-    part = part[part["variant"] == "none"].groupby([*CELL, "seed", "instance"], sort=False)["value"].mean()
-    sides = ("attention", "additive", "dot", ["dataset", "encoder"])
+    part = _both_attentions(of(_whole(results), TOP1))
+    part = part[part["variant"] == "none"].groupby([*TRAINING, "instance"], sort=False)["value"].mean()
+    sides = ("attention", "additive", "dot", CELL[:2])
     return contrast(part.reset_index(), *sides, paired=False, bounds=(-100, 100))
 
 
-def alpha_loses(results: Results) -> dict[str, Effect]:
+def alpha_loses(results: Results) -> Cases:
     """Decisions flipped by the top token by α alone, each variant minus no TaSc."""
-    part = _of(_whole(results), TOP1, "alpha")
-    sides = {NAMES[v]: v for v in part["variant"].unique() if v != "none"}
-    return {name: contrast(part, "variant", v, "none", CELL, bounds=(-100, 100)) for name, v in sides.items()}
+    return _variants(of(_whole(results), TOP1, "alpha"), 100)
 
 
-def medians(results: Results) -> dict[str, Effect]:
+def medians(results: Results) -> Cases:
     """The median over texts of the fraction, Lin-TaSc minus no TaSc, mean over cells, by ∇α and by α∇α."""
-    part = _fractions(_whole(results), "grad_alpha", "alpha_grad")
-
-    def changed(own: pd.DataFrame) -> pd.DataFrame:
-        table = own.pivot_table(index=[*CELL, "seed"], columns="variant", values="value", aggfunc="median")
-        return (table["lin"] - table["none"]).rename("value").reset_index()
-
-    return {
-        NAMES[r]: _by_training(own, changed, CELL, (-1, 1)) for r, own in part.groupby("importance", sort=False)
-    }
+    part = of(_whole(results), FRACTION, "grad_alpha", "alpha_grad").groupby("importance", sort=False)
+    options = {"bounds": (-1, 1), "within": "median"}
+    return {NAMES[r]: _by_training(own, lambda m: (m["lin"] - m["none"]).squeeze(1), **options) for r, own in part}
 
 
-def sum_pools_best(results: Results) -> dict[str, Effect]:
+def sum_pools_best(results: Results) -> Cases:
     """Macro-F1 of Lin-TaSc that sums the scaled embedding minus that of each other pooling."""
     if results.pooling_labels is None or results.pooling_labels.empty:
         raise NotTested
@@ -158,27 +148,19 @@ def sum_pools_best(results: Results) -> dict[str, Effect]:
 
 def beats_baselines(results: Results) -> Effect:
     """The share of trainings where α∇α with Lin-TaSc needs fewer tokens than each of WO, x∇x and IG without."""
-
-    def won(part: pd.DataFrame) -> pd.DataFrame:
-        means = part.pivot_table(index=TRAINING, columns=["variant", "importance"], values="value")
-        found = means["lin", "alpha_grad"] < means["none"][list(BASELINES)].min(axis=1)
-        return found.astype(float).rename("value").reset_index()
-
-    return _by_training(required(compared(learned(results))), won, CELL, (0, 1))
+    part = required(compared(learned(results)))
+    return _by_training(part, lambda m: m["lin", "alpha_grad"] < m["none"][list(BASELINES)].min(axis=1))
 
 
 def baselines_gain(results: Results) -> Effect:
     """The share of WO, x∇x and IG whose fraction Lin-TaSc lowers, mean over trainings."""
-
-    def lowered(means: pd.DataFrame) -> pd.Series:
-        return (means["lin"] < means["none"]).groupby(TRAINING, sort=False).mean()
-
-    return _share_of_cases(required(_fractions(learned(results), *BASELINES)), lowered)
+    part = required(of(learned(results), FRACTION, *BASELINES))
+    return _by_training(part, lambda means: (means["lin"] < means["none"]).mean(axis=1))
 
 
-def bert_needs_most(results: Results) -> dict[str, Effect]:
+def bert_needs_most(results: Results) -> Cases:
     """The fraction by α∇α without TaSc, BERT minus each other encoder, in BERT's cells and on its texts."""
-    part = _fractions(_bert(results))
+    part = of(_bert(results), FRACTION, "alpha_grad")
     part = part[part["variant"] == "none"]
     shared = ["dataset", "attention", "instance"]
     part = part.merge(part.loc[part["encoder"] == "bert", shared].drop_duplicates(), on=shared)
@@ -191,26 +173,26 @@ def bert_needs_most(results: Results) -> dict[str, Effect]:
 
 def gain_of_bert(results: Results) -> Effect:
     """The fraction by α∇α with Lin-TaSc minus that without, with BERT."""
-    part = _fractions(_bert(results))
+    part = of(_bert(results), FRACTION, "alpha_grad")
     return _lin(part[part["encoder"] == "bert"])
 
 
 def narrower(results: Results) -> Effect:
     """The standard deviation over texts of the fraction by α∇α, Lin-TaSc minus no TaSc, mean over cells."""
-    part = _fractions(_whole(results))
+    part = of(_whole(results), FRACTION, "alpha_grad")
     return _lin(spread_values(part[part["variant"].isin(["none", "lin"])], [*CELL, "variant", "seed"]))
 
 
 def learned(results: Results) -> pd.DataFrame:
-    if results.learned.empty:
-        raise NotTested(f"In every cell a model learned nothing ({NOTHING}), so there is nothing to explain.")
-    return results.learned
+    """The flips of the trainings in which every model learned something."""
+    why = f"In every cell a model learned nothing ({NOTHING}), so there is nothing to explain."
+    return required(results.learned, why)
 
 
 def _whole(results: Results) -> pd.DataFrame:
-    if learned(results).empty or results.whole.empty:
-        raise NotTested("No encoder has models that learned something in every cell: there is no mean over cells.")
-    return results.whole
+    learned(results)
+    why = "No encoder has models that learned something in every cell: there is no mean over cells."
+    return required(results.whole, why)
 
 
 def _bert(results: Results) -> pd.DataFrame:
@@ -225,47 +207,35 @@ def _bert(results: Results) -> pd.DataFrame:
     return flips
 
 
-def _of(flips: pd.DataFrame, metric: str, *rankings: str) -> pd.DataFrame:
-    """Rows of a metric by the rankings."""
-    return flips[(flips["metric"] == metric) & flips["importance"].isin(rankings)]
-
-
-def _fractions(flips: pd.DataFrame, *rankings: str) -> pd.DataFrame:
-    """Rows of the fraction to flip by the rankings, or by α∇α where none is named."""
-    return _of(flips, FRACTION, *(rankings or ["alpha_grad"]))
-
-
 def _both_attentions(part: pd.DataFrame) -> pd.DataFrame:
     if not {"dot", "additive"} <= set(part["attention"]):
         raise NotTested
     return part
 
 
-def _share_of_cases(part: pd.DataFrame, hits: Callable[[pd.DataFrame], pd.Series]) -> Effect:
-    """Mean over trainings of a share of cases; `hits` gets the mean of each ranking, columns by variant."""
-
-    def shares(own: pd.DataFrame) -> pd.DataFrame:
-        means = own.pivot_table(index=[*TRAINING, "importance"], columns="variant", values="value")
-        return hits(means).rename("value").reset_index()
-
-    return _by_training(part, shares, CELL, (0, 1))
-
-
 def _by_training(
     part: pd.DataFrame,
-    statistic: Callable[[pd.DataFrame], pd.DataFrame],
-    cells: Sequence[str],
-    bounds: tuple[float, float],
+    statistic: Callable[[pd.DataFrame], pd.Series],
+    bounds: tuple[float, float] = (0, 1),
+    within: str = "mean",
 ) -> Effect:
-    """The mean of a statistic that is one number per training and no mean over texts.
+    """The mean over trainings of a statistic that is one number per training and no mean over texts.
+
+    statistic  one row per training, one column per variant and ranking: what the values of its texts are `within`
+               it (their mean or median) -> one number per training
 
     What its texts add to the variance is estimated by leaving out a tenth of them in turn (a grouped
     jackknife, which holds for medians too).
     """
+
+    def values(own: pd.DataFrame) -> pd.DataFrame:
+        columns = ["variant", "importance"]
+        wide = own.pivot_table(index=TRAINING, columns=columns, values="value", aggfunc=within)
+        return statistic(wide).astype(float).rename("value").reset_index()
+
     texts = part.groupby(["dataset", "instance"], sort=False).ngroup()
-    means = [statistic(part[texts % BLOCKS != block])["value"].mean() for block in range(BLOCKS)]
-    found = effect(statistic(part), cells, text=None, bounds=bounds)
-    found = replace(found, n=len(part))
+    means = [values(part[texts % BLOCKS != block])["value"].mean() for block in range(BLOCKS)]
+    found = replace(effect(values(part), CELL, text=None, bounds=bounds), n=len(part))
     if math.isnan(found.low):
         return replace(found, texts=texts.nunique())
     return found.widened((BLOCKS - 1) * float(np.var(means)), texts.nunique(), bounds)
@@ -276,10 +246,19 @@ def _lin(part: pd.DataFrame) -> Effect:
     return contrast(part, "variant", "lin", "none", CELL, bounds=(-1, 1))
 
 
+def _variants(part: pd.DataFrame, end: float) -> Cases:
+    """Each variant minus no TaSc likewise; values lie between 0 and `end`."""
+    return {
+        NAMES[v]: contrast(part, "variant", v, "none", CELL, bounds=(-end, end))
+        for v in part["variant"].unique()
+        if v != "none"
+    }
+
+
 def rivals(results: Results) -> list[tuple[str, str, str]]:
     """A name, the variant and the other ranking, for every comparison of α∇α with another ranking."""
     variants = results.flips["variant"].unique()
-    return [(f"{NAMES[r]}, {NAMES[v]}", v, r) for v in variants for r in ("alpha", "grad_alpha")]
+    return [(f"{NAMES[r]}, {NAMES[v]}", v, r) for v in variants for r in RANKINGS if r != "alpha_grad"]
 
 
 def name(encoder: str) -> str:

@@ -1,4 +1,4 @@
-"""The rules of `claims.yaml`, each with its effect of `claim_effects`, and what must hold whatever the data."""
+"""The rules of `claims.yaml`, what the paper prints of each effect of `claim_effects`, and the checks."""
 
 from __future__ import annotations
 
@@ -6,16 +6,101 @@ import pandas as pd
 
 from attnlib.stats.jackknife import f1_values
 from attnlib.studies import beside
-from attnlib.studies.ledger import ledger
+from attnlib.studies.datasets import kin
+from attnlib.studies.ledger import Printed, ledger
 from attnlib.studies.rules import read_rules
 from attnlib.studies.tasc import claim_effects as effects
-from attnlib.studies.tasc import printed
-from attnlib.studies.tasc.grid import CELL, FRACTION, TOP1, Results, cells, unbalanced_cells
+from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, TOP1, Results, cells, unbalanced_cells
 from attnlib.studies.tasc.params import Params
+from attnlib.studies.tasc.tables import NAMES, compared
 
+MEAN = "mean over its corpora and encoders"
 BY_CORPUS = ("tasc-3", "tasc-9", "tasc-10", "tasc-13")
 """Claims that may hang on the balance of the classes."""
-RULES = read_rules(__file__, {"effects": effects, "printed": printed, "beside": beside})
+
+
+def performance(results: Results) -> dict[str, Printed]:
+    """The changes of the paper's Table 2, for the same encoder and attentions and the closest corpora."""
+    found = {}
+    for encoder, labels in results.labels.groupby("encoder", sort=False):
+        rows, where = _closest(2, labels)
+        means = rows.groupby("variant")["value"].mean()
+        for variant in means.index.drop("none"):
+            found[f"{NAMES[variant]}, {effects.name(encoder)}"] = Printed(means[variant] - means["none"], where)
+    return found
+
+
+def gain(results: Results, ranking: str = "alpha_grad", encoder: str | None = None) -> Printed:
+    """What Lin-TaSc changes in the paper's Table 4, with the attentions of the run, or of one encoder in it."""
+    flips = results.flips if encoder is None else results.flips[results.flips["encoder"] == encoder]
+    return _changed(4, flips, ("lin", ranking), ("none", ranking))
+
+
+def gains(results: Results) -> dict[str, Printed]:
+    """The same for each encoder, with the attentions that it has in the run."""
+    return {effects.name(e): gain(results, encoder=e) for e in results.flips["encoder"].unique()}
+
+
+def gain_of_dot(results: Results) -> Printed:
+    """The gain of Dot minus that of Tanh in the paper's Table 3."""
+    sides = {"attention": "dot"}, {"attention": "additive"}
+    options = {"importance": ["alpha_grad"]}
+    lin, none = (beside.printed_minus("tasc", 3, *sides, variant=[v], **options) for v in ("lin", "none"))
+    return Printed(lin - none, f"Table 3, {MEAN}")
+
+
+def rankings(results: Results, table: int) -> dict[str, Printed]:
+    """The differences between rankings in the paper's Table 3 or 4."""
+    return {
+        case: _changed(table, results.flips, (variant, "alpha_grad"), (variant, other))
+        for case, variant, other in effects.rivals(results)
+    }
+
+
+def alpha(results: Results) -> dict[str, Printed]:
+    """What each variant changes for α in the paper's Table 3."""
+    variants = [v for v in results.flips["variant"].unique() if v != "none"]
+    return {NAMES[v]: _changed(3, results.flips, (v, "alpha"), ("none", "alpha")) for v in variants}
+
+
+def tanh(results: Results) -> Printed:
+    """Tanh minus Dot without TaSc in the paper's Table 3, mean over the rankings."""
+    value = beside.printed_minus("tasc", 3, {"attention": "additive"}, {"attention": "dot"}, variant=["none"])
+    return Printed(value, f"Table 3, {MEAN}")
+
+
+def wins(results: Results) -> Printed:
+    """The share of cells in the paper's Table 5 where α∇α with Lin-TaSc has the smallest fraction.
+
+    Cells that are equal at the two digits printed count neither way.
+    """
+    rows, where = _closest(5, compared(effects.learned(results)))
+    wide = rows.pivot_table(index=CELL, columns="importance", values="value")
+    gap = wide["alpha_grad"] - wide[list(BASELINES)].min(axis=1)
+    return Printed((gap[gap != 0] < 0).mean(), f"{where}, ties left out")
+
+
+def _changed(table: int, flips: pd.DataFrame, a: tuple[str, str], b: tuple[str, str]) -> Printed:
+    """A variant and ranking minus another in the paper's Table 3 or 4, mean over the attentions of a frame."""
+    sides = [{"variant": variant, "importance": ranking} for variant, ranking in (a, b)]
+    value = beside.printed_minus("tasc", table, *sides, attention=flips["attention"].unique())
+    return Printed(value, f"Table {table}, {MEAN}")
+
+
+def _closest(table: int, found: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows of a table of the paper for the cells of a frame, as far as it has them, and how to cite them."""
+    rows, means = beside.reference("tasc", table), []
+    for column, every in (("dataset", "corpora"), ("encoder", "encoders"), ("attention", "attentions")):
+        ours = {kin(name) if column == "dataset" else name for name in found[column].unique()}
+        if ours.isdisjoint(rows[column]):
+            means.append(every)
+        else:
+            rows = rows[rows[column].isin(ours)]
+    corpora = ", ".join(rows["dataset"].unique()).upper()
+    return rows, f"Table {table}, " + (f"mean over its {' and '.join(means)}" if means else corpora)
+
+
+RULES = read_rules(__file__, globals())
 
 
 def by_corpus(results: Results) -> pd.DataFrame:

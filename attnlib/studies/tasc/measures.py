@@ -12,6 +12,7 @@ import pandas as pd
 from attnlib.data.selection import preferred, sampled
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.importance.scores import importance
+from attnlib.measures.perturbation import decisions
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -57,17 +58,12 @@ def faithfulness(
         found = fraction_to_flip(fitted, examples, by, level="input", operator=operator, quirks=quirks, **steps)
         found = found.rename(columns={"id": "instance"})
         frames.append(found[["instance", "length", "removed", "fraction", "status"]].assign(importance=ranking))
-    labels = {
-        "instance": [example.id for example in corpus.test],
-        "truth": [fitted.classes[example.label] for example in corpus.test],
-        "prediction": fitted.predict(corpus.test).labels,
-    }
     embedding = fitted.model.embedding
     sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
     sizes["scaling"] = fitted.parameters_count()["scaling"]
     return {
         "flips": pd.concat(frames, ignore_index=True),
-        "labels": pd.DataFrame(labels),
+        "labels": decisions(fitted, corpus.test).drop(columns="value"),
         "parameters": pd.DataFrame([sizes]),
     }
 

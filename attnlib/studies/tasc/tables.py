@@ -29,6 +29,11 @@ CHANNELS = 15
 """Of Conv-TaSc (section 4)."""
 
 
+def of(flips: pd.DataFrame, metric: str, *rankings: str) -> pd.DataFrame:
+    """Rows of a metric by the rankings, or by the paper's three."""
+    return flips[(flips["metric"] == metric) & flips["importance"].isin(rankings or RANKINGS)]
+
+
 def parameter_table(parameters: pd.DataFrame) -> pd.DataFrame:
     """Appendix B: numbers that each variant adds, by formula and as counted in the models."""
     formulas = {"none": "0", "lin": "|V|", "feat": "|V| d", "conv": "|V| + n d + n"}
@@ -52,12 +57,9 @@ def f1_table(labels: pd.DataFrame) -> pd.DataFrame:
 def f1_changes(labels: pd.DataFrame, by: Sequence[str] = ("encoder",)) -> pd.DataFrame:
     """What each variant changes in macro-F1 against no TaSc, by encoder (mean over its cells) or by cell; Holm."""
     values = f1_values(labels, [*CELL, "variant", "seed"])
-    tables = [
-        contrasts(values, "variant", v, "none", by, CELL, bounds=(-1, 1)).assign(variant=v)
-        for v in values["variant"].unique()
-        if v != "none"
-    ]
-    return _changes(tables, [*by, "variant"], "with", "without")
+    variants = [v for v in values["variant"].unique() if v != "none"]
+    table = contrasts(values, "variant", variants, "none", by, CELL, bounds=(-1, 1))
+    return _changes(table, [*by, "variant"], "with", "without")
 
 
 def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -68,8 +70,7 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
     run (`balanced`), so there is no difference of the two.
     """
     keys = ["importance", "attention", "variant"]
-    part = balanced(flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)])
-    found = effects(part, keys, CELL, bounds=RANGE[metric]).assign(metric=metric)
+    found = effects(balanced(of(flips, metric)), keys, CELL, bounds=RANGE[metric]).assign(metric=metric)
     found["ratio"] = relative(found, "variant", "none", keys[:2])
     found = beside(found, "tasc", 3 if metric == TOP1 else 4)
     found["paper's ratio"] = relative(found.assign(value=found["paper"]), "variant", "none", keys[:2])
@@ -81,17 +82,16 @@ def aggregate_table(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def changes(flips: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Lin-TaSc minus no TaSc by ranking, over all cells (`balanced` ones) and for each encoder; Holm over all."""
-    part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
-    ends = RANGE[metric][1]
-    sides = ("variant", "lin", "none")
-    overall = contrasts(balanced(part), *sides, ["importance"], CELL, bounds=(-ends, ends))
-    each = contrasts(part, *sides, ["importance", "encoder"], CELL, bounds=(-ends, ends))
-    return _changes([overall.assign(encoder="all"), each], ["importance", "encoder"], NAMES["lin"], NAMES["none"])
+    part, ends = of(flips, metric), RANGE[metric][1]
+    sides, keys = ("variant", "lin", "none"), ["importance", "encoder"]
+    overall = contrasts(balanced(part), *sides, keys[:1], CELL, bounds=(-ends, ends)).assign(encoder="all")
+    each = contrasts(part, *sides, keys, CELL, bounds=(-ends, ends))
+    return _changes(pd.concat([overall, each]) if len(overall) else each, keys, NAMES["lin"], NAMES["none"])
 
 
 def conventions(flips: pd.DataFrame, ranking: str = "alpha_grad") -> pd.DataFrame:
     """What the mean fraction hides: texts that never flip (counted 1), or flip only when nothing is left."""
-    part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == ranking)]
+    part = of(flips, FRACTION, ranking)
     status = part["status"]
     part = part.assign(
         never=status == "never",
@@ -112,7 +112,7 @@ def conventions(flips: pd.DataFrame, ranking: str = "alpha_grad") -> pd.DataFram
 
 def quartiles(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> pd.DataFrame:
     """The paper's Figure 3 in numbers: quartiles over texts and trainings, without TaSc and with Lin-TaSc."""
-    part = flips[(flips["metric"] == FRACTION) & flips["importance"].isin(RANKINGS)]
+    part = of(flips, FRACTION)
     part = part[part["variant"].isin(["none", "lin"])]
     part = part[[key in set(cells) for key in part[CELL].itertuples(index=False, name=None)]]
     groups = part.groupby([*CELL, "importance", "variant"], sort=False)["value"]
@@ -122,9 +122,8 @@ def quartiles(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> pd.
 
 def compared(flips: pd.DataFrame) -> pd.DataFrame:
     """Fractions without TaSc by WO, x∇x and IG, and with Lin-TaSc by α∇α, on the texts that all of them have."""
-    part = flips[flips["metric"] == FRACTION]
-    others = part[(part["variant"] == "none") & part["importance"].isin(BASELINES)]
-    ours = part[(part["variant"] == "lin") & (part["importance"] == "alpha_grad")]
+    others, ours = of(flips, FRACTION, *BASELINES), of(flips, FRACTION, "alpha_grad")
+    others, ours = others[others["variant"] == "none"], ours[ours["variant"] == "lin"]
     return pd.concat([others, ours.merge(others[[*CELL, "instance"]].drop_duplicates())])
 
 
@@ -151,9 +150,9 @@ def baseline_wins(table: pd.DataFrame) -> pd.DataFrame:
 
 def with_tasc_table(flips: pd.DataFrame) -> pd.DataFrame:
     """Appendix E: what Lin-TaSc changes for WO, x∇x and IG, cell by cell; Holm over all."""
-    part = flips[(flips["metric"] == FRACTION) & flips["importance"].isin(BASELINES)]
-    table = contrasts(part, "variant", "lin", "none", [*CELL, "importance"], bounds=(-1, 1))
-    return _changes([table], [*CELL, "importance"], NAMES["lin"], NAMES["none"])
+    keys = [*CELL, "importance"]
+    table = contrasts(of(flips, FRACTION, *BASELINES), "variant", "lin", "none", keys, bounds=(-1, 1))
+    return _changes(table, keys, NAMES["lin"], NAMES["none"])
 
 
 def word_table(words: pd.DataFrame, n: int = 5) -> pd.DataFrame:
@@ -186,7 +185,7 @@ def word_agreement(words: pd.DataFrame, n: int = 10) -> pd.DataFrame:
 
 def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Footnote 4: F1 and the fraction to flip by α∇α for each way to pool the scaled embedding into s."""
-    part = flips[(flips["metric"] == FRACTION) & (flips["importance"] == "alpha_grad")]
+    part = of(flips, FRACTION, "alpha_grad")
     scores = f1_values(labels, ["dataset", "pool", "seed"])
     tables = [
         effects(frame, ["pool"], bounds=(0, 1)).assign(measure=name)
@@ -198,13 +197,12 @@ def pooling_table(flips: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     return found.assign(pooling=[pools.get(p, p) for p in found["pool"]])[["pooling", "measure", *ENDS, *COUNTS]]
 
 
-def _changes(tables: list[pd.DataFrame], keys: list[str], a: str, b: str) -> pd.DataFrame:
-    """Contrasts below one another as they are shown, `a` minus `b`, with Holm's p over all rows."""
-    kept = [*keys, "a", "b", *ENDS, *COUNTS, "df", "p_holm"]
-    tables = [table for table in tables if len(table)]
-    found = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*kept, "p"])
-    found["p_holm"] = holm(found["p"].to_numpy(float))
-    return named(found)[kept].rename(columns={"a": a, "b": b, "value": "difference"})
+def _changes(table: pd.DataFrame, keys: list[str], a: str, b: str) -> pd.DataFrame:
+    """Contrasts as they are shown, `a` minus `b`, with Holm's p over all rows."""
+    found = named(table.assign(p_holm=holm(table["p"].to_numpy(float)))).reset_index(drop=True)
+    return found[[*keys, "a", "b", *ENDS, *COUNTS, "df", "p_holm"]].rename(
+        columns={"a": a, "b": b, "value": "difference"}
+    )
 
 
 def _beside(found: pd.DataFrame, table: int) -> pd.DataFrame:

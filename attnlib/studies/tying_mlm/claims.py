@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
 from attnlib.stats.inference import Effect, contrast, effect
-from attnlib.studies.beside import closest, printed, reference
+from attnlib.studies.beside import closest, printed_minus, reference
 from attnlib.studies.learned import without
-from attnlib.studies.ledger import NotTested, Printed, judge
+from attnlib.studies.ledger import NotTested, Printed, judge, required
 from attnlib.studies.rules import read_rules
 from attnlib.studies.tying_mlm import tables
-from attnlib.studies.tying_mlm.adversaries import frontier_gap
 from attnlib.studies.tying_mlm.grid import Results, models
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.studies.tying_mlm.tables import MODEL, POINTS, SCORES, STUDY, main
@@ -73,7 +71,7 @@ def fooled(results: Results, variant: str) -> Effect:
     distances = _learned(results, "distances")
     if distances.empty or not {variant, "base"} <= set(distances["variant"].unique()):
         raise NotTested("No adversaries of both models are part of this run, or the models learned nothing.")
-    gap = frontier_gap(distances, variant, "base")
+    gap = tables.frontier_gap(distances, variant, "base")
     if np.isnan(gap.estimate):
         raise NotTested("The curves of the two models share no JSD, so that nothing can be compared.")
     return gap
@@ -89,10 +87,9 @@ def deep(results: Results, score: str = JUDGED) -> Effect:
     """Change of the score of base models under replaced attention, with most layers minus with one."""
     drops = _drops(results, score)
     part = drops[drops["chosen"] & (drops["attention"] == "additive") & (drops["variant"] == "base")]
-    deepest = part["layers"].max() if len(part) else 1
-    if deepest == 1:
-        raise NotTested("No base model with more than one layer is part of this run, or none learned something.")
-    return _minus(part, "layers", deepest, 1, ["dataset"], bounds=POINTS)
+    why = "No base model with more than one layer is part of this run, or none learned something."
+    required(part[part["layers"] > 1], why)
+    return _minus(part, "layers", part["layers"].max(), 1, ["dataset"], bounds=POINTS)
 
 
 def even(results: Results) -> Effect:
@@ -114,11 +111,8 @@ def printed_gap(
     the closest that the paper has; where it has none, over all of its corpora."""
     corpora, where = closest(STUDY, table, results.swaps["dataset"].unique())
     attentions = set(results.swaps["attention"].unique()) & set(reference(STUDY, table)["attention"])
-    gaps = []
-    for dataset, attention, metric in product(corpora, sorted(attentions), metrics):
-        cell = {"dataset": dataset, "attention": attention, "metric": metric}
-        gaps.append(printed(STUDY, table, **cell, **a) - printed(STUDY, table, **cell, **b))
-    return Printed(float(np.mean(gaps)), where + note)
+    cells = {"dataset": corpora, "attention": sorted(attentions), "metric": metrics}
+    return Printed(printed_minus(STUDY, table, a, b, **cells), where + note)
 
 
 def printed_information(results: Results, variant: str) -> Printed | None:

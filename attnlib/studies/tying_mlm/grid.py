@@ -18,15 +18,14 @@ from typing import Any
 
 import pandas as pd
 
+from attnlib.measures.retention import retention
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.learned import idle
 from attnlib.studies.study import replicate, seed_of
 from attnlib.studies.tying_mlm import tables
-from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
+from attnlib.studies.tying_mlm.measures import behaviour, distances
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
-
-IMITATE = f"{imitate.__module__}:{imitate.__name__}"
 
 
 def fit(params: Params, corpus: str, variant: str, attention: str, k: int, **options: Any) -> FitSpec:
@@ -107,8 +106,8 @@ def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> 
         train=params.adversary_training,
         seed=seed_of(k, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
-        trainer=IMITATE,
-        params={"lam": lam, "texts": params.adversary_texts},
+        trainer="attnlib.measures.adversary:adversary",
+        params={"lam": lam, "divergence": "jsd", "texts": params.adversary_texts},
     )
 
 
@@ -125,7 +124,7 @@ def grid(params: Params) -> list[Run]:
     narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
     for corpus, variant in product(params.corpora, narrow):
         states = [fit(params, corpus, variant, "additive", seed) for seed in params.seeds_of(variant)]
-        runs += [MeasureSpec.of(knowledge, model, **clustered) for model in states]
+        runs += [MeasureSpec.of(retention, model, **clustered) for model in states]
     bases = product(params.attacked, params.adversary_bases, params.seeds[: params.adversary_seeds])
     for corpus, variant, seed in bases:
         base = fit(params, corpus, variant, "additive", seed)
@@ -195,7 +194,7 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         swaps=found.frame("swaps"),
         texts=found.frame("texts"),
         kept=kept(history),
-        information=found.frame("knowledge"),
+        information=found.frame("retention"),
         distances=found.frame("distances", optional=True),
         grid=found,
         params=params,

@@ -7,15 +7,16 @@ these are its pseudovalues.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 
 from attnlib import stats
 from attnlib.measures.information import ESTIMATORS, mutual_information
-from attnlib.stats.inference import Effect, contrasts, effects, holm, interval_text
-from attnlib.stats.jackknife import f1_values
+from attnlib.stats.inference import COUNTS, Effect, contrasts, effect, effects, interval_text, interval_texts
+from attnlib.stats.jackknife import f1_values, pseudovalues
 from attnlib.studies.beside import beside
 from attnlib.studies.tying_mlm.params import REGULARISED, VARIANTS
 from attnlib.utils.errors import DataError
@@ -37,6 +38,8 @@ SHARES = (TOKENS, ENTROPY)
 """Metrics between 0 and 1, which need more digits than percentages do."""
 POINTS = (-100.0, 100.0)
 """The range of a difference of scores."""
+LEVELS = 50
+"""Places along the JSD that two curves of adversaries share at which their TVD is compared."""
 
 
 def scores(swaps: pd.DataFrame) -> pd.DataFrame:
@@ -131,10 +134,9 @@ def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
 
 def fragility_table(found: pd.DataFrame) -> pd.DataFrame:
     """Each variant minus base by F1 and macro-F1, paired over texts and seeds; Holm over all rows."""
+    variants, keys = [v for v in VARIANTS if v != "base"], ["dataset", "attention", "metric"]
     part = main(found[found["score"] != "accuracy"])
-    return _minus_base(
-        part, [v for v in VARIANTS if v != "base"], ["dataset", "attention", "metric"], bounds=POINTS
-    )
+    return _ordered(contrasts(part, "variant", variants, "base", keys, bounds=POINTS), [*CELL, "metric"])
 
 
 def probability_table(texts: pd.DataFrame) -> pd.DataFrame:
@@ -211,26 +213,13 @@ def estimator_table(k: int, n: int, *, seed: int = 0) -> pd.DataFrame:
 
 def information_gaps(information: pd.DataFrame) -> pd.DataFrame:
     """Each variant minus base in nats, mean over both samples of words of a model; Holm over the rows."""
-    return _minus_base(known(information), ("residual", *REGULARISED), [], ["dataset", "attention"], text=None)
+    variants = ["residual", *REGULARISED]
+    return contrasts(known(information), "variant", variants, "base", [], ["dataset", "attention"], text=None)
 
 
 def known(information: pd.DataFrame) -> pd.DataFrame:
     """Mutual information of every model: the mean over both samples of words, which are no trainings apart."""
     return information.groupby(MODEL, sort=False, dropna=False)["value"].mean().reset_index()
-
-
-def _minus_base(frame, variants: Iterable[str], by: Sequence[str], cells: Sequence[str] = (), **options):
-    present = set(frame["variant"].unique())
-    tables = [
-        contrasts(frame, "variant", v, "base", by, cells, **options).assign(variant=v)
-        for v in variants
-        if v in present
-    ]
-    columns = ["variant", *by, "a", "b", *Effect(np.nan).row()]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-    return _ordered(
-        table.assign(p_holm=holm(table["p"].to_numpy(float))), [k for k in (*CELL, "metric") if k in table]
-    )
 
 
 def agreement(table: pd.DataFrame) -> dict[str, float]:
@@ -259,9 +248,8 @@ def wide(long: pd.DataFrame, keys: Sequence[str], digits: int = 1) -> pd.DataFra
             if not np.isnan(one.get("paper", np.nan)):
                 row[name] += f" paper {one['paper']:.{digits}f}"
                 row[name] += "" if np.isnan(one["difference"]) else f" ({one['difference']:+.{digits}f})"
-        rows.append(row | {name: int(part[name].max()) for name in ("trainings", "texts")})
-    counts = ["trainings", "texts"]
-    return pd.DataFrame(rows)[lambda frame: [*frame.columns.difference(counts, sort=False), *counts]]
+        rows.append(row | {name: int(part[name].max()) for name in COUNTS[1:]})
+    return pd.DataFrame(rows)[lambda frame: [*frame.columns.difference(COUNTS, sort=False), *COUNTS[1:]]]
 
 
 def spelled(table: pd.DataFrame, columns: Sequence[str], name: str = "ours", digits: int = 1) -> pd.DataFrame:
@@ -271,6 +259,65 @@ def spelled(table: pd.DataFrame, columns: Sequence[str], name: str = "ours", dig
     if "metric" in told:
         told["metric"] = told["metric"].map(NAMES)
     return told[list(columns)].rename(columns={"p_holm": "p (Holm)"})
+
+
+def frontier_table(distances: pd.DataFrame) -> pd.DataFrame:
+    """Figure 1 in numbers: JSD and TVD of the adversaries of every base and λ, with intervals."""
+    keys = ["dataset", "variant", "lam"]
+    if distances.empty:
+        return pd.DataFrame()
+    found = distances.assign(same=distances["prediction_base"] == distances["prediction_adversary"])
+    table = found.groupby(keys, sort=False)["same"].mean().rename("same decision").reset_index()
+    for name, most in (("tvd", 1.0), ("jsd", stats.LN2)):
+        part = effects(distances.assign(value=distances[name]), keys, bounds=(0.0, most))
+        names = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        counts = COUNTS if name == "jsd" else []
+        table = table.merge(part.rename(columns=names)[[*keys, *names.values(), *counts]], on=keys)
+    return table.rename(columns={"lam": "λ"})
+
+
+def frontier_wide(table: pd.DataFrame) -> pd.DataFrame:
+    """`frontier_table` as it is shown: every λ in full, however small, and intervals next to their means."""
+    shown = table.assign(**{"λ": [f"{lam:g}" for lam in table["λ"]]})
+    for name in ("jsd", "tvd"):
+        ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
+        shown[name.upper()] = interval_texts(table.rename(columns=ends), 3)
+    return shown[["dataset", "variant", "λ", "JSD", "TVD", "same decision", *COUNTS]]
+
+
+def frontier_gap(distances: pd.DataFrame, a: str, b: str) -> Effect:
+    """TVD that adversaries of `a` have beyond those of `b` at equal JSD, averaged over the JSD that both reach.
+
+    A curve joins the mean (JSD, TVD) of the adversaries of one training in order of JSD; both sides share the seed.
+    NaN where no two curves share a JSD.
+    """
+    both = distances[distances["variant"].isin([a, b])].dropna(subset="jsd")
+    text = ["dataset", "seed", "instance"]
+    points = both.pivot_table(index=text, columns=["variant", "lam"], values=["jsd", "tvd"])
+    sides = [[c for c in points if c[:2] == (name, side)] for side in (a, b) for name in ("jsd", "tvd")]
+    columns, cuts = list(chain(*sides)), np.cumsum([len(side) for side in sides])[:-1]
+    points.columns = points.columns.to_flat_index()
+
+    def gap(means: np.ndarray) -> float:
+        far_a, cost_a, far_b, cost_b = (side[~np.isnan(side)] for side in np.split(means, cuts))
+        if not (len(far_a) and len(far_b)):
+            return float("nan")
+        low, high = max(far_a.min(), far_b.min()), min(far_a.max(), far_b.max())
+        if not low < high:
+            return float("nan")
+        at = np.linspace(low, high, LEVELS)
+        i, j = (np.argsort(far, kind="stable") for far in (far_a, far_b))
+        return float((np.interp(at, far_a[i], cost_a[i]) - np.interp(at, far_b[j], cost_b[j])).mean())
+
+    def statistic(part: pd.DataFrame) -> float:
+        return gap(part[columns].to_numpy(float).mean(0))
+
+    def without_each(part: pd.DataFrame) -> np.ndarray:
+        values = part[columns].to_numpy(float)
+        return np.array([gap(rest) for rest in (values.sum(0) - values) / (len(values) - 1)])
+
+    values = pseudovalues(points.reset_index(), statistic, ["dataset", "seed"], without_each=without_each)
+    return effect(values, ["dataset"], bounds=(-1.0, 1.0))
 
 
 def _ordered(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:

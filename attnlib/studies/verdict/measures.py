@@ -21,10 +21,9 @@ from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
 from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficiency_of
-from attnlib.measures.perturbation import attention_swaps
+from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked, usable_counts
 from attnlib.measures.rationales import average_precision
-from attnlib.measures.tokens import token_table
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -99,13 +98,7 @@ def battery(
     possible = [n for n in counts if 2 * n <= (states.lengths > 1).sum()] or [int((states.lengths > 1).sum()) // 2]
     facts = rank_information(states, usable_counts(possible, int((states.lengths > 1).sum())), resamples=2)[1]
     frames.append(_rows("information", [""], [facts["tau"]]))
-    labels = pd.DataFrame(
-        {
-            "instance": [e.id for e in corpus.test],
-            "truth": [fitted.classes[e.label] for e in corpus.test],
-            "prediction": fitted.predict(corpus.test).labels,
-        }
-    )
+    labels = decisions(fitted, corpus.test).drop(columns="value")
     return {"scores": pd.concat(frames, ignore_index=True), "labels": labels}
 
 

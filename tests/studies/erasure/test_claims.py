@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from attnlib.stats.inference import exact_share
-from attnlib.studies.erasure import claim_effects
+from attnlib.studies.erasure import claims
 from attnlib.studies.erasure.claims import RULES, checks
 from attnlib.studies.ledger import ledger
 from tests.studies.erasure.frames import MODELS, firsts, singles, study
@@ -273,7 +273,7 @@ def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     for k in (17, 18):
         assert made[k].n == 4, "half of the texts is still allowed"
         assert made[k].verdict == "undetermined", "four trainings are no majority of the next ones"
-    left_out = claim_effects.forced(found, "grad_alpha")
+    left_out = claims.forced(found, "grad_alpha")
     assert left_out["d", "han_rnn"] == pytest.approx(0.6)
     assert ("d", "flan_rnn") not in left_out
     found.fractions["status"] = "only_when_empty"
@@ -325,9 +325,9 @@ def test_models_that_learned_nothing_decide_nothing():
 
 def test_trainings_with_few_texts_are_not_counted():
     values = pd.DataFrame({"dataset": "d", "encoder": "e", "seed": [0] * 30 + [1] * 19, "value": -1.0})
-    share = claim_effects.counted(values, "less", -0.5)
+    share = claims.counted(values, "less", -0.5)
     assert (share.estimate, share.n) == (1.0, 1)
-    assert claim_effects.counted(values, "greater", -0.5).estimate == 0.0
+    assert claims.counted(values, "greater", -0.5).estimate == 0.0
 
 
 def test_checks_see_what_is_lost():

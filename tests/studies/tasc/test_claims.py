@@ -10,7 +10,7 @@ import pytest
 
 from attnlib.studies.beside import reference
 from attnlib.studies.ledger import Claim, ledger
-from attnlib.studies.tasc import claims, printed
+from attnlib.studies.tasc import claims
 from attnlib.studies.tasc.grid import FRACTION, RANKINGS
 from attnlib.studies.tasc.params import Params
 from tests.studies.tasc.made import TEXTS, frame, labels, paper_like, results, top_share, upside_down
@@ -73,7 +73,7 @@ def test_sizes_are_against_the_papers_tables():
     weak = judged(frame(lambda e, a, v, r: 0.4 if v == "lin" else 0.42))
     assert (weak[3].verdict, weak[3].size) == ("reproduced", "smaller")
     one = frame(paper_like)
-    tanh = printed.gain(results(one[one["attention"] == "additive"]))
+    tanh = claims.gain(results(one[one["attention"] == "additive"]))
     assert tanh.value == pytest.approx(0.17 - 0.32), "of the attentions of the run"
 
 
@@ -81,13 +81,13 @@ def test_the_papers_effect_is_that_of_the_same_cells_where_it_prints_them():
     found = judged(frame(paper_like, dataset="rotten_tomatoes"), labels(0.9, dataset="rotten_tomatoes"))
     rows = reference("tasc", 2).query("dataset == 'sst' and encoder == 'lstm'").groupby("variant")["value"].mean()
     assert found[1].case in ("Lin-TaSc, LSTM", "Lin-TaSc, MLP")
-    lstm = printed.performance(results(frame(paper_like), labels(0.9)))["Lin-TaSc, LSTM"]
+    lstm = claims.performance(results(frame(paper_like), labels(0.9)))["Lin-TaSc, LSTM"]
     assert (lstm.value, lstm.where) == (pytest.approx(rows["lin"] - rows["none"]), "Table 2, SST")
     assert found[9].paper_where == "Table 5, SST, ties left out"
-    elsewhere = printed.wins(results(frame(paper_like, dataset="mine", encoders=WITH_BERT)))
+    elsewhere = claims.wins(results(frame(paper_like, dataset="mine", encoders=WITH_BERT)))
     assert elsewhere.where == "Table 5, mean over its corpora, ties left out"
     everywhere = results(pd.concat([frame(paper_like, dataset="mine"), frame(paper_like)]).assign(encoder="gru"))
-    assert printed.wins(everywhere).where == "Table 5, SST, ties left out"
+    assert claims.wins(everywhere).where == "Table 5, SST, ties left out"
 
 
 def test_the_best_ranking_must_be_so_with_every_variant():

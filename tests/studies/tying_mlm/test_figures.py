@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from attnlib.data import load_corpus
-from attnlib.studies.tying_mlm import adversaries, figures, tables
+from attnlib.studies.tying_mlm import figures, tables
 from attnlib.studies.tying_mlm.grid import Results
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
@@ -45,7 +45,7 @@ def drawn(found: Results) -> dict:
         "drops-macro": figures.drops(tables.score_table(found.scores), "macro"),
         "information": figures.information(tables.information_table(found.information)),
         "probabilities": figures.probabilities(tables.probability_table(found.texts)),
-        "frontier": figures.frontier(adversaries.frontier_table(found.distances)),
+        "frontier": figures.frontier(tables.frontier_table(found.distances)),
         "strength": figures.by_strength(tables.ablation_table(found.scores, found.texts, kept_of(found.swaps))),
         "layers": figures.by_layers(tables.layer_table(found.scores)),
         "entropies": figures.entropies(tables.entropies(found.texts)),

@@ -33,7 +33,7 @@ def test_the_grid_of_each_profile(profile, trials, classifiers, adversaries, inf
     tasks = [run.task.partition(":")[2] for run in runs]
     assert tasks.count("behaviour") == len(study.models(params)) == classifiers
     assert tasks.count("distances") == adversaries
-    assert tasks.count("knowledge") == information
+    assert tasks.count("retention") == information
     assert len(set(runs)) == len(runs)
     assert len(study.undecided(params)) == trials
     assert {model.train.train_embeddings for model in study.models(params)} == {profile == "cpu"}

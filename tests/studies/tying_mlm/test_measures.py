@@ -6,7 +6,8 @@ import pytest
 
 from attnlib.config import TrainConfig
 from attnlib.data import load_corpus
-from attnlib.studies.tying_mlm.measures import behaviour, distances, imitate, knowledge
+from attnlib.measures.adversary import adversary
+from attnlib.studies.tying_mlm.measures import behaviour, distances
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
 from attnlib.utils.errors import DataError
@@ -34,17 +35,10 @@ def test_a_model_answers_every_text_under_every_attention(corpus, base) -> None:
     assert trained["truth"].tolist() == [example.label for example in corpus.test]
 
 
-def test_what_states_know_of_both_samples_of_words(corpus, base) -> None:
-    found = knowledge(base, corpus, words=20, k=15, most=600)
-    assert found["metric"].tolist() == ["mi_most_frequent", "mi_random_sample"]
-    assert (found["value"] > found["floor"]).all()
-    assert (found["value"] <= found["ceiling"]).all()
-    assert not {"low", "high"} & set(found), "intervals are over trainings"
-
-
 def test_an_adversary_imitates_on_fewer_texts_with_the_same_vocabulary(corpus, base) -> None:
     train = PARAMS.adversary_training
-    other = imitate(corpus, base.model_config, train, 1, warm_start=base, lam=0.0, texts=30)
+    options = {"warm_start": base, "lam": 0.0, "divergence": "jsd", "texts": 30}
+    other = adversary(corpus, base.model_config, train, 1, **options)
     assert other.vectoriser.vocabulary.words == base.vectoriser.vocabulary.words
     assert len(other.history) <= PARAMS.adversary_epochs
     found = distances(base, other, corpus)

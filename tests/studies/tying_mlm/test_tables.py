@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from attnlib.studies.tying_mlm import adversaries, tables
+from attnlib.studies.tying_mlm import tables
 from attnlib.utils.errors import DataError
 from tests.studies.tying_mlm.frames import (
     FRAGILE,
@@ -168,38 +168,38 @@ def test_starts_of_the_query(holding) -> None:
 def test_the_price_at_equal_divergence_by_hand() -> None:
     # base pays jsd / 4, mlm jsd / 2: between 0.2 and 0.4 the mean gap is 0.3 / 4
     line = {"base": [(0.1, 0.025), (0.4, 0.1)], "mlm": [(0.2, 0.1), (0.6, 0.3)]}
-    gap = adversaries.frontier_gap(distances_of(line), "mlm", "base")
+    gap = tables.frontier_gap(distances_of(line), "mlm", "base")
     assert gap.estimate == pytest.approx(0.075, abs=2e-3)
     assert (gap.trainings, gap.texts) == (3, 50)
     assert 0 < gap.low < gap.estimate < gap.high
     apart = distances_of({"base": [(0.1, 0.0), (0.2, 0.1)], "mlm": [(0.5, 0.0), (0.6, 0.1)]})
-    assert np.isnan(adversaries.frontier_gap(apart, "mlm", "base").estimate)
+    assert np.isnan(tables.frontier_gap(apart, "mlm", "base").estimate)
 
 
 def test_the_price_without_each_text_is_the_slow_definition() -> None:
     frame = distances_of({"base": [(0.1, 0.025), (0.4, 0.1)], "mlm": [(0.2, 0.1), (0.6, 0.3)]}, seeds=(0,), n=12)
-    whole = adversaries.frontier_gap(frame, "mlm", "base").estimate
+    whole = tables.frontier_gap(frame, "mlm", "base").estimate
     rest = [
-        adversaries.frontier_gap(frame[frame["instance"] != i], "mlm", "base").estimate
+        tables.frontier_gap(frame[frame["instance"] != i], "mlm", "base").estimate
         for i in frame["instance"].unique()
     ]
     values = 12 * whole - 11 * np.array(rest)
     two = pd.concat([frame, frame.assign(seed=1)])
-    found = adversaries.frontier_gap(two, "mlm", "base")
+    found = tables.frontier_gap(two, "mlm", "base")
     assert found.from_texts == pytest.approx(values.var(ddof=1) / 12)
 
 
 def test_adversaries_in_numbers() -> None:
-    table = adversaries.frontier_table(distances_of({"base": [(0.1, 0.02), (0.4, 0.1)]}))
+    table = tables.frontier_table(distances_of({"base": [(0.1, 0.02), (0.4, 0.1)]}))
     assert len(table) == 2
     assert table["n"].tolist() == [150, 150]
     assert table["trainings"].tolist() == [3, 3]
     assert table["same decision"].tolist() == [0.5, 0.5]
-    shown = adversaries.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
+    shown = tables.frontier_wide(table.replace({"λ": {1.0: 0.00025}}))
     assert shown["λ"].tolist() == ["0", "0.00025"]
     one = table.iloc[1]
     assert shown["TVD"][1] == f"{one['tvd']:.3f} [{one['tvd_low']:.3f}, {one['tvd_high']:.3f}]"
-    assert adversaries.frontier_table(pd.DataFrame()).empty
+    assert tables.frontier_table(pd.DataFrame()).empty
 
 
 def test_estimators_on_known_information() -> None:
