@@ -25,7 +25,7 @@ def corpora() -> Rows:
 
 def vectors() -> Rows:
     """Every set of packaged word vectors with its source, licence and what to cite."""
-    from attnlib.data.readers.packaged import VECTORS
+    from attnlib.data.vectors import VECTORS
 
     return [
         (n, f"{v.summary}\nsource: by way of {v.package.pin}\nlicence: {v.licence}\ncite: {v.citation}")

@@ -159,13 +159,13 @@ def _vectors(values: dict[str, Any], materials: Path, told: list[str]) -> int:
 
 def _readable(name: str) -> bool:
     """Whether word vectors are on this machine, or can be fetched."""
-    from attnlib.data.readers import packaged
     from attnlib.data.readers.downloads import DownloadError
+    from attnlib.data.vectors import packaged_vectors
 
     if name not in PACKAGED_VECTORS:
         return Path(name).expanduser().is_file()
     try:
-        packaged.word_vectors(name)
+        packaged_vectors(name)
     except DownloadError:
         return False
     return True

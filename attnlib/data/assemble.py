@@ -13,11 +13,11 @@ import numpy as np
 
 from attnlib.config import DataConfig
 from attnlib.data import checks
+from attnlib.data.cached import tokenised
 from attnlib.data.narrowing import length_filter, selected, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.splits import drawn_splits
 from attnlib.data.texts import Packer, Texts
-from attnlib.data.tokenised import tokenised
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError

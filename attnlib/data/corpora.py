@@ -13,7 +13,7 @@ from attnlib.config import DataConfig
 from attnlib.data.assemble import assemble
 from attnlib.data.narrowing import check_excerpts, check_shares
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers import clinical, hub, news, packaged, pairs, planted, reviews  # noqa: F401  they register
+from attnlib.data.readers import hub, packaged, pairs, planted, reviews  # noqa: F401  they register
 from attnlib.data.readers.base import CorpusSpec, corpora, find_source, register_corpus
 from attnlib.data.readers.files import SUFFIXES, is_table
 from attnlib.data.readers.table import SPEC as TABLE
@@ -57,7 +57,7 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
     changes = {name: own.pop(name) for name in SHARED if name in own}
     if "seed" in spec.options:
         own.setdefault("seed", config.seed)
-    raw = spec.loader(*first, **own)
+    raw = replace(spec.loader(*first, **own), **spec.prepared)
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
     raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)

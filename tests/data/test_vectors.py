@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from attnlib.data import Vocabulary
-from attnlib.data.readers import packaged, wordvectors
+from attnlib.data import vectors as module
 from attnlib.data.vectors import vectors
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -87,7 +87,7 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path, monkeypatch):
     path = write(tmp_path / "v.txt", GLOVE)
     first = vectors(path, WORDS, 3)
     with monkeypatch.context() as patch:
-        patch.setattr(wordvectors, "convert", lambda *args: pytest.fail("read again"))
+        patch.setattr(module, "convert", lambda *args: pytest.fail("read again"))
         assert (vectors(path, WORDS, 3) == first).all()
         copy = write(tmp_path / "copy.txt", GLOVE)
         assert (vectors(copy, WORDS, 3) == first).all()
@@ -118,8 +118,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch, c
 @pytest.mark.parametrize(("name", "width"), [("glove", 50), ("word2vec", 300)])
 def test_packaged_vectors_are_looked_up_by_word(monkeypatch, name, width):
     matrix = np.arange(2 * width, dtype=np.float32).reshape(2, width)
-    source = wordvectors.WordVectors(pa.array(["film", "the"]), matrix)
-    monkeypatch.setattr(packaged, "word_vectors", lambda asked: source if asked == name else None)
+    source = module.WordVectors(pa.array(["film", "the"]), matrix)
+    monkeypatch.setattr(module, "packaged_vectors", lambda asked: source if asked == name else None)
     found = vectors(name, WORDS, width)
     assert (found[4] == matrix[1]).all()
     assert (found[5] == matrix[0]).all()

@@ -15,9 +15,8 @@ import csv
 import inspect
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -51,6 +50,7 @@ class CorpusSpec:
 
     kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
           given by `path=`) or `hub` (through HF datasets)
+    prepared  fields of the RawCorpus that `loader` returns: how its texts are read unless the user says otherwise
     """
 
     name: str
@@ -60,6 +60,7 @@ class CorpusSpec:
     citation: str
     task: Task = "classification"
     kind: Kind = "raw"
+    prepared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -85,12 +86,8 @@ def register_corpus(
     """Decorator: the function below it reads the corpus `name`. `prepared`: fields of what it returns."""
 
     def add(reader: Reader) -> Reader:
-        @wraps(reader)
-        def loader(*args: Any, **options: Any) -> RawCorpus:
-            return replace(reader(*args, **options), **prepared)
-
-        corpora.register(name)(CorpusSpec(name, loader, summary, source, citation, task, kind))
-        return loader
+        corpora.register(name)(CorpusSpec(name, reader, summary, source, citation, task, kind, prepared))
+        return reader
 
     return add
 
@@ -103,17 +100,13 @@ def read_yaml(name: str) -> dict[str, Any]:
 _LISTED = read_yaml("corpora.yaml")
 
 
-def preparation(name: str) -> dict[str, Any]:
-    """The fields of its RawCorpus that `corpora.yaml` sets."""
-    fields = _LISTED[name].get("prepared", {})
-    made = {field: tuple(value) if isinstance(value, list) else value for field, value in fields.items()}
-    return made | {field: Preprocessing(**steps) for field, steps in made.items() if field == "preprocessing"}
-
-
 def listed(name: str) -> Callable[[Reader], Reader]:
     """`register_corpus` with what `corpora.yaml` says of the corpus."""
-    entry = {key: value for key, value in _LISTED[name].items() if key != "prepared"}
-    return register_corpus(name, **entry, **preparation(name))
+    entry = _LISTED[name]
+    fields = entry.pop("prepared", {})
+    if "preprocessing" in fields:
+        fields["preprocessing"] = Preprocessing(**fields["preprocessing"])
+    return register_corpus(name, **entry, **fields)
 
 
 class Blocks(Sequence[T]):

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from attnlib.data.readers.base import read_yaml
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, DataError
 from attnlib.utils.files import sha256
@@ -61,6 +62,10 @@ class Package:
 
     def __str__(self) -> str:
         return f"{self.pin} ({self.size / 1e6:.1f} MB)"
+
+
+LISTED = read_yaml("packages.yaml")
+PACKAGES = {name: Package(name, **values) for name, values in LISTED["packages"].items()}
 
 
 def fetch(package: Package) -> Path:

