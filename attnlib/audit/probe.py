@@ -18,14 +18,17 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import torch
 from scipy.special import softmax
 
 from attnlib.audit.rules import rules
 from attnlib.data.types import Example
-from attnlib.engine.explainable import ATTENTION, Explainable, erase, operators
+from attnlib.engine.explainable import ATTENTION, Explainable, answers, erase, operators
 from attnlib.importance.scores import importance
+from attnlib.measures.faithfulness import best_removals
 from attnlib.stats import descending
 from attnlib.utils.progress import progress
 
@@ -159,145 +162,79 @@ class Probe:
         """
         if isinstance(ways, str):
             return self.erased([ways], rankings, deep=deep, left=left)[ways]
-        parts: dict[str, list[Erased]] = {way: [] for way in ways}
-        gained: dict[str, list[np.ndarray]] = {way: [] for way in ways}
+        found: dict[str, list[dict[str, np.ndarray]]] = {way: [] for way in ways}
         starts = range(0, len(self), CHUNK)
         last = 0.0
         for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
             begun = time.monotonic()
-            rows = range(start, min(start + CHUNK, len(self)))
             if start and left(start) < last:
                 break
+            rows = range(start, min(start + CHUNK, len(self)))
             for way in ways:
-                parts[way].append(self._some(way, rows, rankings, deep is None or start < deep, gained[way]))
+                found[way] += self._some(way, rows, rankings, deep is None or start < deep)
             last = time.monotonic() - begun
             self.seconds["removing"] += last * (ATTENTION not in ways)
-        return {way: _joined(some) for way, some in parts.items()}
+        return {way: _joined(texts) for way, texts in found.items()}
 
-    def _some(
-        self, way: str, rows: range, rankings: Sequence[str], search: bool, gained: list[np.ndarray]
-    ) -> Erased:
-        """The removals of one operator from a few texts."""
+    def _some(self, way: str, rows: range, rankings: Sequence[str], search: bool) -> list[dict[str, np.ndarray]]:
+        """The removals of one operator from a few texts: what `_joined` puts together."""
+        some = self.examples[rows.start : rows.stop]
         begun = time.monotonic()
-        alone = self._first(rows, way)
+        if way != ATTENTION:
+            alone = importance(self.model, some, "omission", operator=way)
+        else:
+            singles = [[[j] for j in range(self.lengths[i])] for i in rows]
+            logits = erase(self.model, some, singles, operator=way, batch_size=CHUNK)
+            alone = [self._drop(i, softmax(one, axis=1)) for i, one in zip(rows, logits, strict=True)]
         if way == self.inputs[-1]:
             self.seconds["leave-one-out"] += time.monotonic() - begun
-        own = {name: self.read(name, rows.stop)[rows.start : rows.stop] for name in rankings}
-        own["leave-one-out"] = alone
-        own |= {f"random {d}": [scores[i] for i in rows] for d, scores in enumerate(self.random)}
-        answers = self._prefixes(rows, way, own)
-        draws = [answers.pop(f"random {d}") for d in range(len(self.random))]
-        drops = {name: drop for name, (drop, _) in answers.items()}
-        best = np.max(list(drops.values()), 0)
-        if search:
-            searched = np.maximum(best, self._greedy(rows, way, alone))
-            gained.append(searched - best)
-            best = searched
-        elif gained:
-            best = best + np.concatenate(gained).mean(0)
-        drops |= {"random": np.mean([drop for drop, _ in draws], 0), "best": best}
-        return Erased(drops, np.mean([right for _, right in draws], 0), alone)
-
-    def _ask(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
-        """Probabilities (sets, C) of each text without each of its sets; a set that occurs twice is asked once."""
-        if not len(rows):
-            return []
-        distinct = [list(dict.fromkeys(own)) for own in sets]
-        logits = erase(self.model, [self.examples[i] for i in rows], distinct, operator=operator, batch_size=CHUNK)
-        said = []
-        for own, unique, values in zip(sets, distinct, logits, strict=True):
-            place = {one: k for k, one in enumerate(unique)}
-            said.append(softmax(values, axis=1)[[place[one] for one in own]])
-        return said
-
-    def _drops(self, rows: Sequence[int], operator: str, sets: list[list[frozenset[int]]]) -> list[np.ndarray]:
-        """(sets,) drops of the probability of each text without each of its sets."""
-        said = self._ask(rows, operator, sets)
-        return [self.confidence[i] - p[:, self.predicted[i]] for i, p in zip(rows, said, strict=True)]
-
-    def _prefixes(self, rows: Sequence[int], operator: str, rankings: dict[str, list]) -> dict[str, tuple]:
-        """Ranking -> (n, shares) drops, and (n, shares) whether the decision is right, without the top tokens."""
-        sets = []
-        for place, i in enumerate(rows):
-            own = []
-            for scores in rankings.values():
-                order = descending(scores[place])
-                own += [frozenset(order[:k].tolist()) for k in self.counts(self.lengths[i])]
-            sets.append(own)
-        said = self._ask(rows, operator, sets)
-        shape = (len(rankings), len(self.shares))
-        drops, right = [], []
-        for i, p in zip(rows, said, strict=True):
-            drops.append((self.confidence[i] - p[:, self.predicted[i]]).reshape(shape))
-            right.append((p.argmax(1) == self.labels[i]).reshape(shape))
-        pairs = zip(np.stack(drops, 1), np.stack(right, 1), strict=True)
-        return dict(zip(rankings, pairs, strict=True))
-
-    def _first(self, rows: Sequence[int], operator: str) -> list[np.ndarray]:
-        """The drop without each token alone; at the input of a model of the kit by its fast exact erasers."""
-        if operator != ATTENTION and hasattr(self.model, "model_config"):
-            return importance(self.model, [self.examples[i] for i in rows], "omission", operator=operator)
-        return self._drops(rows, operator, [[frozenset({j}) for j in range(self.lengths[i])] for i in rows])
-
-    def _further(
-        self, rows: Sequence[int], operator: str, gone: list[list[frozenset[int]]], first: list[np.ndarray]
-    ) -> list[list[np.ndarray]]:
-        """For each text and each of its sets, the drop without the set and one token more.
-
-        first  drops without each token alone: only the `CANDIDATES` largest are asked about again, the others rank
-               behind them in this order
-        """
-        among = [descending(drops)[:CANDIDATES].tolist() for drops in first]
-        free = [[[j for j in some if j not in one] for one in own] for some, own in zip(among, gone, strict=True)]
-        sets = [
-            [one | {j} for one, left in zip(own, lists, strict=True) for j in left]
-            for own, lists in zip(gone, free, strict=True)
-        ]
-        found = []
-        for alone, lists, drops in zip(first, free, self._drops(rows, operator, sets), strict=True):
-            ends = np.cumsum([len(left) for left in lists])
-            own = [alone - 2.0 for _ in lists]
-            for values, left, some in zip(own, lists, np.split(drops, ends[:-1]), strict=True):
-                values[left] = some
-            found.append(own)
+        read = {name: self.read(name, rows.stop)[rows.start :] for name in rankings}
+        read |= {"leave-one-out": alone} | {d: scores[rows.start :] for d, scores in enumerate(self.random)}
+        found: list[dict[str, np.ndarray]] = [{}] * len(rows)
+        with torch.no_grad():
+            for batch, trace in self.model.traces(some):
+                answer = answers(self.model, batch, trace, way)
+                for place, row in enumerate(batch.rows.tolist()):
+                    own = {name: scores[row] for name, scores in read.items()}
+                    found[row] = self._text(rows[row], partial(answer, place), own, search)
         return found
 
-    def _greedy(self, rows: Sequence[int], operator: str, first: list[np.ndarray]) -> np.ndarray:
-        """(n, shares) drops of the order that a beam search finds: at each share what matters most *now* goes."""
-        best = np.empty((len(rows), len(self.shares)))
-        beams = [[(frozenset(), 0.0, drops)] for drops in first]
-        steps = [self.counts(self.lengths[i]) for i in rows]
-        for step in range(len(self.shares)):
-            grown = [_grown(beam, own[step]) for beam, own in zip(beams, steps, strict=True)]
-            found = self._drops(rows, operator, [list(more) for more in grown])
-            for place, (more, drops) in enumerate(zip(grown, found, strict=True)):
-                totals, sets = np.array(list(more.values())) + drops, list(more)
-                beams[place] = [(sets[k], totals[k], np.empty(0)) for k in descending(totals)[:BEAM]]
-                best[place, step] = drops.max()
-            if step + 1 == len(self.shares):
-                break
-            again = [k for k in range(len(rows)) if steps[k][step + 1] > steps[k][step]]
-            asked = [[gone for gone, _, _ in beams[k]] for k in again]
-            known = [first[k] for k in again]
-            for k, alone in zip(
-                again, self._further([rows[k] for k in again], operator, asked, known), strict=True
-            ):
-                beams[k] = [(gone, total, a) for (gone, total, _), a in zip(beams[k], alone, strict=True)]
-        return best
+    def _text(self, i: int, answer: Callable, rankings: dict, search: bool) -> dict[str, np.ndarray]:
+        """(shares,) drops of a text by ranking, `masked`, `alone`, and `searched` where the best order was."""
+        known: dict[frozenset[int], np.ndarray] = {}
+
+        def said(sets: Sequence[frozenset[int]]) -> np.ndarray:
+            """(sets, C) probabilities without each of the sets, none of which is asked about twice."""
+            if new := [one for one in dict.fromkeys(sets) if one not in known]:
+                known.update(zip(new, answer(new).softmax(-1).cpu().numpy(), strict=True))
+            return np.stack([known[one] for one in sets])
+
+        counts, alone = self.counts(self.lengths[i]), rankings["leave-one-out"]
+        orders = {name: descending(scores).tolist() for name, scores in rankings.items()}
+        gone = [frozenset(order[:k]) for order in orders.values() for k in counts]
+        p = dict(zip(orders, said(gone).reshape(len(orders), len(counts), -1), strict=True))
+        draws = np.stack([p.pop(d) for d in range(len(self.random))])
+        found = {name: self._drop(i, values) for name, values in p.items()}
+        found["best"] = np.max(list(found.values()), 0)
+        found["random"] = self._drop(i, draws).mean(0)
+        found |= {"masked": (draws.argmax(-1) == self.labels[i]).mean(0), "alone": alone}
+        if search:
+            largest, _ = best_removals(
+                lambda sets: self._drop(i, said(sets)), counts, alone, beam=BEAM, candidates=CANDIDATES
+            )
+            found["searched"] = np.maximum(found["best"], largest)
+        return found
+
+    def _drop(self, i: int, p: np.ndarray) -> np.ndarray:
+        """How far the probability of a text's prediction falls to those of (..., C)."""
+        return self.confidence[i] - p[..., self.predicted[i]]
 
 
-def _joined(parts: Sequence[Erased]) -> Erased:
-    drops = {name: np.concatenate([part.drops[name] for part in parts]) for name in parts[0].drops}
-    return Erased(drops, np.concatenate([part.masked for part in parts]), [a for part in parts for a in part.alone])
-
-
-def _grown(beam: list[tuple[frozenset[int], float, np.ndarray]], size: int) -> dict[frozenset[int], float]:
-    """Sets of `size` tokens that grow from those of the beam, with the sum of drops on the way to them."""
-    more: dict[frozenset[int], float] = {}
-    for gone, total, alone in beam:
-        missing = size - len(gone)
-        order = [j for j in descending(alone).tolist() if j not in gone]
-        tails = order[missing - 1 : missing - 1 + BEAM]
-        for larger in [gone | {*order[: missing - 1], last} for last in tails] if missing > 0 else [gone]:
-            more[larger] = max(more.get(larger, -np.inf), total)
-    return more
+def _joined(texts: list[dict[str, np.ndarray]]) -> Erased:
+    """Of texts that were not searched, the best order gets what the search gained on average on the others."""
+    gained = [text["searched"] - text["best"] for text in texts if "searched" in text]
+    gain = np.mean(gained, 0) if gained else 0.0
+    for text in texts:
+        text["best"] = text.pop("searched", text["best"] + gain)
+    masked, alone = np.stack([text.pop("masked") for text in texts]), [text.pop("alone") for text in texts]
+    return Erased({name: np.stack([text[name] for text in texts]) for name in texts[0]}, masked, alone)

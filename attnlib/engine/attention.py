@@ -107,6 +107,20 @@ def attend(trace: Trace, kept: Tensor) -> Tensor:
     return decode(trace, alpha @ trace.hidden.double())
 
 
+def without(trace: Trace, text: int, gone: Tensor) -> Tensor:
+    """Logits (N, C) float64 of one text without sets of positions (N, T), as in `prefix_logits`."""
+    if trace.exponential:
+        kept = trace.mask[text] & ~gone
+        alpha = trace.project(trace.scores[text].double().expand(kept.shape), kept)
+    else:
+        alpha = trace.alpha[text].double().masked_fill(gone, 0.0)
+        alpha = alpha / divisor(alpha.sum(1, keepdim=True))
+    scaled = alpha if trace.scale is None else alpha * trace.scale[text].double()
+    context = trace.context.double().new_zeros(len(trace.alpha), len(gone), trace.hidden.shape[-1])
+    context[text] = scaled @ trace.hidden[text].double()
+    return decode(trace, context)[text]
+
+
 def _projected_again(trace: Trace, reproject: bool | None) -> bool:
     """Whether the projection is applied to what remains. For a softmax only where sums of weights would not do."""
     if trace.exponential:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from attnlib.data.types import Example
     from attnlib.training.fitted import Prediction, Text
 
-Answer = Callable[[int, Tensor], Tensor]
-"""A text of a batch and sets of removed units (N, T) bool, to the logits without them (N, C) float64."""
+Answer = Callable[[int, Sequence[Iterable[int]]], Tensor]
+"""A text of a batch and N sets of its units, to the logits without them (N, C) float64."""
 ATTENTION = "attention"
 
 
@@ -119,8 +119,7 @@ def erase(
     allowed = operators(model)
     operator = operator or allowed[0]
     one_of("operator", operator, allowed)
-    examples = model.examples(texts)
-    sets = [[sorted({int(i) for i in one}) for one in of_text] for of_text in removed]
+    examples, sets = model.examples(texts), [list(of_text) for of_text in removed]
     if len(sets) != len(examples):
         raise DataError(f"erase: sets were given for {len(sets)} texts, there are {len(examples)}.")
     found: list[np.ndarray | None] = [None] * len(examples)
@@ -128,14 +127,7 @@ def erase(
         for batch, trace in model.traces(examples, batch_size):
             answer = answers(model, batch, trace, operator)
             for i, row in enumerate(batch.rows.tolist()):
-                units = trace.mask[i] if operator == ATTENTION else batch.content[i]
-                where = units.nonzero().squeeze(1)
-                gone = torch.zeros(len(sets[row]), units.shape[0], dtype=torch.bool, device=units.device)
-                for k, one in enumerate(sets[row]):
-                    if one and not 0 <= one[0] <= one[-1] < len(where):
-                        raise DataError(f"erase: text {row} has {len(where)} units; a set names {one}.")
-                    gone[k, where[one]] = True
-                found[row] = answer(i, gone).cpu().numpy()
+                found[row] = answer(i, sets[row]).cpu().numpy()
     return found
 
 
@@ -150,28 +142,22 @@ def operators(model: Explainable) -> tuple[str, ...]:
 
 def answers(model: Explainable, batch: Batch, trace: Answers, operator: str) -> Answer:
     """What answers for the texts of a traced batch without sets of their units."""
-    if operator != ATTENTION or not isinstance(trace, Trace):
-        eraser = input_eraser(model, batch, trace, operator, generic=True)
+    closed = operator == ATTENTION and isinstance(trace, Trace)
+    eraser = None if closed else input_eraser(model, batch, trace, operator, generic=True)
+    units = trace.mask if operator == ATTENTION else batch.content
 
-        def answer(text: int, removed: Tensor) -> Tensor:
-            texts = torch.full((len(removed),), text, device=removed.device)
-            return eraser.variants(texts, lambda piece: removed[piece])
+    def answer(text: int, sets: Sequence[Iterable[int]]) -> Tensor:
+        where = units[text].nonzero().squeeze(1)
+        gone = torch.zeros(len(sets), units.shape[1], dtype=torch.bool, device=units.device)
+        for k, one in enumerate(sorted({int(i) for i in some}) for some in sets):
+            if one and not 0 <= one[0] <= one[-1] < len(where):
+                raise DataError(f"erase: text {int(batch.rows[text])} has {len(where)} units; a set names {one}.")
+            gone[k, where[one]] = True
+        if eraser is None:
+            return attention.without(trace, text, gone)
+        return eraser.variants(torch.full((len(gone),), text, device=units.device), lambda piece: gone[piece])
 
-        return answer
-
-    def weigh(text: int, removed: Tensor) -> Tensor:
-        if trace.exponential:
-            kept = trace.mask[text] & ~removed
-            alpha = trace.project(trace.scores[text].double().expand(kept.shape), kept)
-        else:
-            alpha = trace.alpha[text].double().masked_fill(removed, 0.0)
-            alpha = alpha / attention.divisor(alpha.sum(1, keepdim=True))
-        weights = alpha if trace.scale is None else alpha * trace.scale[text].double()
-        context = trace.context.double().new_zeros(len(trace.alpha), len(removed), trace.hidden.shape[-1])
-        context[text] = weights @ trace.hidden[text].double()
-        return attention.decode(trace, context)[text]
-
-    return weigh
+    return answer
 
 
 def cut(model: Explainable, examples: Iterable[Text]) -> int:

@@ -14,8 +14,7 @@ import torch
 
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
-from attnlib.erasure.ranked import RankedBatch, ranked
-from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, Ranking
+from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, RankedBatch, Ranking, ranked
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:

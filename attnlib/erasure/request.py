@@ -1,4 +1,4 @@
-"""Erasure requests: what is removed, in which order and how, checked once and then passed down.
+"""Erasure requests: what is removed, in which order and how, checked once; and traced batches with their orders.
 
 level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
                    projection: closed form, no encoder pass beyond the first
@@ -11,31 +11,36 @@ A `ranking` is the name of an importance method, or scores of your own: one arra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from attnlib import quirks as quirk_names
+from attnlib.engine import attention, flips, orders
 from attnlib.engine.explainable import ATTENTION, operators
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.importance.scores import METHODS, Explainer
 from attnlib.models.trace import Trace
-from attnlib.utils.errors import ConfigError, one_of
+from attnlib.utils.errors import ConfigError, DataError, one_of
+from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from attnlib.data.batching import Batch
+    from attnlib.data.types import Example
     from attnlib.engine.explainable import Answers, Explainable
     from attnlib.engine.rows import Rows
 
 LEVELS = (ATTENTION, "input")
 RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 Ranking = str | Sequence[np.ndarray]
+Rank = Callable[["Batch", "Answers", Tensor], tuple[Tensor, list[str]]]
+"""A batch, its trace and its units (B, T) to scores (B, T), and what is wrong with the ranking of each text."""
 
 
 class How(TypedDict, total=False):
@@ -53,62 +58,25 @@ class How(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removal:
-    """How units are removed; options that do not apply at a level are refused there.
+class Erasure:
+    """One question about erasure: how units are removed, and in which order.
 
-    level      `input`: words leave the text; `attention`: positions lose their weight
-    operator   at the input level: what becomes of a removed word (`engine.operators`); None: `pad`, or the first
-               of a Hugging Face model's `operators(model)`
-    reproject  at the attention level: apply a sparse projection to what remains instead of renormalising it
-    """
-
-    level: str = "input"
-    operator: str | None = None
-    reproject: bool | None = None
-
-    def __post_init__(self) -> None:
-        one_of("level", self.level, LEVELS)
-        if self.level == "attention" and self.operator is not None:
-            raise ConfigError(
-                f"operator={self.operator!r} says how words leave the input; at level 'attention' the text stays "
-                "and weights are set to zero. Leave operator out, or use level='input'."
-            )
-        if self.level == "input" and self.reproject is not None:
-            raise ConfigError(
-                f"reproject={self.reproject} says what becomes of the remaining weights at level 'attention'; at "
-                "level 'input' the model reads the changed text and projects its scores in any case. Leave "
-                "reproject out, or use level='attention'."
-            )
-        OPERATORS[self.operator or "pad"]
-
-    def units(self, batch: Batch, trace: Answers) -> Tensor:
-        """(B, T) bool: what can be removed."""
-        return trace.mask if self.level == "attention" else batch.content
-
-    def way(self, model: Explainable) -> str:
-        """The operator for this model, one of `operators(model)`."""
-        return ATTENTION if self.level == ATTENTION else self.operator or operators(model)[0]
-
-    def closed(self, trace: Answers) -> bool:
-        """Whether removal has a closed form: weights of one pooling attention."""
-        return self.level == ATTENTION and isinstance(trace, Trace)
-
-    def eraser(self, model: Explainable, batch: Batch, trace: Answers) -> Rows:
-        """What answers for texts without some of their words: wherever there is no closed form."""
-        return input_eraser(model, batch, trace, self.way(model))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Erasure(Removal):
-    """One question about erasure: a way of removal, and the order of what is removed.
-
+    level            `input`: words leave the text; `attention`: positions lose their weight
+    operator         at the input level: what becomes of a removed word (`engine.operators`); None: `pad`, or the
+                     first of a Hugging Face model's `operators(model)`
+    reproject        at the attention level: apply a sparse projection to what remains instead of renormalising it
     ranking          the name of an importance method, or scores of your own
     target, seed, quirks, options   of the importance method, where `ranking` names one
     batch_size       texts traced at a time; it changes no result
     on_bad           a ranking that does not fit its text (wrong length, NaN): `raise`, or `mark` the row and go on
+
+    Options that do not apply at a level are refused there.
     """
 
     ranking: Ranking
+    level: str = "input"
+    operator: str | None = None
+    reproject: bool | None = None
     target: str | None = None
     seed: int = 0
     batch_size: int = 256
@@ -143,11 +111,36 @@ class Erasure(Removal):
         return cls(ranking=ranking, options=options, **fields, **fixed)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        one_of("level", self.level, LEVELS)
+        if self.level == "attention" and self.operator is not None:
+            raise ConfigError(
+                f"operator={self.operator!r} says how words leave the input; at level 'attention' the text stays "
+                "and weights are set to zero. Leave operator out, or use level='input'."
+            )
+        if self.level == "input" and self.reproject is not None:
+            raise ConfigError(
+                f"reproject={self.reproject} says what becomes of the remaining weights at level 'attention'; at "
+                "level 'input' the model reads the changed text and projects its scores in any case. Leave "
+                "reproject out, or use level='attention'."
+            )
+        OPERATORS[self.operator or "pad"]
         one_of("on_bad", self.on_bad, ("raise", "mark"))
         if self.explainer is None and (self.options or self.target is not None):
             said = ", ".join(self.options) or "target"
             raise ConfigError(f"Scores were given, so no method runs that could use {said}.")
+
+    def units(self, batch: Batch, trace: Answers) -> Tensor:
+        """(B, T) bool: what can be removed."""
+        return trace.mask if self.level == "attention" else batch.content
+
+    def closed(self, trace: Answers) -> bool:
+        """Whether removal has a closed form: weights of one pooling attention."""
+        return self.level == ATTENTION and isinstance(trace, Trace)
+
+    def eraser(self, model: Explainable, batch: Batch, trace: Answers) -> Rows:
+        """What answers for texts without some of their words: wherever there is no closed form."""
+        way = ATTENTION if self.level == ATTENTION else self.operator or operators(model)[0]
+        return input_eraser(model, batch, trace, way)
 
     @cached_property
     def explainer(self) -> Explainer | None:
@@ -156,3 +149,82 @@ class Erasure(Removal):
             return None
         level = "hidden" if self.level == "attention" and "hidden" in METHODS[self.ranking].levels else "input"
         return Explainer(self.ranking, level, self.target, self.seed, self.quirks, self.options)
+
+
+class RankedBatch(NamedTuple):
+    """A traced batch with its order of removal (B, T), its units (B, T), and why a row cannot be ranked."""
+
+    batch: Batch
+    trace: Answers
+    order: Tensor
+    units: Tensor
+    problems: list[str]
+
+    @property
+    def lengths(self) -> Tensor:
+        return self.units.sum(1)
+
+    def turned(self) -> RankedBatch:
+        """The order of the units reversed, non-units still last."""
+        n = self.lengths.unsqueeze(1)
+        place = torch.arange(self.order.shape[1], device=self.order.device)
+        return self._replace(order=self.order.gather(1, torch.where(place < n, n - 1 - place, place)))
+
+    def mass(self) -> Tensor:
+        """(B, T + 1): attention weight on the first k units; for the words of a HAN, word times sentence."""
+        sentences = self.trace.words is not None and self.units is self.trace.mask
+        alpha = self.trace.alpha if sentences else self.trace.token_alpha
+        ordered = alpha.double().gather(1, self.order)
+        return torch.cat([torch.zeros_like(ordered[:, :1]), ordered.cumsum(1)], 1)
+
+    def table(self, fitted: Explainable, request: Erasure) -> Tensor:
+        """(B, T + 1, C) float64 logits with k = 0, 1, … units removed."""
+        if not request.closed(self.trace):
+            return flips.table(request.eraser(fitted, self.batch, self.trace), self.order)
+        logits = attention.prefix_logits(self.trace, self.order, reproject=request.reproject)
+        logits[:, 0] = self.trace.logits.double()
+        return logits
+
+
+def ranked(fitted: Explainable, examples: list[Example], request: Erasure, what: str) -> Iterator[RankedBatch]:
+    """All batches of the examples, behind a progress bar that counts the texts done."""
+    rank = _by_method(fitted, request) if request.explainer else _by_scores(examples, request)
+    with bar(f"{what}, {request.level} level", total=len(examples), unit="text") as line:
+        for batch, trace in fitted.traces(examples, batch_size=request.batch_size):
+            line.set_postfix_str(f"{len(batch)} texts of up to {batch.ids.shape[1]} tokens at a time")
+            units = request.units(batch, trace)
+            scores, problems = rank(batch, trace, units)
+            if request.on_bad == "raise":
+                _refuse(problems, batch, examples)
+            yield RankedBatch(batch, trace, orders.descending(scores, units), units, problems)
+            line.update(len(batch))
+
+
+def _by_method(fitted: Explainable, request: Erasure) -> Rank:
+    explain = request.explainer
+    if request.level == "attention" and explain.level == "input" and fitted.hierarchical:
+        raise ConfigError(
+            f"Ranking {explain.method!r} ranks words; the attention level of a hierarchical model has sentences. "
+            "Use a method with level 'hidden', such as 'alpha' or 'alpha_grad'."
+        )
+
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> tuple[Tensor, list[str]]:
+        scores, _ = explain(fitted, batch, trace)
+        bad = (scores.isnan() & units).any(1).tolist()
+        return scores.nan_to_num(0.0), [f"NaN from {explain.method}" if b else orders.FITS for b in bad]
+
+    return rank
+
+
+def _by_scores(examples: list[Example], request: Erasure) -> Rank:
+    arrays = orders.checked(request.ranking, [e.id for e in examples])
+    return lambda batch, trace, units: orders.padded([arrays[i] for i in batch.rows.tolist()], units)
+
+
+def _refuse(problems: list[str], batch: Batch, examples: list[Example]) -> None:
+    for place, why in zip(batch.rows.tolist(), problems, strict=True):
+        if why != orders.FITS:
+            raise DataError(
+                f"The ranking of text {place} ({examples[place].id!r}) does not fit: {why}. Give one number per "
+                "unit, or on_bad='mark' to mark such texts in the frame and go on."
+            )

@@ -4,7 +4,6 @@ words       texts to words, words to the pieces that a model reads, and what bec
 attention   the self-attention of every layer: seen and replaced where it is computed, never kept
 network     the model itself, called as the kit calls models
 classifier  `HFClassifier`, and erasure for it
-readings    one number per piece from the attention inside: cls_last, rollout, value_norm, attention_grad …
 finetune    a copy trained on with words masked at random
 loading     `load_model`: a saved attnlib model or a checkpoint, and what is refused
 """

@@ -162,7 +162,6 @@ def folded(
     network: Network,
     pieces: PieceBatch,
     fold: Callable[[Layer, Tensor | None], Tensor | None],
-    read: Callable[[Tensor, Tensor], Tensor] = read,
 ) -> Tensor:
     """(B, T): the table (B, T, T) that `fold(layer, table so far)` ends with, read where the head reads."""
     table: list[Tensor | None] = [None]

@@ -3,14 +3,14 @@
 attention   random, alpha and its gradients: closed forms on a Trace
 gradients   gradient_norm, input_x_grad, integrated_gradients
 removal     omission, leave_one_out: how a prediction changes without one word
-inside      rollout, last_layer: the self-attention of a transformer encoder
-hf          cls_last, value_norm, attention_grad, value_zeroing: Hugging Face classifiers
+inside      the self-attention of a transformer: rollout, last_layer; cls_last, value_norm, attention_grad and
+            value_zeroing of Hugging Face classifiers
 surrogate   lime, kernel_shap: through Captum
 tasc        what the code of Chrysostomou & Aletras computes, behind quirks
 scores      `importance` itself: a method's scores of many texts
 """
 
-from attnlib.importance import attention, gradients, hf, inside, removal, surrogate  # noqa: F401  they register themselves
+from attnlib.importance import attention, gradients, inside, removal, surrogate  # noqa: F401  they register themselves
 from attnlib.importance.base import LEVELS, METHODS, TARGETS, Case, Spec
 
 __all__ = ["LEVELS", "METHODS", "TARGETS", "Case", "Spec"]

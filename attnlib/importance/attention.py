@@ -28,8 +28,9 @@ from attnlib.models.hierarchical import unstacked
 from attnlib.models.trace import Trace
 
 
-@method("random", summary="uniform noise: the floor of every comparison", models="both")
+@method(models="both")
 def random(case: Case) -> Tensor:
+    """uniform noise: the floor of every comparison"""
     scores = torch.zeros(case.units.shape, dtype=torch.float64)
     for i, (row, n) in enumerate(zip(case.batch.rows.tolist(), case.units.sum(1).tolist(), strict=True)):
         # One generator per text: what a text gets does not depend on its neighbours or the batch size.
@@ -37,22 +38,15 @@ def random(case: Case) -> Tensor:
     return scores.to(case.units.device)
 
 
-@method(
-    "alpha",
-    summary="attention weights; for the words of a HAN, word times sentence; for Hugging Face, cls_last",
-    models="both",
-)
+@method(models="both")
 def alpha(case: Case) -> Tensor:
+    """attention weights; for the words of a HAN, word times sentence; for Hugging Face, cls_last"""
     return case.trace.alpha if case.flat else case.trace.token_alpha
 
 
-@method(
-    "grad_alpha",
-    summary="gradient of the predicted class with respect to each attention weight, signed",
-    target="logit",
-    quirks=("tasc_grad_after_ig",),
-)
+@method(target="logit", quirks=("tasc_grad_after_ig",))
 def grad_alpha(case: Case) -> Tensor:
+    """gradient of the predicted class with respect to each attention weight, signed"""
     if not case.flat:
         return _word_gradient(case)
     if "tasc_grad_after_ig" in case.quirks:
@@ -60,13 +54,9 @@ def grad_alpha(case: Case) -> Tensor:
     return alpha_gradient(case.trace, case)
 
 
-@method(
-    "alpha_grad",
-    summary="attention weight times its gradient, signed",
-    target="logit",
-    quirks=("tasc_grad_after_ig",),
-)
+@method(target="logit", quirks=("tasc_grad_after_ig",))
 def alpha_grad(case: Case) -> Tensor:
+    """attention weight times its gradient, signed"""
     if case.flat:
         return case.trace.alpha * grad_alpha(case)
     # The gradient holds the weight of the sentence: the weight of the word within it is what is left to multiply.

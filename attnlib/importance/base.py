@@ -107,26 +107,26 @@ class Case:
 
 
 def method(
-    name: str,
     *,
-    summary: str,
+    summary: str | None = None,
     levels: tuple[str, ...] = LEVELS,
     needs: str = "trace",
     models: str = "attnlib",
-    hf: Run = None,
     **more,
 ) -> Callable:
-    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method; see `Spec`.
+    """Decorator: register a function `(case, **options) -> (B, T)` as an importance method of its name; see `Spec`.
 
-    models  whose: `attnlib`, `hf`, `both`, or `pieces`: both, for Hugging Face piece by piece and summed to words
-    hf      what computes it for Hugging Face classifiers, where that is another function
+    summary  default: the first line of the function's docstring
+    models   whose: `attnlib`, `hf`, `both`; `pieces` (both) and `hf pieces`: those of Hugging Face piece by piece,
+             summed to words
     """
 
     def add(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        name, said = run.__name__, summary or inspect.getdoc(run).splitlines()[0]
         options = tuple(p for p in inspect.signature(run).parameters if p != "case")
-        own = run if models != "hf" else None
-        other = hf or {"attnlib": None, "pieces": _by_pieces(run)}.get(models, run)
-        METHODS.register(name)(Spec(name, levels, summary, needs, own, other, options=options, **more))
+        own = None if models.startswith("hf") else run
+        other = _by_pieces(run) if models.endswith("pieces") else None if models == "attnlib" else run
+        METHODS.register(name)(Spec(name, levels, said, needs, own, other, options=options, **more))
         return run
 
     return add

@@ -20,7 +20,6 @@ class Unfinished(UserWarning):
 
 
 @method(
-    "gradient_norm",
     summary="norm of the gradient at each input (or hidden state), sums to one (Meister et al. 2021, eq. 4)",
     needs="gradient",
     models="pieces",
@@ -36,7 +35,6 @@ def gradient_norm(case: Case, attention: str = "live") -> Tensor:
 
 
 @method(
-    "input_x_grad",
     levels=("input",),
     summary="embedding times gradient, summed over its dimensions, signed",
     needs="gradient",
@@ -52,7 +50,6 @@ def input_x_grad(case: Case, attention: str = "live", absolute: bool = False) ->
 
 
 @method(
-    "integrated_gradients",
     levels=("input",),
     summary="integrated gradients from the zero embedding, by the midpoint rule (Sundararajan et al. 2017)",
     needs="gradient",

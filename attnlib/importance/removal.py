@@ -17,27 +17,21 @@ ROUNDINGS = 8
 """Units in the last place of a logit that two ways of computing it may differ by."""
 
 
-@method(
-    "omission",
-    summary="word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)",
-    needs="variants",
-    models="both",
-    target="probability",
-)
+@method(needs="variants", models="both", target="probability")
 def omission(case: Case, operator: str | None = None) -> Tensor:
-    """operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.operators`."""
+    """word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)
+
+    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.operators`.
+    """
     return _drop(case, operator, "pad")
 
 
-@method(
-    "leave_one_out",
-    summary="|ŷ - ŷ without x_i|, sums to one (Meister et al. 2021; Jain & Wallace 2019)",
-    needs="variants",
-    models="both",
-    target="probability",
-)
+@method(needs="variants", models="both", target="probability")
 def leave_one_out(case: Case, operator: str | None = None) -> Tensor:
-    r""":math:`D_{\hat y}(x_i) = |\hat y - \hat y_{-i}| / \sum_k |\hat y - \hat y_{-k}|`. Deleted, as J&W do."""
+    r"""|ŷ - ŷ without x_i|, sums to one (Meister et al. 2021; Jain & Wallace 2019)
+
+    :math:`D_{\hat y}(x_i) = |\hat y - \hat y_{-i}| / \sum_k |\hat y - \hat y_{-k}|`. Deleted, as J&W do.
+    """
     return normalised(_drop(case, operator, "delete").abs(), case.units)
 
 

@@ -26,15 +26,9 @@ class AllZero(UserWarning):
     """Texts whose outputs no removal changes: they have no ranking."""
 
 
-@method(
-    "lime",
-    levels=("input",),
-    summary="weights of a linear model of the answers to removed words (Ribeiro et al. 2016), by Captum",
-    needs="variants",
-    models="both",
-    target="probability",
-)
+@method(levels=("input",), needs="variants", models="both", target="probability")
 def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
+    """weights of a linear model of the answers to removed words (Ribeiro et al. 2016), by Captum"""
     captum = needs("captum.attr", "captum")
     from captum._utils.models.linear_model import SkLearnRidge
 
@@ -43,15 +37,9 @@ def lime(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
     )
 
 
-@method(
-    "kernel_shap",
-    levels=("input",),
-    summary="Shapley values estimated by weighted regression (Lundberg & Lee 2017), by Captum",
-    needs="variants",
-    models="both",
-    target="probability",
-)
+@method(levels=("input",), needs="variants", models="both", target="probability")
 def kernel_shap(case: Case, samples: int = 200, operator: str = "pad") -> Tensor:
+    """Shapley values estimated by weighted regression (Lundberg & Lee 2017), by Captum"""
     captum = needs("captum.attr", "captum")
     return _surrogate(case, captum.KernelShap, samples, operator)
 

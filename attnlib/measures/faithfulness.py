@@ -1,4 +1,4 @@
-r"""Faithfulness from erasure curves: comprehensiveness, sufficiency, AOPC and its normalised form.
+r"""Faithfulness from erasure curves: comprehensiveness, sufficiency, AOPC, and what is attainable.
 
 All compare p_0, the predicted class's probability for the whole text, with p_k, the probability after k units were
 removed. They are called like `attnlib.erasure_curves`, which they read, and return one row per text: text, id,
@@ -8,25 +8,23 @@ length, metric, value. Where the curves are known already, the functions that en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from attnlib.engine.explainable import Answer, answers
 from attnlib.erasure.flips import erasure_curves
-from attnlib.erasure.request import How, Ranking, Removal
+from attnlib.erasure.request import How, Ranking
+from attnlib.stats import descending
 from attnlib.utils.errors import ConfigError, DataError
-from attnlib.utils.progress import bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from attnlib.engine.explainable import Explainable
 
-Drop = Callable[[Tensor], np.ndarray]
-"""Sets of removed units (N, T) of one text, to how much its predicted class's probability falls (N,)."""
+Drop = Callable[[Sequence[frozenset[int]]], np.ndarray]
+"""N sets of units of one text, to how much its predicted class's probability falls without each (N,)."""
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 """Shares of a text that ERASER removes or keeps (DeYoung et al. 2020, section 4)."""
 
@@ -92,76 +90,42 @@ def aopc_of(curves: pd.DataFrame) -> pd.DataFrame:
     return _mean_drop(curves, None, "aopc")
 
 
-def normalised_aopc(values: pd.DataFrame, bounds: pd.DataFrame) -> pd.DataFrame:
-    r"""(AOPC - lowest) / (highest - lowest) of each text, so that models can be compared (Edin et al. 2025).
+def best_removals(
+    drop: Drop, counts: Sequence[int], first: np.ndarray, *, beam: int, candidates: int | None = None
+) -> tuple[np.ndarray, float]:
+    """How far the best order of removal lowers the probability of a text, by beam search.
 
-    values: of `aopc`; bounds: of `aopc_bounds` for the same model, level and operator. A text whose bounds meet (no
-    order of removal matters) has no normalised value: NaN. A ranking can exceed the bounds of a narrow beam: the
-    value is then outside [0, 1] and is left there, as a sign that the beam was too narrow.
+    AOPC does not compare across models, since some can be moved further than others (Edin et al. 2025): it has to
+    be divided by what is attainable. At each of the rising `counts` of removed units, what matters most *now* goes.
+
+    first       (n,) drops without each unit alone
+    candidates  only so many of the units that matter most alone are asked about again; the others rank behind them
+
+    Returns the largest drop at each count, and the largest sum of drops over the counts along one order. Exact
+    where all units are candidates, every count is asked for and the beam holds all sets of one size.
     """
-    if not (values["text"].to_numpy() == bounds["text"].to_numpy()).all():
-        raise DataError("normalised_aopc: values and bounds are not of the same texts in the same order.")
-    low, high = bounds["low"].to_numpy(), bounds["high"].to_numpy()
-    span = high - low
-    value = (values["value"].to_numpy() - low) / np.where(span > 1e-12, span, np.nan)
-    return values.assign(metric="normalised_aopc", value=value)
-
-
-def aopc_bounds(
-    fitted: Explainable, examples: Iterable, *, level: str = "input", operator: str | None = None, beam: int = 5
-) -> pd.DataFrame:
-    """The lowest and highest AOPC that any order of removal reaches on each text, by beam search.
-
-    Exact where the beam is at least as wide as the number of sets of one size. Columns text, id, length, low, high.
-    """
-    import pandas as pd
-
-    removal = Removal(level=level, operator=operator)
-    if beam < 1:
-        raise ConfigError(f"aopc_bounds needs a beam of one at least; got {beam}.")
-    examples = fitted.examples(examples)
-    rows: list[dict | None] = [None] * len(examples)
-    with bar(f"bounds of AOPC, {level} level", total=len(examples), unit="text") as line:
-        for batch, trace in fitted.traces(examples):
-            with torch.no_grad():
-                answer = answers(fitted, batch, trace, removal.way(fitted))
-                units = removal.units(batch, trace)
-                for i, row in enumerate(batch.rows.tolist()):
-                    where = units[i].nonzero().squeeze(1)
-                    drop = _dropping(answer, i, torch.zeros_like(units[:1]), int(trace.prediction[i]))
-                    low, high = (_search(drop, where, units.shape[1], beam, sign) for sign in (-1, 1))
-                    found = {"text": row, "id": examples[row].id, "length": len(where)}
-                    rows[row] = found | {"low": low, "high": high}
-                    line.update()
-    return pd.DataFrame(rows)
-
-
-def _dropping(answer: Answer, text: int, nothing: Tensor, predicted: int) -> Drop:
-    def probability(removed: Tensor) -> np.ndarray:
-        return answer(text, removed).softmax(-1)[:, predicted].cpu().numpy()
-
-    whole = probability(nothing)
-    return lambda removed: whole - probability(removed)
-
-
-def _search(drop: Drop, where: Tensor, width: int, beam: int, sign: int) -> float:
-    """Largest sign × sum of drops over orders of removal, divided by n and with the sign taken off again."""
-    n = len(where)
-    kept: dict[frozenset[int], float] = {frozenset(): 0.0}
-    for _ in range(n):
+    among = descending(first)[:candidates].tolist()
+    kept = [(frozenset(), 0.0, first)]
+    largest = []
+    for count, following in pairwise([*counts, 0]):
         grown: dict[frozenset[int], float] = {}
-        for chosen, total in kept.items():
-            for j in set(range(n)) - chosen:
+        for gone, total, alone in kept:
+            missing = count - len(gone)
+            order = [j for j in descending(alone).tolist() if j not in gone] if missing else []
+            tails = order[missing - 1 : missing - 1 + beam] if missing else ()
+            for larger in [gone | {*order[: missing - 1], last} for last in tails] or [gone]:
                 # The drop depends on the set alone, so of all orders that remove it the best one so far counts.
-                larger = chosen | {j}
                 grown[larger] = max(grown.get(larger, -np.inf), total)
-        removed = torch.zeros(len(grown), width, dtype=torch.bool, device=where.device)
-        for row, chosen in enumerate(grown):
-            removed[row, where[list(chosen)]] = True
-        drops = sign * drop(removed)
-        totals = {c: t + float(d) for (c, t), d in zip(grown.items(), drops, strict=True)}
-        kept = dict(sorted(totals.items(), key=lambda item: -item[1])[:beam])
-    return sign * max(kept.values()) / n
+        sets, drops = list(grown), drop(list(grown))
+        totals = np.array(list(grown.values())) + drops
+        largest.append(drops.max())
+        best = [(sets[k], totals[k]) for k in descending(totals)[:beam]]
+        more = [(gone, j) for gone, _ in best for j in among if j not in gone] if following > count else []
+        now = {gone: first - 2.0 for gone, _ in best}
+        for (gone, j), value in zip(more, drop([gone | {j} for gone, j in more]) if more else (), strict=True):
+            now[gone][j] = value
+        kept = [(gone, total, now[gone]) for gone, total in best]
+    return np.array(largest), float(totals.max())
 
 
 def _mean_drop(curves: pd.DataFrame, at: Callable[[np.ndarray], np.ndarray] | None, metric: str) -> pd.DataFrame:

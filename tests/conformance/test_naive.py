@@ -9,8 +9,7 @@ import torch
 
 from attnlib.engine import operators
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
-from attnlib.erasure.ranked import ranked
-from attnlib.erasure.request import Erasure
+from attnlib.erasure.request import Erasure, ranked
 from attnlib.importance.scores import importance
 from tests.conformance import naive, zoo
 

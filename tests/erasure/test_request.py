@@ -1,17 +1,18 @@
-"""Requests: what cannot be asked is refused before anything runs."""
+"""Requests: what cannot be asked is refused before anything runs; rankings that fit and those that do not."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attnlib.erasure import flips as erasure
 from attnlib.erasure.request import Erasure, How
-from attnlib.measures import faithfulness
-from attnlib.utils.errors import ConfigError, UnknownName
+from attnlib.utils.errors import ConfigError, DataError, UnknownName
 from tests.conformance import zoo
+from tests.conformance.toy import Toy, trace
 
 
 def test_what_means_nothing_at_a_level_is_refused():
@@ -23,8 +24,6 @@ def test_what_means_nothing_at_a_level_is_refused():
         for reproject in (True, False):
             with pytest.raises(ConfigError, match="Leave reproject out"):
                 measure(fitted, texts, "alpha", level="input", reproject=reproject)
-    with pytest.raises(ConfigError, match="Leave operator out"):
-        faithfulness.aopc_bounds(fitted, texts, level="attention", operator="delete")
 
 
 def test_unknown_words_are_errors():
@@ -77,3 +76,55 @@ def test_attention_is_ranked_by_what_attention_sees():
     assert Erasure(ranking="alpha", level="attention").explainer.level == "hidden"
     assert Erasure(ranking="alpha").explainer.level == "input"
     assert Erasure(ranking=[np.ones(3)]).explainer is None
+
+
+NAN = float("nan")
+
+
+HAND = {"alpha": [[0.5, 0.3, 0.2]], "values": [[[2.0, 0.0], [0.0, 1.0], [0.0, 2.0]]]}
+
+
+def toy(bias=(0.0, 0.0), **changes) -> Toy:
+    return Toy(trace(**{**HAND, **changes}, bias=bias))
+
+
+@pytest.mark.parametrize(
+    ("ranking", "said"),
+    [
+        ([], "empty for 1 texts"),
+        ([np.array([])], "an empty ranking for 3 tokens"),
+        ([np.array([1.0, 2.0])], "2 scores for 3 tokens"),
+        ([np.array([1.0, NAN, 2.0])], "NaN at token 1"),
+        ([np.ones(3), np.ones(3)], "2 arrays for 1 texts"),
+        ([np.ones((3, 2))], "shape"),
+    ],
+)
+def test_a_ranking_that_does_not_fit_is_refused(ranking, said):
+    with pytest.raises(DataError, match=said):
+        erasure.fraction_to_flip(toy(), toy().texts(), ranking, level="attention")
+
+
+def test_or_marked():
+    model = Toy(trace([[0.5, 0.3, 0.2]] * 2, HAND["values"] * 2))
+    frame = erasure.fraction_to_flip(
+        model, model.texts(), [np.array([3.0, 2.0, 1.0]), np.full(3, NAN)], level="attention", on_bad="mark"
+    )
+    assert frame["status"].tolist() == ["flipped", "NaN at token 0"]
+    assert frame["flipped"][1] is pd.NA
+    assert np.isnan(frame["fraction"][1])
+
+
+def test_infinite_scores_rank():
+    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([np.inf, 0, -np.inf])], level="attention")
+    assert frame["removed"][0] == 1
+
+
+def test_units_of_a_hierarchical_model():
+    fitted = zoo.fitted("han-gru")
+    texts = zoo.texts(fitted, 3)
+    sentences = erasure.fraction_to_flip(fitted, texts, "alpha", level="attention")
+    words = erasure.fraction_to_flip(fitted, texts, "alpha", level="input")
+    assert sentences["length"].tolist() == [3, 3, 3]
+    assert words["length"].tolist() == [len(t) for t in texts]
+    with pytest.raises(ConfigError, match="sentences"):
+        erasure.fraction_to_flip(fitted, texts, "input_x_grad", level="attention")
