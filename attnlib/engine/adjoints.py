@@ -31,7 +31,7 @@ def sweep(encoder: Transformer, embedded: Tensor, seeds: Tensor) -> tuple[Tensor
 
     embedded (T, D) of one text without padding; seeds (T, H): s_p.
     """
-    hidden = encoder.placed(embedded.unsqueeze(0)).squeeze(0)
+    hidden = encoder.placed(encoder.input(embedded).unsqueeze(0)).squeeze(0)
     layers = []
     for layer in encoder.layers:
         layers.append(_Layer(layer, hidden))
