@@ -1,7 +1,6 @@
-"""First flips: in geometric blocks, each text leaving at its first flip.
+"""First flips: in growing blocks, each text leaving at its first flip.
 
 A decision can flip and flip back as more is removed, so bisection would find some flip but not the first.
-Blocks of doubling size waste at most as many steps as a text needed.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from torch import Tensor
 
 from attnlib.engine.orders import inverse
 from attnlib.engine.rows import Rows
-
-FIRST_BLOCK = 4
 
 
 class Flips(NamedTuple):
@@ -44,9 +41,9 @@ def first_flips(eraser: Rows, order: Tensor, prediction: Tensor, most: int | Non
         return from_table(table(eraser, order), prediction, lengths)
     removed, after = torch.zeros_like(lengths), prediction.clone()
     active = (lengths > 0).nonzero().squeeze(1)
-    start, size = 0, FIRST_BLOCK
+    start = 0
     while len(active):
-        stop = min(start + size, int(lengths[active].max()))
+        stop = min(start + eraser.block(active, start), int(lengths[active].max()))
         logits = eraser.prefixes(active, order, start, stop)
         answers = logits.argmax(-1)
         real = torch.arange(start + 1, stop + 1, device=order.device) <= lengths[active].unsqueeze(1)
@@ -56,7 +53,7 @@ def first_flips(eraser: Rows, order: Tensor, prediction: Tensor, most: int | Non
         removed[active[hit]] = start + 1 + first[hit]
         after[active[hit]] = answers.gather(1, first.unsqueeze(1)).squeeze(1)[hit]
         active = active[~hit & (lengths[active] > stop)]
-        start, size = stop, size * 2
+        start = stop
     return Flips(removed, after)
 
 

@@ -8,7 +8,8 @@ none, mlp      h_p depends on X_p alone: one backward pass of :math:`\sum_p \|h_
 cnn            closed form: the gradient reaches the window of p alone
 lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row per p, swept over
                the text once per direction (one layer; more go by the loop)
-transformer    backward passes batched by vmap
+transformer    adjoints of all p at once, text by text; the last layer passes them on through row p alone
+bert           backward passes batched by vmap
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attnlib.engine import adjoints
 from attnlib.engine.attention import CELLS
 from attnlib.engine.bptt import sweep
 from attnlib.models.encoders import reversal, turned
@@ -69,7 +71,9 @@ def influence(model: nn.Module, batch: Batch) -> Tensor:
         norms = _in_chunks(_recurrent, model, embedded, batch.mask, model.encoder.width)
     elif config.encoder == "cnn" and config.layers == 1:
         norms = _in_chunks(_convolutional, model, embedded, batch.mask, 8 * embedded.shape[-1])
-    elif config.encoder in ("transformer", "bert"):
+    elif config.encoder == "transformer":
+        norms = _self_attentive(model, embedded, batch.mask)
+    elif config.encoder == "bert":
         norms = by_vmap(model, embedded, batch.mask)
     else:
         norms = by_loop(model, embedded, batch.mask)
@@ -132,6 +136,17 @@ def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
         norms = norms + turned(back, turn)
         diagonal = diagonal + turned(corner, turn)
     return _with_diagonal(norms, diagonal + own)
+
+
+@torch.no_grad()
+def _self_attentive(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
+    direction, own = _directions(model, embedded, mask)
+    norms = embedded.new_zeros(*mask.shape, mask.shape[1])
+    for b, where in enumerate(mask):
+        found, diagonal = adjoints.sweep(model.encoder, embedded[b, where], direction[b, where])
+        found.diagonal().copy_((diagonal + own[b, where]).norm(dim=-1))
+        norms[b, : len(found), : len(found)] = found
+    return norms
 
 
 def _convolutional(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import nn
 
 from attnlib.engine.branches import Branches
 from attnlib.engine.operators import OPERATORS
+from attnlib.engine.packed import Packed
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
@@ -28,7 +29,7 @@ def input_eraser(fitted: Fitted, batch: Batch, trace: Trace, operator: str, *, g
 
 
 def cheapest(model: nn.Module) -> type[Rows]:
-    """The class of eraser for a model. Variants share nothing beyond the first layer: two and more go by rows."""
+    """The class of eraser for a model. Beyond one recurrent or convolutional layer nothing is shared."""
     config = model.config
     if config.hierarchical:
         return Rows
@@ -36,6 +37,8 @@ def cheapest(model: nn.Module) -> type[Rows]:
         return Pointwise
     if config.recurrent and config.layers == 1:
         return Branches
+    if config.encoder == "transformer":
+        return Packed
     if config.encoder == "cnn" and config.layers == 1:
         return Windows
     return Rows

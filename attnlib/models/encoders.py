@@ -204,17 +204,24 @@ class Layer(nn.Module):
             nn.Linear(width, width), nn.ReLU() if post else nn.GELU(), nn.Linear(width, width)
         )
 
-    def attend(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix."""
+    def project(self, hidden: Tensor) -> Tensor:
+        """Queries, keys and values (..., 3 width) of hidden (..., width)."""
+        return self.inputs(hidden if self.post else self.attention_norm(hidden))
+
+    def attend(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix.
+
+        joint  `project(hidden)`, where it is known already
+        """
         batch, length, width = hidden.shape
-        joint = self.inputs(hidden if self.post else self.attention_norm(hidden))
+        joint = self.project(hidden) if joint is None else joint
         joint = joint.view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
         scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
         return softmax(scores, mask[:, None, None, :].expand_as(scores)), value
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        weights, value = self.attend(hidden, mask)
+    def forward(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> Tensor:
+        weights, value = self.attend(hidden, mask, joint)
         hidden = hidden + self.output((weights @ value).transpose(1, 2).reshape(hidden.shape))
         if self.post:
             hidden = self.attention_norm(hidden)
@@ -241,19 +248,21 @@ class Transformer(Averaged, nn.Module):
         self.norm = nn.Identity() if post else nn.LayerNorm(self.width)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        hidden = self.placed(embedded)
-        for layer in self.layers:
-            hidden = layer(hidden, mask)
+        return self.read(self.placed(self.input(embedded)), mask)
+
+    def read(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> Tensor:
+        """States of what the first layer reads (B, T, width); joint: its queries, keys and values, where known."""
+        for i, layer in enumerate(self.layers):
+            hidden = layer(hidden, mask, None if i else joint)
         return blank(self.norm(hidden), mask)
 
-    def placed(self, embedded: Tensor) -> Tensor:
-        """What the first layer reads: embeddings of the right width, plus positions."""
-        hidden = self.input(embedded)
+    def placed(self, hidden: Tensor) -> Tensor:
+        """What the first layer reads: words of its width (B, T, width), plus positions."""
         return hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
 
     def self_attention(self, embedded: Tensor, mask: Tensor) -> list[Tensor]:
         """Weights (B, heads, T, T) of every layer."""
-        hidden, found = self.placed(embedded), []
+        hidden, found = self.placed(self.input(embedded)), []
         for layer in self.layers:
             found.append(layer.attend(hidden, mask)[0])
             hidden = layer(hidden, mask)

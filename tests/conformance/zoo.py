@@ -37,6 +37,9 @@ KINDS: dict[str, dict] = {
     "gru-mlm": {"encoder": "gru", "regulariser": "mlm", "hidden_size": 12},
     "transformer": {"encoder": "transformer", "layers": 2, "heads": 2},
     "transformer-sparse": {"encoder": "transformer", "projection": "sparsemax", "scaling": "lin"},
+    "transformer-post": {"encoder": "transformer", "layers": 2, "transformer_norm": "post"},
+    "transformer-concat": {"encoder": "transformer", "layers": 3, "hidden_size": 8, "regulariser": "concat"},
+    "transformer-residual": {"encoder": "transformer", "hidden_size": 12, "regulariser": "residual"},
     "bert": {"encoder": "bert"},
     "lstm-special": {"encoder": "lstm", "scaling": "lin"},
     "cnn-special": {"encoder": "cnn"},
@@ -50,6 +53,7 @@ KINDS: dict[str, dict] = {
     "query-lstm": {"encoder": "lstm"},
     "query-mlp": {"encoder": "mlp", "attention": "dot"},
     "query-cnn": {"encoder": "cnn", "attention": "deep"},
+    "query-transformer": {"encoder": "transformer", "layers": 2, "scaling": "lin"},
     "query-gru-sparse": {"encoder": "gru", "projection": "sparsemax", "scaling": "lin"},
 }
 _FOLDERS: list[tempfile.TemporaryDirectory] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attnlib.engine import flips, orders
+from attnlib.engine import flips, orders, packed
 from attnlib.engine.branches import Branches
+from attnlib.engine.packed import Packed
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.select import cheapest, input_eraser
@@ -21,7 +22,13 @@ CHOSEN = {
     "lstm": Branches,
     "gru-gumbel-feat": Branches,
     "lstm-2": Rows,
-    "transformer": Rows,
+    "transformer": Packed,
+    "transformer-sparse": Packed,
+    "transformer-post": Packed,
+    "transformer-concat": Packed,
+    "transformer-special": Packed,
+    "query-transformer": Packed,
+    "bert": Rows,
     "han-gru": Rows,
 }
 
@@ -59,3 +66,17 @@ def test_chunks_change_nothing(name, monkeypatch):
         monkeypatch.setattr(kind, "at_once", 3)
         monkeypatch.setattr(kind, "texts_at_once", lambda self, variants: 1)
         torch.testing.assert_close((flips.table(eraser, order), eraser.singles()), whole)
+
+
+@pytest.mark.parametrize("operator", ["pad", "delete", "unk"])
+def test_passes_of_a_transformer_may_be_small(operator, monkeypatch):
+    fitted = zoo.fitted("transformer")
+    with torch.no_grad():
+        batch, trace = next(iter(fitted.traces(zoo.texts(fitted, 4))))
+        order = orders.descending(trace.alpha, batch.content)
+        eraser = input_eraser(fitted, batch, trace, operator)
+        whole = flips.table(eraser, order), flips.first_flips(eraser, order, trace.prediction)
+        monkeypatch.setattr(packed, "PASS", 20)
+        monkeypatch.setattr(packed, "CELLS", 40)
+        again = flips.table(eraser, order), flips.first_flips(eraser, order, trace.prediction)
+        torch.testing.assert_close(again, whole)
