@@ -18,7 +18,9 @@ A value that is not the same for all models is
     {is: VALUE}                               (ours) the same for every model of the kit
 
 A setting of measures has `measure: NAME` (those of that name) or `of: measure` (all). What is ours is never typed
-where a model has it, so that a table cannot go stale.
+where a model has it, so that a table cannot go stale. `flipped` tells what became of the claims when a deviation of
+the cpu profile was set as the paper has it, alone and on a small grid: the cell, n, the effect and the verdicts
+before and after; or why it was not tried.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ import yaml
 
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
 
-COLUMNS = ["setting", "paper", "source", "ours", "differs"]
+COLUMNS = ["setting", "paper", "source", "ours", "differs", "flipped"]
 Where = Callable[[Any], bool]
 Facts = Mapping[str, Callable[[Any], Any]]
 FACTS: Facts = {
@@ -58,6 +60,7 @@ class Setting:
     where   the models (measures) it is about; None: all
     of      what has the setting: a model, or a measure
     note    why ours differs, where it does
+    flipped what the claims make of the paper's value in place of ours, where that was tried
     """
 
     name: str
@@ -66,6 +69,7 @@ class Setting:
     ours: str | Callable[[Any], Any]
     where: Where | None = None
     note: str = ""
+    flipped: str = ""
     of: Literal["model", "measure"] = "model"
 
     def of_paper(self, run: Run) -> Any:
@@ -133,7 +137,8 @@ def settings_table(settings: Iterable[Setting], runs: Iterable[Run]) -> pd.DataF
     """One row per setting that some run has: the paper's value, its source, ours.
 
     `differs` is empty where all have the paper's value; otherwise it gives the reason, or says that there is
-    none. Where they differ among themselves, each value is listed once, the most frequent first.
+    none. Where they differ among themselves, each value is listed once, the most frequent first. `flipped` is there
+    where a deviation has been tried with the paper's value.
     """
     every = list(dict.fromkeys(_every(runs)))
     kinds = {"model": FitSpec, "measure": MeasureSpec}
@@ -145,9 +150,11 @@ def settings_table(settings: Iterable[Setting], runs: Iterable[Run]) -> pd.DataF
             pairs = [(_plain(setting.of_paper(run)), _plain(setting.of_run(run))) for run in own]
             same = all(paper == ours for paper, ours in pairs)
             paper, ours = (_listed(values) for values in zip(*pairs, strict=True))
-            rows.append((setting.name, paper, setting.source, ours, "" if same else setting.note or "differs"))
-    rows.sort(key=lambda row: row[-1] == "")  # deviations first, each part in the order given
-    return pd.DataFrame(rows, columns=COLUMNS)
+            said = ("", "") if same else (setting.note or "differs", setting.flipped)
+            rows.append((setting.name, paper, setting.source, ours, *said))
+    rows.sort(key=lambda row: row[COLUMNS.index("differs")] == "")  # deviations first, each part in the order given
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table if table["flipped"].any() else table.drop(columns="flipped")
 
 
 def _every(runs: Iterable[Run]) -> Iterator[Run]:
