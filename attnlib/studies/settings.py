@@ -18,7 +18,9 @@ value that is not the same for all models is
     {is: VALUE}                               (ours) the same for every model of the kit
 
 A setting of measures has `measure: NAME` (those of that name) or `of: measure` (all). What is ours is never typed
-where a model has it, so that a table cannot go stale.
+where a model has it, so that a table cannot go stale. `flipped` tells what became of the claims when a deviation of
+the cpu profile was set as the paper has it, alone and on a small grid: the cell, n, the effect and the verdicts
+before and after; or why it was not tried.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import yaml
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.utils.errors import ConfigError
 
-COLUMNS = ["setting", "paper", "source", "ours", "differs"]
+COLUMNS = ["setting", "paper", "source", "ours", "differs", "flipped"]
 Facts = Mapping[str, Callable[[Any], Any]]
 VECTORS = {"wiki.simple": "fastText, simple English", "840B": "GloVe 840B", "mimic": "word2vec of MIMIC"}
 """What is in the name of a file of vectors, and what it holds."""
@@ -61,6 +63,7 @@ class Setting:
     where   place -> value (or values) of the models (measures) it is about; empty: all
     of      what has the setting: a model, or a measure; `measure`: one of that name
     note    why ours differs, where it does
+    flipped what the claims make of the paper's value in place of ours, where that was tried
     """
 
     name: str
@@ -69,6 +72,7 @@ class Setting:
     ours: Any
     where: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    flipped: str = ""
     of: Literal["model", "measure"] = "model"
     measure: str = ""
 
@@ -132,7 +136,8 @@ def settings_table(
     """One row per setting that some run has: the paper's value, its source, ours.
 
     `differs` is empty where all have the paper's value; otherwise it gives the reason, or says that there is
-    none. Where they differ among themselves, each value is listed once, the most frequent first.
+    none. Where they differ among themselves, each value is listed once, the most frequent first. `flipped` is there
+    where a deviation has been tried with the paper's value.
 
     facts   name of a place -> function of a model or measure; papers: which of them the settings are about
     """
@@ -143,9 +148,11 @@ def settings_table(
         if pairs := [setting.values(run, facts) for run in every if setting.has(run, facts)]:
             same = all(paper == ours for paper, ours in pairs)
             paper, ours = (_listed(values) for values in zip(*pairs, strict=True))
-            rows.append((setting.name, paper, setting.source, ours, "" if same else setting.note or "differs"))
-    rows.sort(key=lambda row: row[-1] == "")  # deviations first, each part in the order given
-    return pd.DataFrame(rows, columns=COLUMNS)
+            said = ("", "") if same else (setting.note or "differs", setting.flipped)
+            rows.append((setting.name, paper, setting.source, ours, *said))
+    rows.sort(key=lambda row: row[COLUMNS.index("differs")] == "")  # deviations first, each part in the order given
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table if table["flipped"].any() else table.drop(columns="flipped")
 
 
 def _every(runs: Iterable[Run]) -> Iterator[Run]:

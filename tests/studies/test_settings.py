@@ -67,6 +67,21 @@ def test_deviations_come_first():
     assert settings_table([same, other], [fit()])["setting"].tolist() == ["width", "amsgrad"]
 
 
+def test_a_flip_stands_next_to_its_deviation_and_nowhere_else():
+    told = "FLAN, n = 3: 0.10 to 0.12, reproduced in both."
+    width = Setting("width", 1, "code", "model.hidden_size", flipped=told)
+    same = Setting("amsgrad", False, "code", "train.amsgrad", flipped="tried before it was the paper's")
+    assert settings_table([same, width], [fit()])["flipped"].tolist() == [told, ""]
+    assert "flipped" not in settings_table([same], [fit()]), "an empty column is left out"
+
+
+def test_a_file_may_tell_of_flips(tmp_path):
+    row = "- {name: width, paper: 1, source: code, ours: model.hidden_size, note: smaller, flipped: no verdict changed}\n"
+    (tmp_path / "settings.yaml").write_text(row)
+    table = settings_table(read_settings(str(tmp_path / "settings.py")), [fit()])
+    assert table["flipped"].tolist() == ["no verdict changed"]
+
+
 def test_values_of_a_file_follow_the_models(tmp_path):
     (tmp_path / "settings.yaml").write_text(
         "- {name: width, paper: {by: model.encoder, mlp: 32, other: 64}, source: code, ours: model.hidden_size}\n"
