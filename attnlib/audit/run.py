@@ -27,6 +27,7 @@ from attnlib.engine.explainable import Explainable, aligned, cut
 from attnlib.hf.loading import load_model
 from attnlib.importance.scores import importance
 from attnlib.measures.rationales import plausibility
+from attnlib.store.processes import turn
 from attnlib.training.fit import fit
 from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError
@@ -101,12 +102,13 @@ def audit(
         raise ConfigError("scores explain a certain model: give it too (--model).")
     if data is None:
         raise ConfigError("An audit needs data: a table with texts and labels, or the name of a corpus.")
-    clock = Clock(budget)
-    model = load_model(model) if isinstance(model, str | Path) else model
-    corpus = inputs.load_data(data, text, label, split)
-    model = None if model is None else aligned(model, corpus.classes)
-    corpus, pool, notes = inputs.pools(corpus, given=model is not None, seed=seed)
-    return Audit(clock, corpus, pool, seed, list(corpus.notes) + notes).run(model, scores, texts, config, train)
+    with turn():  # among reports that are written side by side, the budget begins when a core is free
+        clock = Clock(budget)
+        model = load_model(model) if isinstance(model, str | Path) else model
+        corpus = inputs.load_data(data, text, label, split)
+        model = None if model is None else aligned(model, corpus.classes)
+        corpus, pool, notes = inputs.pools(corpus, given=model is not None, seed=seed)
+        return Audit(clock, corpus, pool, seed, list(corpus.notes) + notes).run(model, scores, texts, config, train)
 
 
 class Audit:

@@ -236,7 +236,9 @@ def run_all(
 ) -> list[Outcome]:
     """Run every plan; one that fails does not stop the others. Ctrl-C stops all and keeps what is there.
 
-    Notebooks that read the reports of others (`Notebook.last`) start when all others have ended.
+    Notebooks that read the reports of others (`Notebook.last`) start when all others have ended. One that computes
+    in its own process (`Notebook.first`) starts before the others, which fill the rest of the cores meanwhile; at
+    the end it would keep one core busy and the others idle.
     """
     from attnlib.reports import series
 
@@ -258,6 +260,7 @@ def run_all(
         side_by_side, inner = share(executor, jobs, len(chosen))
         with tempfile.TemporaryDirectory(prefix="attnlib-") as folder, ThreadPoolExecutor(side_by_side) as pool:
             shared = turns(Path(folder), jobs or cores()) if side_by_side > 1 else {}
+            chosen.sort(key=lambda state: not state.plan.notebook.first)
             pending = {pool.submit(one, state, inner, shared) for state in chosen}
             while pending:
                 try:

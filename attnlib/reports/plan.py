@@ -32,8 +32,11 @@ class Notebook:
     path: Path
     title: str
     parameters: dict[str, Parameter]
+    first: bool = False
+    """Whether it computes in its own process, with nothing to spread over cores, and so starts before the others:
+    `"attnlib": {"first": true}` in its metadata."""
     last: bool = False
-    """Whether it reads the reports of others and runs after them: `"attnlib": {"last": true}` in its metadata."""
+    """Whether it reads the reports of others and runs after them: `{"last": true}`."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +92,15 @@ def read(name: str) -> Notebook:
     path = find(name)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        cells, last = content["cells"], bool(content.get("metadata", {}).get("attnlib", {}).get("last"))
+        cells, own = content["cells"], content.get("metadata", {}).get("attnlib", {})
+        first, last = (bool(own.get(when)) for when in ("first", "last"))
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{path} is not a notebook of format 4.") from None
     tagged = [cell for cell in cells if TAG in cell.get("metadata", {}).get("tags", ())]
     if len(tagged) > 1:
         raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; only one may.")
     parameters = parse_cell(_source(tagged[0]), path.stem) if tagged else {}
-    return Notebook(path.stem, path, title(cells, path.stem), parameters, last)
+    return Notebook(path.stem, path, title(cells, path.stem), parameters, first, last)
 
 
 def title(cells: list[dict[str, Any]], default: str) -> str:

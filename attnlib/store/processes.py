@@ -61,7 +61,7 @@ def turns(folder: Path, count: int) -> dict[str, str]:
 
 
 @contextmanager
-def _turn(stopped: Callable[[], bool]) -> Iterator[None]:
+def turn(stopped: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Hold one of the turns, where there are any; the system ends that of a process that dies."""
     folder = os.environ.get(TURNS)
     locks = [FileLock(place, thread_local=False) for place in sorted(Path(folder).glob("*.turn"))] if folder else []
@@ -109,7 +109,7 @@ class LocalExecutor(ThreadPoolExecutor):
     def _call(self, data: bytes) -> Any:
         """In a thread of the pool: hand a call to the thread's own worker, when it is this program's turn."""
         here = self._here
-        with _turn(lambda: self._stopped):
+        with turn(lambda: self._stopped):
             with self._lock:
                 if self._stopped:
                     raise WorkerDied("The executor was stopped.")

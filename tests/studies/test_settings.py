@@ -76,10 +76,10 @@ def test_a_flip_stands_next_to_its_deviation_and_nowhere_else():
 
 
 def test_a_file_may_tell_of_flips(tmp_path):
-    row = "- {name: width, paper: 1, source: code, ours: model.hidden_size, note: smaller, flipped: no verdict changed}\n"
+    row = "- {name: width, paper: 1, source: code, ours: model.hidden_size, note: smaller, flipped: no change}\n"
     (tmp_path / "settings.yaml").write_text(row)
-    table = settings_table(read_settings(str(tmp_path / "settings.py")), [fit()])
-    assert table["flipped"].tolist() == ["no verdict changed"]
+    table = settings_table(read_settings(tmp_path), [fit()])
+    assert table["flipped"].tolist() == ["no change"]
 
 
 def test_values_of_a_file_follow_the_models(tmp_path):
