@@ -194,8 +194,8 @@ def relink(out: Path) -> None:
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
     """Copy the finished reports of a profile from `out` to `to`, in place of those there: `gallery.json`.
 
-    A static site for any web server or none, as `make gallery` puts it into `reports/gallery`: reports, an index with
-    an explorer to play with, and a link to the API reference where `make docs` has put it. `gallery.json` says
+    A static site for any web server or none, which `make gallery` puts into `reports/gallery`: reports, an index
+    with an explorer to play with, and a link to the API reference where `make docs` has put it. `gallery.json` says
     what each report was made from, so that a test can tell when a notebook has moved on.
     """
     found = [one for one in finished(out) if one.run["status"] == "done" and one.folder.name == profile]
