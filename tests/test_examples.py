@@ -69,7 +69,7 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
         card = SimpleNamespace(save=Path, exit_code=0)
         monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "gallery":
-        monkeypatch.setattr(import_module("attnlib.reports.gallery"), "gallery", lambda *_: {})
+        monkeypatch.setattr(import_module("attnlib.reports.series"), "gallery", lambda *_: {})
     if arguments[0] == "export":
         module = import_module("attnlib.reports.export")
         monkeypatch.setattr(module, "folder_of", lambda report: report)

@@ -289,7 +289,7 @@ def notebooks(folder: Path, force: bool) -> None:
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")
 def gallery(out: Path, to: Path, profile: str) -> None:
     """Copy finished reports to DIR as a static site, in place of what is there."""
-    from attnlib.reports.gallery import gallery as make
+    from attnlib.reports.series import gallery as make
 
     click.echo(f"{len(make(out, to, profile))} reports in {_short(to / 'index.html')}.")
 

@@ -165,7 +165,7 @@ def _finish(plan: Plan, folder: Path, result: dict[str, Any], date: datetime, se
     if not (folder / "claims.json").exists():
         files.write(folder / "claims.json", "[]\n")
     notebook = folder / "run.ipynb"
-    if not notebook.exists():  # ended before papermill began
+    if not notebook.exists():  # ended before its first cell began
         shutil.copyfile(plan.notebook.path, notebook)
     header = folder / "header.json"
     said = json.loads(header.read_bytes()) if header.exists() else {}

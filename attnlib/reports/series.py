@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import re
+import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +17,9 @@ from typing import Any
 
 from attnlib import __version__
 from attnlib.reports import matrix, theme
-from attnlib.utils import extras, files
+from attnlib.reports.export import shown
+from attnlib.utils import extras, files, paths
+from attnlib.utils.errors import DataError
 from attnlib.utils.files import FAILED, UNFINISHED
 from attnlib.utils.text import duration, filesize, plural
 
@@ -30,6 +34,10 @@ SENTENCES = 2
 """Of *In short*, in the index."""
 PROFILES = ("paper", "cpu", "smoke")
 """Which run of a notebook the index takes its claims from, where there are several."""
+LARGEST = 10 * 2**20
+"""Bytes that a gallery may have: a repository carries it along."""
+KEPT = ("report.html", "run.json", "claims.json", "short.json")
+"""Files of a run that a gallery shows."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +189,59 @@ def relink(out: Path) -> None:
             linked = NAVIGATION.sub(lambda _, links=links: links, page)
             if linked != page:
                 files.write(one.folder / "report.html", linked)
+
+
+def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
+    """Copy the finished reports of a profile from `out` to `to`, in place of those there: `gallery.json`.
+
+    A static site for any web server or none, which `make gallery` puts into `reports/gallery`: reports, an index
+    with an explorer to play with, and a link to the API reference where `make docs` has put it. `gallery.json` says
+    what each report was made from, so that a test can tell when a notebook has moved on.
+    """
+    found = [one for one in finished(out) if one.run["status"] == "done" and one.folder.name == profile]
+    if not found:
+        raise DataError(f"There is no finished report of profile {profile!r} in {out}. `make reports` makes them.")
+    size = sum((one.folder / name).stat().st_size for one in found for name in KEPT if (one.folder / name).exists())
+    if size > LARGEST:
+        raise DataError(f"The reports weigh {filesize(size)}; a gallery may weigh {filesize(LARGEST)}.")
+    for old in [path for path in to.glob("*") if path.name != "reference"]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    held = {}
+    for one in found:
+        folder = to / one.run["notebook"] / profile
+        folder.mkdir(parents=True)
+        for name in KEPT:
+            if (one.folder / name).exists():
+                shutil.copyfile(one.folder / name, folder / name)
+        notebook = paths.notebooks() / f"{one.run['notebook']}.ipynb"
+        parameters = json.dumps(one.run["parameters"], sort_keys=True)
+        held[one.run["notebook"]] = {
+            "structure": structure(notebook),
+            "parameters": hashlib.sha256(parameters.encode()).hexdigest()[:16],
+            "commit": one.run.get("commit"),
+            "date": one.run["date"],
+        }
+    relink(to)
+    files.write(to / "index.html", index(to, explorer=explorer_of(found)))
+    files.write(to / "gallery.json", json.dumps(held, indent=1) + "\n")
+    return held
+
+
+def structure(notebook: Path) -> str:
+    """A hash of what a reader of the report would miss: the cells of the notebook, in order, and its headings."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    parts = []
+    for cell in cells:
+        lines = "".join(cell["source"]).splitlines()
+        headings = [line for line in lines if line.startswith("#")] if cell["cell_type"] == "markdown" else []
+        parts.append((cell["cell_type"], cell.get("id"), headings))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def explorer_of(found: list[Finished]) -> str:
+    """The first explorer of the reports, as HTML; empty where none has one."""
+    pages = (html for one in sorted(found, key=lambda one: one.run["notebook"]) for html in shown(one.folder))
+    return next((html for html in pages if html.startswith('<div class="attnlib-explorer"')), "")
 
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
