@@ -6,9 +6,11 @@ import pickle
 
 import pytest
 
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.erasure.params import Params as Erasure
+from attnlib.studies.params import StudyParams
 from attnlib.studies.tasc.params import Params as Tasc
 from attnlib.utils.errors import ConfigError
 
@@ -54,3 +56,16 @@ def test_a_data_set_gets_both_architectures_unless_told() -> None:
     params = Erasure(corpora=["bbc", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
     assert params.trained == {"bbc": ("han", "flan"), "reviews": ("flan",)}
     assert params.sources == {"bbc": "bbc", "reviews": "data/reviews.csv"}
+
+
+def test_configs_take_the_parameters_of_their_names_unless_told_otherwise() -> None:
+    class Own(StudyParams):
+        epochs: int = 3
+        max_length: int | None = 40
+
+    params = Own(limit=7, vectors="glove")
+    assert params.config(ModelConfig).vectors == "glove"
+    assert params.config(TrainConfig) == TrainConfig(epochs=3)
+    assert params.config(TrainConfig, epochs=1, patience=None) == TrainConfig(epochs=1, patience=None)
+    assert (params.data("planted").limit, params.data("planted").max_length) == (7, 40)
+    assert params.data("planted", limit=None).limit is None

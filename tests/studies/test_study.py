@@ -6,12 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import attnlib.studies
 from attnlib.reports.plan import names, read
 from attnlib.studies.beside import printed
-from attnlib.studies.study import Study, seed_of, studies, study_for
+from attnlib.studies.study import Study, parted, replicate, seed_of, studies, study_for
 from attnlib.utils.errors import ConfigError
 
 FILES = {
@@ -152,3 +153,16 @@ def test_cells_do_not_share_seeds() -> None:
 def test_a_study_that_lacks_a_file_says_so() -> None:
     with pytest.raises(ConfigError, match="has no module"):
         Study("nosuch")
+
+
+def test_a_replicate_has_the_seed_of_its_cell_and_its_number_in_frames() -> None:
+    data = Study("quickstart").Params().data("planted")
+    fit = replicate(3, "sst", "lstm", data=data, label={"variant": "lin"})
+    assert fit.seed == seed_of(3, "sst", "lstm")
+    assert dict(fit.label) == {"seed": 3, "variant": "lin"}
+
+
+def test_a_part_of_a_frame_has_its_rows_alone() -> None:
+    frame = pd.DataFrame({"part": ["a", "b", "a"], "value": [1, 2, 3]})
+    assert parted(frame, "a").to_dict("list") == {"value": [1, 3]}
+    assert parted(frame, "c").empty

@@ -6,6 +6,7 @@ Points are drawn as pixels inside the vector graphic: thousands of them would ma
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from matplotlib.colors import LogNorm
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import BEYOND, common_set, compared, several
 from attnlib.studies.erasure.measures import RANKINGS
+from attnlib.studies.erasure.params import BOTH, ENCODERS
 from attnlib.studies.erasure.tables import NAMES, model_name
 from attnlib.viz.plots import CYCLE, DENSITY, Chart, boxes, chart, label, legend_below, panels, styled
 
 COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
-ORDER = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
 BINS = 50
 DPI = 150
 """Of what is drawn as pixels."""
@@ -134,23 +135,20 @@ def _panels(
         axis.text(0.5, 0.5, "No text has more than one item to remove.", ha="center", va="center")
         axis.set_axis_off()
         return figure, iter(())
-    there = frame[["dataset", "encoder"]].drop_duplicates()
-    pairs = [(d, e) for d in there["dataset"].unique() for e in ORDER if ((there == [d, e]).all(axis=1)).any()]
-    rows = list(dict.fromkeys((d, e.partition("_")[0]) for d, e in pairs))
-    columns = list(dict.fromkeys(e.partition("_")[2] for _, e in sorted(pairs, key=lambda p: ORDER.index(p[1]))))
+    datasets, parts = frame["dataset"].unique(), dict(iter(frame.groupby(["dataset", "encoder"])))
+    rows = [(d, a) for d, a in product(datasets, BOTH) if any((d, f"{a}_{c}") in parts for c in ENCODERS)]
+    columns = [c for c in ENCODERS if any((d, f"{a}_{c}") in parts for d, a in rows)]
     size = (1.0 + 2.9 * len(columns), 0.5 + height * len(rows))
     figure, axes = chart(len(rows), len(columns), size=size, squeeze=False, **options)
     figure.set_dpi(DPI)
 
     def each() -> Iterator[tuple[Axes, str, pd.DataFrame]]:
-        for i, (dataset, architecture) in enumerate(rows):
-            for j, context in enumerate(columns):
-                encoder = f"{architecture}_{context}"
-                part = frame[(frame["dataset"] == dataset) & (frame["encoder"] == encoder)]
-                if part.empty:
-                    axes[i, j].set_visible(False)
-                else:
-                    yield axes[i, j], f"{short(dataset)}, {model_name(encoder)}", part
+        for axis, ((dataset, architecture), context) in zip(axes.flat, product(rows, columns), strict=True):
+            encoder = f"{architecture}_{context}"
+            if (dataset, encoder) in parts:
+                yield axis, f"{short(dataset)}, {model_name(encoder)}", parts[dataset, encoder]
+            else:
+                axis.set_visible(False)
 
     return figure, each()
 

@@ -70,13 +70,11 @@ def grid(params: Params) -> list[MeasureSpec]:
             runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
     if params.beyond is None:
         return runs
-    variants = {name: (options, False) for name, options in (PROJECTIONS | SCALINGS).items()}
-    variants |= {name: (options, True) for name, options in REGULARISERS.items()}
-    for name, (options, base) in variants.items():
-        for k in params.beyond_seeds:
-            one = beyond_fit(params, options, base, k)
-            label = {"part": "beyond", "variant": name, "dataset": params.beyond}
-            runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
+    variants = PROJECTIONS | SCALINGS | REGULARISERS
+    for name, k in product(variants, params.beyond_seeds):
+        one = beyond_fit(params, variants[name], name in REGULARISERS, k)
+        label = {"part": "beyond", "variant": name, "dataset": params.beyond}
+        runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
     return runs
 
 

@@ -199,14 +199,11 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
 
 def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
     """Data set, encoder and attention of the cells of the paper's Figure 3, as the frames name them."""
-    encoders = [*params.encoders, *(["bert"] if params.bert_variants else [])]
     attention = params.attentions[0]
-    every = [
-        (params.corpora[0], e, attention) for e in encoders if e != "bert" or attention in params.bert_attentions
-    ]
-    return [
-        (results.grid.corpora[params.data(c)].name, e, a) for c, e, a in params.shown_cells.get("boxes") or every
-    ]
+    bert = ["bert"] if params.bert_variants and attention in params.bert_attentions else []
+    every = [(params.corpora[0], encoder, attention) for encoder in (*params.encoders, *bert)]
+    shown = params.shown_cells.get("boxes") or every
+    return [(results.grid.corpora[params.data(corpus)].name, *cell) for corpus, *cell in shown]
 
 
 def balanced(flips: pd.DataFrame) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,7 @@ def fit(params: Params, corpus: str, row: dict[str, str], seed: int) -> FitSpec:
 def guided(params: Params, corpus: str, encoder: str, guide: str, seed: int) -> FitSpec:
     """One model of known honesty."""
     options = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
-    spec = {"model": params.guide_model(encoder), "train": params.guide_training, "trainer": TRAINER}
-    spec |= {"data": params.guide_data(corpus), "params": options, "label": {"guide": guide}}
+    spec = {**params.guided(corpus, encoder), "trainer": TRAINER, "params": options, "label": {"guide": guide}}
     return replicate(seed, "guided", corpus, encoder, **spec)
 
 
@@ -49,18 +49,15 @@ def grid(params: Params) -> list[MeasureSpec]:
     options |= {"adversary_texts": params.adversary_texts, "adversary_steps": params.adversary_steps}
     runs = []
     for corpus in params.corpora:
-        for seed in params.seeds:
-            for row in params.rows:
-                runs.append(
-                    MeasureSpec.of(battery, fit(params, corpus, row, seed), label={"part": "design"}, **options)
-                )
-        for seed in params.guide_seeds:
-            for encoder, guide in params.guides:
-                model = guided(params, corpus, encoder, guide, seed)
-                if guide == "none":
-                    runs.append(MeasureSpec.of(diagnose, model, texts=params.texts, label={"part": "rankings"}))
-                else:
-                    runs.append(MeasureSpec.of(battery, model, known=True, label={"part": "honesty"}, **options))
+        for seed, row in product(params.seeds, params.rows):
+            model = fit(params, corpus, row, seed)
+            runs.append(MeasureSpec.of(battery, model, label={"part": "design"}, **options))
+        for seed, (encoder, guide) in product(params.guide_seeds, params.guides):
+            model = guided(params, corpus, encoder, guide, seed)
+            if guide == "none":
+                runs.append(MeasureSpec.of(diagnose, model, texts=params.texts, label={"part": "rankings"}))
+            else:
+                runs.append(MeasureSpec.of(battery, model, known=True, label={"part": "honesty"}, **options))
     return runs
 
 

@@ -95,8 +95,8 @@ def _paragraph(one: Finished) -> str:
         if claims:
             best = max(claims, key=_clearness)
             said, places = best["claim"].rstrip("."), matrix.digits(best["low"], best["high"])
-            told += f" {words}: [{said}]({link(one)}#claim-{best['id']}), {best['effect']:.{places}f} "
-            told += f"[{best['low']:.{places}f}, {best['high']:.{places}f}]."
+            ends = interval_text(best["effect"], best["low"], best["high"], places)
+            told += f" {words}: [{said}]({link(one)}#claim-{best['id']}), {ends}."
     return told
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
+from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
 from attnlib.measures.diagnosticity import GUIDES
 from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
 
@@ -108,21 +108,19 @@ class Params(StudyParams):
         plain = [(encoder, "none") for encoder in self.encoders]
         return plain + [(encoder, guide) for encoder in mixing[:1] for guide in GUIDES if guide != "none"]
 
-    def guide_model(self, encoder: str) -> ModelConfig:
-        """Additive attention by softmax; the made-up words of a shortcut have trained vectors."""
-        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
-        return ModelConfig(encoder=encoder, vectors=self.vectors, **sizes)
+    def guided(self, corpus: str, encoder: str) -> dict[str, Config]:
+        """Data, model and training of known honesty: the texts of `data`, perhaps fewer of them.
 
-    @property
-    def guide_training(self) -> TrainConfig:
-        """Short: a shortcut is learned in an epoch or two."""
+        Additive attention by softmax; the made-up words of a shortcut have trained vectors. The training is short:
+        a shortcut is learned in an epoch or two.
+        """
+        data, sizes = self.data(corpus), {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
         own = {"epochs": self.guide_epochs, "learning_rate": self.guide_learning_rate}
-        return TrainConfig(embedding_update="lazy", monitor="loss", **own)
-
-    def guide_data(self, corpus: str) -> DataConfig:
-        """The texts of `data`, perhaps fewer of them."""
-        config = self.data(corpus)
-        return config if self.guide_texts is None else config.replace(limit=self.guide_texts)
+        return {
+            "data": data if self.guide_texts is None else data.replace(limit=self.guide_texts),
+            "model": ModelConfig(encoder=encoder, vectors=self.vectors, **sizes),
+            "train": TrainConfig(embedding_update="lazy", monitor="loss", **own),
+        }
 
 
 def whole(factors: Mapping[str, Sequence[Any]], works: Callable[[Row], bool] = lambda row: True) -> list[Row]:
