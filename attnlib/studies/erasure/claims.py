@@ -71,20 +71,14 @@ def stays(results: Results) -> Effect:
     return _mean(kept.assign(value=1.0 - kept["flip_top"].astype(float)))
 
 
-def product_flips_more(results: Results) -> Cases:
-    """`first_items` of attention times gradient, in each model."""
-    return each(first_items(results, "alpha_grad"), GAIN)
+def first_items(results: Results, ranking: str, share: bool = False) -> Effect | Cases:
+    """Whether the ranking's first item flips a decision minus whether attention's does, in each model.
 
-
-def gradient_flips_fewer(results: Results) -> Effect:
-    """The share of trainings in which the gradient's first item flips fewer decisions than attention's."""
-    return counted(first_items(results, "grad_alpha"), "less")
-
-
-def first_items(results: Results, ranking: str) -> pd.DataFrame:
-    """Whether the ranking's first item flips a decision minus whether attention's does, one row per text."""
+    share  of the trainings in which it flips fewer decisions instead
+    """
     kept = _single(results, "alpha", ranking)
-    return _minus_attention(kept.assign(value=kept["flip_top"].astype(float)), ranking)
+    values = _minus_attention(kept.assign(value=kept["flip_top"].astype(float)), ranking)
+    return counted(values, "less") if share else each(values, GAIN)
 
 
 def without_encoder(results: Results) -> Cases:
@@ -116,25 +110,17 @@ def fewer_items(results: Results, a: str, b: str, encoders: Sequence[str] = WITH
     return contrast(_firm(same), "importance", a, b, MODEL, bounds=GAIN)
 
 
-def gradient_faster(results: Results) -> Cases:
-    """Of the texts where one of the two is faster, the share that are the gradient's, in each model."""
-    return each(wins(results, ties=False), SHARE)
+def gradient_faster(results: Results, share: bool = False) -> Effect | Cases:
+    """Of the texts where gradient or attention flips with fewer items, the share of the gradient's, in each model.
 
-
-def gradient_mostly_faster(results: Results) -> Effect:
-    """The share of trainings in which the gradient needs fewer items for more than half of the texts."""
-    return counted(wins(results, ties=True), "greater", 0.5)
-
-
-def wins(results: Results, *, ties: bool) -> pd.DataFrame:
-    """Whether the gradient flips a text with fewer items than attention, one row per text; models with encoders.
-
-    Of the texts that at least one of the two flips; without `ties`, of those that one flips with fewer.
+    share  of the trainings in which it is faster on more than half of the texts instead, of all texts that at least
+           one of the two flips. Models with encoders
     """
     both = duel(_fractions(results, WITH_ENCODER))
-    both = both if ties else both[both["faster"] + both["slower"] > 0]
-    both = required(both, "Neither ranking flips a text." if ties else "Neither ranking is faster on any text.")
-    return both.assign(value=both["faster"])
+    both = both if share else both[both["faster"] + both["slower"] > 0]
+    both = required(both, "Neither ranking flips a text." if share else "Neither ranking is faster on any text.")
+    values = both.assign(value=both["faster"])
+    return counted(values, "greater", 0.5) if share else each(values, SHARE)
 
 
 def late_flips(results: Results) -> Effect:
@@ -164,21 +150,18 @@ def forced(results: Results, ranking: str) -> dict[tuple[str, str], float]:
 
 
 def mass_shifted(results: Results, ranking: str) -> Effect:
-    """The share of trainings whose attention mass removed (`less_mass`) is lower by `SHIFT` or more."""
-    return counted(less_mass(results, ranking), "less", -SHIFT)
+    """The share of trainings whose attention mass removed at the first flip is lower by `SHIFT` or more.
 
-
-def less_mass(results: Results, ranking: str) -> pd.DataFrame:
-    """Attention mass that the ranking has removed at the first flip minus that by attention, one row per text.
-
-    On the texts that all rankings flip, in the models that `EMPTIED` does not leave out.
+    By the ranking minus by attention, on the texts that all rankings flip, in the models that `EMPTIED` does not
+    leave out.
     """
     same = required(common_set(_fractions(results)), UNSHARED)
     left_out = forced(results, ranking)
     kept = same[[key not in left_out for key in same[MODEL].itertuples(index=False, name=None)]]
     names = ", ".join(f"{model_name(e)} on {short(d)} ({percent(share)})" for (d, e), share in left_out.items())
     kept = required(kept, f"Every model flips more than half of its texts only when nothing is left: {names}.")
-    return _minus_attention(kept.assign(value=kept["mass_removed"].to_numpy(float)), ranking)
+    kept = kept.assign(value=kept["mass_removed"].to_numpy(float))
+    return counted(_minus_attention(kept, ranking), "less", -SHIFT)
 
 
 def rarer_tails(results: Results) -> Cases:

@@ -39,26 +39,25 @@ GAIN: dict[str, Any] = {**THESE, "bounds": (-1.0, 1.0)}
 """The same for a difference of shares, with its range."""
 
 
-def tested(results: Results, frame: pd.DataFrame, level: str) -> pd.DataFrame:
-    """The rows of a level that belong to models which learned something."""
+def tested(results: Results, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Level -> its rows that belong to models which learned something; no level without rows."""
     idle = learned.idle(results.labels, ["seed"])
     kept = learned.without(frame, idle)
     if kept.empty and len(idle):
         raise NotTested(f"The models learned nothing ({learned.RULE}), so what flips their decisions says nothing.")
-    return kept[kept["level"] == level]
+    return {level: kept[kept["level"] == level] for level in LEVELS if level in set(kept["level"])}
 
 
 def minus(results: Results, frame: str, a: str, b: str) -> dict[str, Effect]:
     """What one erased token or ranking gives minus what another does, at each level; of the flips or fractions."""
-    parts = {level: tested(results, getattr(results, frame), level) for level in LEVELS}
-    return {k: contrast(p, "importance", a, b, **GAIN) for k, p in parts.items() if len(p)}
+    parts = tested(results, getattr(results, frame))
+    return {level: contrast(part, "importance", a, b, **GAIN) for level, part in parts.items()}
 
 
 def survival(results: Results) -> dict[str, Effect]:
     """Share of decisions that stay when the most attended token goes, at each level."""
-    parts = {level: tested(results, results.flips, level) for level in LEVELS}
-    tops = {level: part[part["importance"] == TOP] for level, part in parts.items()}
-    return {k: effect(p.assign(value=1 - p["value"]), **THESE, bounds=(0, 1)) for k, p in tops.items() if len(p)}
+    tops = tested(results, results.flips[results.flips["importance"] == TOP])
+    return {k: effect(p.assign(value=1 - p["value"]), **THESE, bounds=(0, 1)) for k, p in tops.items()}
 
 
 def nearer(results: Results) -> dict[str, Effect]:
@@ -67,9 +66,8 @@ def nearer(results: Results) -> dict[str, Effect]:
     Only at levels where leave-one-out is clearly ahead of random: elsewhere the two mark no distance.
     """
     found = {}
-    for level in LEVELS:
-        part = tested(results, results.fractions, level)
-        if part.empty or not contrast(part, "importance", "random", "omission", **THESE).low > 0:
+    for level, part in tested(results, results.fractions).items():
+        if not contrast(part, "importance", "random", "omission", **THESE).low > 0:
             continue
         keys = ["seed", "instance"]
         ends = part[part["importance"].isin(["random", "omission"])]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
 from attnlib.importance.scores import importance
+from attnlib.measures.perturbation import decisions
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,13 +37,8 @@ NOTHING_LEFT, NEVER = "only when nothing is left", "never"
 
 def predictions(models: Sequence[Fitted], examples: Sequence[Example]) -> pd.DataFrame:
     """One row per seed and text: `truth`, `prediction`, and `value`, 1 where the two agree."""
-    truth = [models[0].classes[example.label] for example in examples]
-    frames = []
-    for fitted in models:
-        said = list(fitted.predict(examples).labels)
-        right = [float(a == b) for a, b in zip(said, truth, strict=True)]
-        frames.append(_frame(fitted, examples, metric="accuracy", value=right, truth=truth, prediction=said))
-    return pd.concat(frames, ignore_index=True)
+    told = [(fitted, decisions(fitted, examples).drop(columns="instance")) for fitted in models]
+    return pd.concat([_frame(m, examples, metric="accuracy", **found) for m, found in told], ignore_index=True)
 
 
 def single_flips(models: Sequence[Fitted], examples: Sequence[Example], *, seed: int = 0) -> pd.DataFrame:
