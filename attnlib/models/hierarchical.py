@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnlib.models.classifier import Classifier
+from attnlib.models.classifier import Classifier, Reader, Readout
 from attnlib.models.encoders import build_encoder
-from attnlib.models.reader import Reader, Readout
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import DataError
 

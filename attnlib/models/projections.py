@@ -6,7 +6,7 @@ exactly zero where masked, summing to one over the rest. A row with nothing to a
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -15,12 +15,7 @@ from attnlib.config import ModelConfig
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.registry import Registry
 
-
-class Project(Protocol):
-    def __call__(self, scores: Tensor, mask: Tensor | None = None, **options: Any) -> Tensor: ...
-
-
-PROJECTIONS: Registry[Project] = Registry("projection")
+PROJECTIONS: Registry[Callable[..., Tensor]] = Registry("projection")
 EXPONENTIAL = ("softmax", "gumbel")
 """Projections under which removing a position only renormalises the others."""
 

@@ -14,12 +14,11 @@ from torch.nn import functional as F
 
 from attnlib.config import PARTS, ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
-from attnlib.training import metrics
-from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted, scores
 from attnlib.training.initial import initial_model, make_vectoriser, warm, word_vectors
 from attnlib.training.optimise import Optimisers
 from attnlib.training.states import States, states
-from attnlib.utils.device import preserved_rng, resolve, seed_everything
+from attnlib.utils.device import resolve
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 from attnlib.utils.progress import bar
 
@@ -70,8 +69,8 @@ def fit(
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
     device = resolve(train_config.device)
     check(corpus, train_config, device, seed)
-    with preserved_rng():
-        seed_everything(seed)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
         query = corpus.task == "query"
         vectoriser = make_vectoriser(corpus, model_config)
         vectors = word_vectors(vectoriser, model_config, seed)
@@ -254,8 +253,8 @@ class _Run:
         self.model.eval()
         logits = torch.cat([self.read(batch, self.dev_states).logits for batch in self.dev])
         labels = torch.cat([batch.labels for batch in self.dev])
-        scores = metrics.scores(labels.cpu().numpy(), logits.double().cpu().numpy())
-        return {name: scores[name.removeprefix("dev_")] for name in DEV_COLUMNS}
+        found = scores(labels.cpu().numpy(), logits.double().cpu().numpy())
+        return {name: found[name.removeprefix("dev_")] for name in DEV_COLUMNS}
 
     def score(self, row: dict[str, float]) -> tuple[float, float]:
         """Larger is better; the dev loss decides between equals."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import torch
+from scipy.special import log_softmax
 
 from attnlib.data.checks import some
 from attnlib.data.texts import Example, Texts
-from attnlib.training import metrics, saving
+from attnlib.training import saving
 from attnlib.training.saving import Parts
 from attnlib.utils.device import resolve
 from attnlib.utils.errors import DataError, TrainingError
@@ -26,6 +27,35 @@ Text = str | tuple[str, str] | Example
 """A raw text, a raw text with its query, or an Example."""
 GRAPH_TOKENS = 2**12
 """Most padded positions of a trace that keeps its graph."""
+
+
+def scores(labels: np.ndarray, logits: np.ndarray) -> dict[str, float]:
+    """All scores at once. labels (N,) int, logits (N, C) float.
+
+    accuracy     share of texts whose largest logit is the label
+    f1_macro     mean F1 over the classes that occur among labels or predictions
+    f1_positive  F1 of class 1; NaN unless there are two classes
+    auc          area under the ROC curve of z_1 - z_0; NaN unless there are two classes and both occur
+    loss         mean cross-entropy, in nats
+    n            number of texts
+    """
+    from sklearn.metrics import f1_score, roc_auc_score  # here, since it takes half a second to import
+
+    labels, logits = np.asarray(labels), np.asarray(logits, dtype=np.float64)
+    predicted = logits.argmax(1)
+    found = {
+        "accuracy": float((predicted == labels).mean()),
+        "f1_macro": float(f1_score(labels, predicted, average="macro")),
+        "f1_positive": float("nan"),
+        "auc": float("nan"),
+        "loss": float(-log_softmax(logits, axis=1)[np.arange(len(labels)), labels].mean()),
+        "n": len(labels),
+    }
+    if logits.shape[1] == 2:
+        found["f1_positive"] = float(f1_score(labels, predicted, labels=[1], average="macro", zero_division=0))
+        if len(np.unique(labels)) == 2:
+            found["auc"] = float(roc_auc_score(labels, logits[:, 1] - logits[:, 0]))
+    return found
 
 
 class Prediction(NamedTuple):
@@ -65,7 +95,7 @@ class TextClassifier:
         return Prediction([self.classes[k] for k in logits.argmax(1)], shifted / shifted.sum(1, keepdims=True))
 
     def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
-        """accuracy, f1_macro, f1_positive, auc, loss (mean cross-entropy) and n. See `metrics.scores`."""
+        """accuracy, f1_macro, f1_positive, auc, loss (mean cross-entropy) and n. See `scores`."""
         examples = self.examples(examples)
         bad = [e.id or str(i) for i, e in enumerate(examples) if not 0 <= e.label < len(self.classes)]
         if bad:
@@ -73,7 +103,7 @@ class TextClassifier:
                 f"Labels must index the {len(self.classes)} classes {self.classes}; they do not in {some(bad)}."
             )
         labels = np.array([e.label for e in examples])
-        return metrics.scores(labels, self.logits(examples, batch_size=batch_size))
+        return scores(labels, self.logits(examples, batch_size=batch_size))
 
     def logits(self, examples: Iterable[Example], *, batch_size: int = 256) -> np.ndarray:
         """(n, C) logits in the order given."""

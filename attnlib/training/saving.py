@@ -26,7 +26,7 @@ from attnlib.data.wordpieces import vectoriser_from_json
 from attnlib.models.bert import architecture
 from attnlib.training.initial import initial_model
 from attnlib.utils import files
-from attnlib.utils.device import preserved_rng, resolve
+from attnlib.utils.device import resolve
 from attnlib.utils.errors import AttnlibError, DataError, first_line
 from attnlib.utils.paths import user_path
 
@@ -139,7 +139,7 @@ def load(folder: str | Path, device: str, kind: type[P]) -> P:
     def untrained() -> torch.nn.Module:
         return initial_model(index.model, vectoriser, len(index.classes), vectors=None, query=index.query)
 
-    with preserved_rng(), architecture(index.architecture) if index.architecture else nullcontext():
+    with torch.random.fork_rng(), architecture(index.architecture) if index.architecture else nullcontext():
         with _edited(folder), torch.device("meta"):  # costs no memory, whatever size the configuration claims
             _check_shapes(untrained(), folder / WEIGHTS)
         model = untrained()

@@ -1,9 +1,6 @@
-"""Device, precision and seeds: parameters everywhere, decided in one place."""
+"""Device: a parameter everywhere, decided in one place."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 
@@ -29,15 +26,3 @@ def resolve(device: str | torch.device = "auto") -> torch.device:
     if chosen.type == "mps" and not torch.backends.mps.is_available():
         raise ConfigError(f"Device {device!r} was asked for, but this machine offers no MPS. Use device='auto'.")
     return chosen
-
-
-def seed_everything(seed: int) -> None:
-    """Seed torch, the only source of randomness in models and training; NumPy code takes its own generator."""
-    torch.manual_seed(seed)
-
-
-@contextmanager
-def preserved_rng() -> Iterator[None]:
-    """Leave the caller's random state as it was found."""
-    with torch.random.fork_rng():
-        yield

@@ -10,7 +10,7 @@ import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
 from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
-from attnlib.models.reader import Readout
+from attnlib.models.classifier import Readout
 from attnlib.utils.errors import ConfigError, DataError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 

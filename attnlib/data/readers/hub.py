@@ -79,10 +79,12 @@ def hub(
     columns = _columns(some, known, text, label, query)
     names = None if columns["label"] is None else getattr(some.features[columns["label"]], "names", None)
     classes = None if names is None else tuple(names)
-    found = {split: _rows(part, columns, split, rows) for split, part in splits.items()}
+    found = {}
     for split, part in splits.items():
-        if rows is not None and split is not None and rows < len(part):
-            notes.append(f"{split}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})")
+        if rows is not None and rows < len(part):
+            notes.append(f"{split or 'all'}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})")
+            part = part.shuffle(seed=SAMPLE_SEED).select(range(rows))
+        found[split] = _rows(part, columns, split)
     used = ", ".join(f"{role} {value!r}" for role, value in columns.items() if value is not None)
     return RawCorpus(
         name=name.rstrip("/").rsplit("/", 1)[-1],
@@ -185,10 +187,8 @@ def _columns(
     return {"text": several or found["text"], "label": found["label"], "query": found["query"]}
 
 
-def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None, limit: int | None) -> Sequence[RawExample]:
+def _rows(part: Dataset, columns: Mapping[str, Any], split: str | None) -> Sequence[RawExample]:
     """The rows of a split, each made when it is asked for: the library keeps them in files."""
-    if limit is not None and limit < len(part):
-        part = part.shuffle(seed=SAMPLE_SEED).select(range(limit))
     if columns["text"] == "story":
         return list(_stories(part, split))
     texts = (columns["text"],) if isinstance(columns["text"], str) else columns["text"]

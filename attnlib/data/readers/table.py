@@ -233,13 +233,14 @@ def _rows(
     """The rows of one file, each made when it is asked for."""
 
     def read(start: int, stop: int) -> list[RawExample]:
-        found = [_row(content, columns, i, labels[i], splits[i], file) for i in range(start, stop)]
-        return [row if not prefix or row.id is None else replace(row, id=f"{prefix}{row.id}") for row in found]
+        return [_row(content, columns, i, labels[i], splits[i], file, prefix) for i in range(start, stop)]
 
     return Blocks(len(content), read)
 
 
-def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str) -> RawExample:
+def _row(
+    content: Table, columns: dict[str, str | None], i: int, label: Any, split: Any, file: str, prefix: str
+) -> RawExample:
     cell = {role: None if name is None else content.columns[name][i] for role, name in columns.items()}
     where = f"{file}, row {i} (from 0)"
     text, query = _text(cell["text"], "text", where), _text(cell["query"], "query", where)
@@ -249,7 +250,7 @@ def _row(content: Table, columns: dict[str, str | None], i: int, label: Any, spl
     marks = cell["rationale"]
     if marks is not None:
         tokens, marks = _rationale(marks, text, tokens, where)
-    given = None if cell["id"] is None else str(cell["id"])
+    given = None if cell["id"] is None else f"{prefix}{cell['id']}"
     return RawExample(text, label, tokens, split, query, rationale=marks, id=given)
 
 
