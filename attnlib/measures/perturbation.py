@@ -1,6 +1,13 @@
-"""What a model predicts when its attention is replaced: uniform, permuted, or any given weights.
+r"""What a model predicts when its attention is replaced: uniform, permuted, any given weights, or one token alone.
 
 No encoder runs again: new weights multiply the hidden states (for a linear decoder, the token logits) of one Trace.
+With all attention on token t the output is
+
+.. math:: p_t = \mathrm{softmax}(b + s_t v_t), \qquad
+          z = b + \sum_t \alpha_t s_t v_t = \sum_t \alpha_t (b + s_t v_t)
+
+(Tutek & Šnajder 2020, eq. 9: b moves inside the sum because the weights sum to one.) Where every p_t is near the
+prediction, the weights decide nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +19,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attnlib.hf.classifier import SWAPS, HFClassifier
+from attnlib import stats
+from attnlib.hf import attention as inside
+from attnlib.hf.classifier import HFClassifier
 from attnlib.stats.differentiable import tvd
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from attnlib.data.types import Example
     from attnlib.engine.explainable import Explainable
@@ -81,14 +90,17 @@ def swap_attention(
     every layer, or of the `layers` named (from 0), of every head and every query over the keys it may look at; the
     residual stream goes round it, so the two kinds of model do not compare.
     """
-    one_of("swap", swap, SWAPS)
-    if isinstance(model, HFClassifier):
-        return model.swapped(texts, swap, seed=seed, layers=layers, batch_size=batch_size)
-    if layers is not None:
-        raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
+    one_of("swap", swap, ("uniform", "permuted", "zeroed"))
+    layers = None if layers is None else set(layers)
     examples = model.examples(texts)
     logits = np.empty((len(examples), len(model.classes)))
     with torch.no_grad():
+        if isinstance(model, HFClassifier):
+            for rows, values in _swapped_inside(model, examples, swap, seed, layers, batch_size):
+                logits[rows] = values.double().cpu().numpy()
+            return logits
+        if layers is not None:
+            raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
         for batch, trace in model.traces(examples, batch_size):
             rows = batch.rows.tolist()
             if swap == "permuted":
@@ -97,6 +109,28 @@ def swap_attention(
                 alpha = uniform(trace.mask) if swap == "uniform" else torch.zeros_like(trace.alpha)
             logits[rows] = with_attention(trace, alpha).double().cpu().numpy()
     return logits
+
+
+def _swapped_inside(
+    model: HFClassifier, examples: Sequence[Example], swap: str, seed: int, layers: set[int] | None, batch_size: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Numbers of texts and their logits, the attention replaced in every layer or in some."""
+    network = model.model
+    layers = set(range(network.layers)) if layers is None else layers
+    if not layers <= set(range(network.layers)):
+        raise ConfigError(f"layers: this model has layers 0 to {network.layers - 1}; got {sorted(layers)}.")
+    for batch in model.vectoriser.batches(examples, batch_size):
+        for _, pieces in network.slices(batch.pieces.to(model.device)):
+            rows, lengths = pieces.rows.tolist(), pieces.mask.sum(1).tolist()
+            new = {
+                "uniform": lambda layer: uniform(layer.allowed),
+                "zeroed": lambda layer: torch.zeros_like(layer.weights),
+                "permuted": inside.permuted(seed, rows, lengths),
+            }[swap]
+            watch = inside.Watch(change=lambda layer, new=new: new(layer) if layer.number in layers else None)
+            with inside.watching(network.network, watch):
+                answers = network(pieces)
+            yield rows, answers.logits
 
 
 def attention_swaps(
@@ -132,3 +166,41 @@ def attention_swaps(
     frame["label"] = [examples[i].label for i in frame["instance"]]
     names = ["id", "instance", "length", "label", "swap", "draw", "prediction", "probability", "change"]
     return frame[names].sort_values(["swap", "instance", "draw"], ignore_index=True)
+
+
+def token_probabilities(trace: Trace) -> Tensor:
+    """(B, T, C): class probabilities with all attention on one position; meaningless where masked."""
+    alone = trace.hidden if trace.scale is None else trace.hidden * trace.scale.unsqueeze(-1)
+    return trace.decode(alone).softmax(-1)
+
+
+@torch.no_grad()
+def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int = 256) -> pd.DataFrame:
+    """One row per text, in the order given.
+
+    instance, id, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
+    tokens of p_t of that class (the paper's Table 3 averages it over correctly classified texts); entropy:
+    that of the attention weights over its maximum ln T, NaN for a single token
+    """
+    frames = []
+    for batch, trace in fitted.traces(examples, batch_size):
+        chosen = trace.prediction
+        picked = chosen.view(-1, 1, 1).expand(-1, trace.mask.shape[1], 1)
+        alone = token_probabilities(trace).gather(-1, picked).squeeze(-1)
+        mean = alone.double().masked_fill(~trace.mask, 0.0).sum(1) / trace.lengths.clamp_min(1)
+        rows = batch.rows.cpu().numpy()
+        frames.append(
+            pd.DataFrame(
+                {
+                    "instance": rows,
+                    "id": [examples[i].id for i in rows],
+                    "length": trace.lengths.cpu().numpy(),
+                    "label": [examples[i].label for i in rows],
+                    "prediction": chosen.cpu().numpy(),
+                    "confidence": trace.probabilities.amax(-1).double().cpu().numpy(),
+                    "token_probability": np.where(trace.lengths.cpu() > 0, mean.cpu(), np.nan),
+                    "entropy": stats.normalized_entropy(trace.alpha.double().cpu(), trace.mask.cpu()),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True).sort_values("instance", ignore_index=True)

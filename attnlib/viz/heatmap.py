@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnlib.importance.scores import METHODS, importance
-from attnlib.measures.tokens import token_probabilities
+from attnlib.measures.perturbation import token_probabilities
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 from attnlib.viz.textmap import LIMIT, Html, Scale, text_heatmap

@@ -166,8 +166,7 @@ def test_heat_map_and_explorer(model, monkeypatch):
 def test_what_needs_the_closed_form_says_so(model):
     from attnlib.erasure.flips import single_removals
     from attnlib.measures.agreement import attention_agreement
-    from attnlib.measures.perturbation import attention_swaps
-    from attnlib.measures.tokens import token_table
+    from attnlib.measures.perturbation import attention_swaps, token_table
 
     examples = model.examples(TEXTS)
     for call in (

@@ -12,8 +12,7 @@ import pandas as pd
 
 from attnlib.data.selection import sampled
 from attnlib.measures.adversary import compare
-from attnlib.measures.agreement import attention_agreement
-from attnlib.measures.dispersion import facets, hidden_dispersion
+from attnlib.measures.agreement import attention_agreement, facets, hidden_dispersion
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus

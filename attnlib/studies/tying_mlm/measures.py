@@ -9,9 +9,8 @@ import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.adversary import compare, train_adversary
-from attnlib.measures.perturbation import attention_swaps
+from attnlib.measures.perturbation import attention_swaps, token_table
 from attnlib.measures.retention import SAMPLES, retention
-from attnlib.measures.tokens import token_table
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:

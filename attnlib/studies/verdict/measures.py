@@ -21,10 +21,9 @@ from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
 from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficiency_of
-from attnlib.measures.perturbation import attention_swaps
+from attnlib.measures.perturbation import attention_swaps, token_table
 from attnlib.measures.rank_information import rank_information, ranked, usable_counts
 from attnlib.measures.rationales import average_precision
-from attnlib.measures.tokens import token_table
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
