@@ -104,6 +104,11 @@ def gates(found: Measured) -> list[Gate]:
     ]
 
 
+def in_element(doors: Sequence[Gate]) -> bool:
+    """Whether random removals leave the model in its element."""
+    return next(gate.passed for gate in doors if gate.name.startswith("removals"))
+
+
 def judged(found: Measured) -> list[Row]:
     """Rows 2 to 7 for these texts."""
     names = [o.id for o in rules().objections if o.id not in ("needed", "stable")]

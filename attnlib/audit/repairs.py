@@ -7,27 +7,21 @@ encoder. A Hugging Face classifier is fine-tuned with words masked (`attnlib.hf.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from attnlib.audit.battery import measure
-from attnlib.audit.judging import gates, readings
-from attnlib.audit.probe import Probe
 from attnlib.audit.rules import rules
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.types import Corpus, Example
+from attnlib.data.types import Corpus
 from attnlib.engine.explainable import Explainable
 from attnlib.studies.verdict.recommendations import recommendations
 from attnlib.training.fit import fit
 
 GONE = "\N{REPLACEMENT CHARACTER}masked"
 """A word that no vocabulary has: the model reads it as unknown."""
-DEEP = 16
-"""Texts of which the best order of removal is searched."""
 
 
 @dataclass(frozen=True)
@@ -144,29 +138,3 @@ def in_order(encoder: str) -> list[Repair]:
 
 FINE_TUNING = ("fine-tuning with masking", "a copy of the model trained on with words hidden at random")
 """Of a Hugging Face classifier: name, and what it does."""
-
-
-def price(
-    name: str,
-    does: str,
-    train: Callable[[], Explainable],
-    texts: Sequence[Example],
-    removed: int,
-    f1: float,
-    *,
-    closed: bool = True,
-    left: Callable[[int], float],
-    seed: int = 0,
-) -> Repaired:
-    """Train with a repair and read what comes of it on `texts`; `f1` there is that of the model as it was.
-
-    removed  texts to remove words from;  left: texts done -> seconds that may still be spent on that
-    """
-    begun = time.monotonic()
-    model = train()
-    probe = Probe(model, texts[:removed], seed=seed)
-    found = measure(probe, deep=DEEP, closed=closed, inputs_alone=True, left=left)
-    sound = next(gate.passed for gate in gates(found) if gate.name.startswith("removals"))
-    score = model.evaluate(texts)["f1_macro"]
-    minutes = (time.monotonic() - begun) / 60
-    return Repaired(name, does, readings(found, probe), sound, score, score - f1, minutes, model)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from attnlib.audit import battery, inputs, judging, repairs, trainings
 from attnlib.audit.card import Card
 from attnlib.audit.probe import Probe
+from attnlib.audit.repairs import Repaired
 from attnlib.audit.rules import Row, not_applicable, overall, rules, unmeasured
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.selection import presentable, sampled
@@ -42,7 +43,8 @@ TEXTS = 500
 DEEP = 32
 """Texts of which the best order of removal is searched."""
 TRAININGS = 3
-REPAIR_TEXTS = 100
+REPAIR_TEXTS, REPAIR_DEEP = 100, 16
+"""Texts that words are removed from, and searched, to judge a repair."""
 CARD_SECONDS = 4.0
 
 
@@ -108,22 +110,32 @@ def audit(
         corpus = inputs.load_data(data, text, label, split)
         model = None if model is None else aligned(model, corpus.classes)
         corpus, pool, notes = inputs.pools(corpus, given=model is not None, seed=seed)
-        return Audit(clock, corpus, pool, seed, list(corpus.notes) + notes).run(model, scores, texts, config, train)
+        notes = [*corpus.notes, *notes]
+        return Audit(clock, corpus, pool, config, train, seed, notes).run(model, scores, texts)
 
 
+@dataclass
 class Audit:
-    """One audit under way: what is known by now, and what there is time for."""
+    """One audit under way: what is known by now, and what there is time for.
 
-    def __init__(self, clock: Clock, corpus: Corpus, pool: list[Example], seed: int, notes: list[str]) -> None:
-        self.clock, self.corpus, self.pool, self.seed, self.notes = clock, corpus, pool, seed, notes
-        self.training: float | None = None
-        """Seconds of a training."""
-        self.each = 0.0
-        """Seconds of removing words, per text."""
+    config, train   of the model under audit, where the kit can train it
+    training, each  seconds of a training, and of removing words from a text
+    probe, f1       the model under audit with its texts, and its F1 on them
+    """
 
-    def run(
-        self, model: Explainable | None, scores: Any, texts: int | None, config: ModelConfig, train: TrainConfig
-    ) -> Card:
+    clock: Clock
+    corpus: Corpus
+    pool: list[Example]
+    config: ModelConfig
+    train: TrainConfig
+    seed: int
+    notes: list[str]
+    training: float | None = None
+    each: float = 0.0
+    probe: Probe | None = None
+    f1: float = 0.0
+
+    def run(self, model: Explainable | None, scores: Any, texts: int | None) -> Card:
         """Everything, in the order of its weight."""
         own = model is None
         with bar("audit", total=6, unit="step") as line:
@@ -134,31 +146,31 @@ class Audit:
 
             step("training a model" if own else "reading the model")
             if own:
-                model = self._train_own(config, train)
+                model = self._train_own()
             elif isinstance(model, Fitted):
-                config, train = model.model_config, model.train_config
+                self.config, self.train = model.model_config, model.train_config
             closed = isinstance(model, Fitted)
-            trains = closed and scores is None and not config.hierarchical
+            trains = closed and scores is None and not self.config.hierarchical
             step("removing words")
             probe, given = self._probe(model, scores, texts)
+            self.probe = probe
             found = self._battery(probe, given, closed)
             gates = judging.gates(found)
             rows = {row.objection.id: row for row in judging.judged(found)}
-            f1 = model.evaluate(probe.examples)["f1_macro"]
+            self.f1 = model.evaluate(probe.examples)["f1_macro"]
             step("trying masking")
-            in_element = next(gate.passed for gate in gates if gate.name.startswith("removals"))
-            tried, rest = [], repairs.in_order(config.encoder) if trains else []
+            tried, rest = [], repairs.in_order(self.config.encoder) if trains else []
             if scores is None and not closed:
-                tried = self._finetuning(model, probe, f1)
-            elif trains and not in_element:  # what the answer waits for
-                tried, rest = self._repairs(rest[:1], config, train, probe, f1), rest[1:]
+                tried = self._finetuning(model)
+            elif trains and not judging.in_element(gates):  # what the answer waits for
+                tried, rest = self._repairs(rest[:1]), rest[1:]
             step("training twins")
-            twins = self._twins(probe, config, train) if trains else self._no_twins(closed, scores is not None)
+            twins = self._twins() if trains else self._no_twins(closed, scores is not None)
             rows |= {row.objection.id: row for row in judging.behind(twins, gates)}
             step("trying repairs")
-            shortcut = self._shortcut(config, train) if trains else None
+            shortcut = self._shortcut() if trains else None
             if trains:
-                tried += self._repairs(rest, config, train, probe, f1)
+                tried += self._repairs(rest)
             step("writing the card")
             ordered = [rows[o.id] for o in rules().objections]
             verdict, judged = overall(ordered, all(gate.passed for gate in gates))
@@ -183,49 +195,49 @@ class Audit:
                     "Data": f"{self.corpus.name}: {plural(len(probe), 'text')} judged on, words removed from "
                     f"{len(found):,}",
                     "Classes": ", ".join(model.classes),
-                    "Accuracy": f"{found.right.mean():.3f} (largest class: {found.majority:.3f}), F1 {f1:.3f}",
+                    "Accuracy": f"{found.right.mean():.3f} (largest class: {found.majority:.3f}), F1 {self.f1:.3f}",
                     "Took": f"{duration(self.clock.spent)} of a budget of {duration(self.clock.seconds)}",
                 },
                 notes=self.notes,
                 model=model,
             )
 
-    def _train_own(self, config: ModelConfig, train: TrainConfig) -> Fitted:
+    def _train_own(self) -> Fitted:
         """Train on as many texts as a quarter of the budget allows, judged by a pilot.
 
         Words of a single training text are read as unknown: else the model would never have seen the unknown word,
         and every text with one in it would be out of distribution.
         """
         self.corpus = replace(self.corpus, min_df=max(2, self.corpus.min_df), known=None)
-        fixed, each = self._pilot(config, train)
-        allowed = max(200, int((0.25 * self.clock.seconds - fixed) / (each * train.epochs)))
+        fixed, each = self._pilot()
+        allowed = max(200, int((0.25 * self.clock.seconds - fixed) / (each * self.train.epochs)))
         if allowed < len(self.corpus.train):
             self.notes.append(
                 f"trained on {allowed:,} of {len(self.corpus.train):,} training texts, to fit the budget"
             )
             self.corpus = self.corpus.sample(allowed, seed=self.seed, splits=("train",))
-        return self._fit(fit, config, train, self.seed)
+        return self._fit(fit, self.seed)
 
-    def _fit(self, how: Callable[..., Fitted], config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
+    def _fit(self, how: Callable[..., Fitted], seed: int) -> Fitted:
         begun = time.monotonic()
-        fitted = how(self.corpus, config, train, seed)
+        fitted = how(self.corpus, self.config, self.train, seed)
         self.training = max(self.training or 0.0, time.monotonic() - begun)
         return fitted
 
-    def _pilot(self, config: ModelConfig, train: TrainConfig, texts: int = 128) -> tuple[float, float]:
+    def _pilot(self, texts: int = 128) -> tuple[float, float]:
         """Seconds of a training before its first step, and of one text in one epoch."""
         some, spent = self.corpus.sample(texts, seed=self.seed), []
         for epochs in (1, 0, 1):  # the first loads what a training loads once
             begun = time.monotonic()
-            fit(some, config, train.replace(epochs=epochs), self.seed)
+            fit(some, self.config, self.train.replace(epochs=epochs), self.seed)
             spent.append(time.monotonic() - begun)
         return spent[1], max(spent[2] - spent[1], 1e-4) / len(some.train)
 
-    def _forecast(self, config: ModelConfig, train: TrainConfig) -> float:
+    def _forecast(self) -> float:
         """Seconds of a training: the longest so far, or what a pilot says."""
         if self.training is None:
-            fixed, each = self._pilot(config, train)
-            self.training = fixed + each * len(self.corpus.train) * max(train.epochs, 1)
+            fixed, each = self._pilot()
+            self.training = fixed + each * len(self.corpus.train) * max(self.train.epochs, 1)
         return self.training
 
     def _probe(self, model: Explainable, scores: Any, texts: int | None) -> tuple[Probe, Any]:
@@ -267,17 +279,18 @@ class Audit:
         why = battery.ELSEWHERE if elsewhere and closed else why
         return [not_applicable(rules().objection(name), why) for name in ("needed", "stable")]
 
-    def _twins(self, probe: Probe, config: ModelConfig, train: TrainConfig) -> list[Row]:
+    def _twins(self) -> list[Row]:
         """Objections 1 and 8: models trained with uniform attention, and with other seeds."""
-        self._forecast(config, train)
+        self._forecast()
+        probe = self.probe
         owns, twins, rankings = [probe.predicted], [], [probe.read("alpha")]
         for k in range(TRAININGS):
             if k and self.clock.fits(1.15 * self.training):
-                sibling = self._fit(fit, config, train, self.seed + k)
+                sibling = self._fit(fit, self.seed + k)
                 owns.append(sibling.logits(probe.examples).argmax(1))
                 rankings.append(importance(sibling, probe.examples, "alpha"))
             if self.clock.fits(1.15 * self.training):
-                twin = self._fit(trainings.uniform_twin, config, train, self.seed + k)
+                twin = self._fit(trainings.uniform_twin, self.seed + k)
                 twins.append(twin.logits(probe.examples).argmax(1))
         late = "No training fitted the budget: give more minutes."
         pairs = min(len(owns), len(twins))
@@ -288,35 +301,33 @@ class Audit:
             trainings.stable(rankings) if len(rankings) > 1 else unmeasured(rules().objection("stable"), late),
         ]
 
-    def _shortcut(self, config: ModelConfig, train: TrainConfig) -> trainings.Shortcut | None:
+    def _shortcut(self) -> trainings.Shortcut | None:
         if not self.clock.fits(1.3 * self.training):
             self.notes.append("no planted shortcut: it did not fit the budget")
             return None
         names = ("alpha", "alpha_grad", "input_x_grad")
-        return trainings.shortcut(self.corpus, config, train, names, seed=self.seed)
+        return trainings.shortcut(self.corpus, self.config, self.train, names, seed=self.seed)
 
-    def _repairs(
-        self, some: Sequence[repairs.Repair], config: ModelConfig, train: TrainConfig, probe: Probe, f1: float
-    ) -> list[repairs.Repaired]:
+    def _repairs(self, some: Sequence[repairs.Repair]) -> list[Repaired]:
         """The repairs of `some` that apply and fit."""
-        tried, late, seconds = [], [], self._forecast(config, train)
-        for repair in (repair for repair in some if repair.applies(config)):
+        tried, late, seconds = [], [], self._forecast()
+        for repair in (repair for repair in some if repair.applies(self.config)):
             slower = 10 if repair.name == "MiniLM" else 1
             needs = 1.1 * seconds * repair.factor + self.each * REPAIR_TEXTS * slower
             if self.clock.fits(needs):
-                made = partial(repair.train, self.corpus, config, train, self.seed)
-                tried.append(self._priced(repair.name, repair.does, made, probe, f1))
+                made = partial(repair.train, self.corpus, self.config, self.train, self.seed)
+                tried.append(self._priced(repair.name, repair.does, made))
             else:
                 late.append(f"{repair.name} (about {duration(needs)})")
         if late:
             self.notes.append(f"repairs not tried within the budget, which a larger one tries: {', '.join(late)}")
         return tried
 
-    def _finetuning(self, model: Explainable, probe: Probe, f1: float) -> list[repairs.Repaired]:
+    def _finetuning(self, model: Explainable) -> list[Repaired]:
         """A Hugging Face classifier fine-tuned with words masked, on texts that are not judged on."""
         from attnlib.hf.finetune import masked_finetuning
 
-        judged = {e.tokens for e in probe.examples}
+        judged = {e.tokens for e in self.probe.examples}
         texts = {e.tokens: e for e in (*self.corpus.train, *self.corpus.dev, *self.pool) if e.tokens not in judged}
         texts, least = list(texts.values()), rules()["gates"]["texts"]
         name, does = repairs.FINE_TUNING
@@ -325,14 +336,20 @@ class Audit:
             why = "no time was left" if len(texts) >= least else "too few texts that are not judged on"
             self.notes.append(f"repair not tried: {name} ({why})")
             return []
-        made = partial(masked_finetuning, model, texts, probe.inputs, seconds=seconds, seed=self.seed)
-        return [self._priced(name, does, made, probe, f1, closed=False)]
+        made = partial(masked_finetuning, model, texts, self.probe.inputs, seconds=seconds, seed=self.seed)
+        return [self._priced(name, does, made, closed=False)]
 
-    def _priced(
-        self, name: str, does: str, made: Callable, probe: Probe, f1: float, closed: bool = True
-    ) -> repairs.Repaired:
-        budget = {"left": lambda texts: self.clock.left, "seed": self.seed, "closed": closed}
-        return repairs.price(name, does, made, probe.examples, REPAIR_TEXTS, f1, **budget)
+    def _priced(self, name: str, does: str, train: Callable[[], Explainable], closed: bool = True) -> Repaired:
+        """Train with a repair and read what comes of it, on the texts of the audit."""
+        begun, texts = time.monotonic(), self.probe.examples
+        model = train()
+        probe = Probe(model, texts[:REPAIR_TEXTS], seed=self.seed)
+        found = battery.measure(
+            probe, deep=REPAIR_DEEP, closed=closed, inputs_alone=True, left=lambda done: self.clock.left
+        )
+        sound, read = judging.in_element(judging.gates(found)), judging.readings(found, probe)
+        f1 = model.evaluate(texts)["f1_macro"]
+        return Repaired(name, does, read, sound, f1, f1 - self.f1, (time.monotonic() - begun) / 60, model)
 
     def _plausible(self, probe: Probe, found: battery.Measured):
         """Agreement with human rationales, where the texts have them."""

@@ -25,8 +25,6 @@ from attnlib.utils.text import plural
 
 NONCE = ("zyxquor", "blivvet", "frabnik", "quomzel", "dreptun", "woxlify", "snargib", "ploovit")
 """Words that no corpus has; the first that a corpus lacks are tied to its classes."""
-SHARE = 0.5
-"""Of the training texts that carry the shortcut."""
 
 
 def uniform_twin(corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
@@ -114,7 +112,7 @@ class Shortcut:
     texts: int
 
 
-def with_shortcut(corpus: Corpus, seed: int = 0, share: float = SHARE) -> tuple[Corpus, list[str]]:
+def with_shortcut(corpus: Corpus, seed: int = 0, share: float = 0.5) -> tuple[Corpus, list[str]]:
     """The corpus with a nonce word per class in a share of its training and dev texts, at a random place.
 
     Bastings et al. (2022) plant such words; a model that learns from these texts relies on them, so the truth about

@@ -83,16 +83,6 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
     return output, None
 
 
-def uniform(layer: Layer) -> Tensor:
-    """Every key that a query may look at gets the same weight."""
-    return layer.allowed / layer.allowed.sum(-1, keepdim=True).clamp_min(1)
-
-
-def zeroed(layer: Layer) -> Tensor:
-    """No weight at all: only the residual stream is left."""
-    return torch.zeros_like(layer.weights)
-
-
 def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[Layer], Tensor]:
     """The weights of every head and query shuffled over the keys it may look at.
 
@@ -112,8 +102,3 @@ def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Call
         return new
 
     return change
-
-
-def only(change: Callable[[Layer], Tensor], layers: Collection[int] | None) -> Callable[[Layer], Tensor | None]:
-    """The change in some layers, the others left alone."""
-    return change if layers is None else lambda layer: change(layer) if layer.number in layers else None

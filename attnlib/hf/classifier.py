@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,13 +12,10 @@ from attnlib.data.types import Example
 from attnlib.engine.explainable import aligned, operators
 from attnlib.engine.rows import Rows
 from attnlib.engine.select import input_eraser
-from attnlib.hf import attention
 from attnlib.hf.network import HFAnswers, Network, no_closed_form
 from attnlib.hf.words import PIECES, HFVectoriser, Removal, WordBatch, raw_text
 from attnlib.training.fitted import TextClassifier
-from attnlib.utils.errors import ConfigError, DataError, one_of
-
-SWAPS = ("uniform", "permuted", "zeroed")
+from attnlib.utils.errors import ConfigError, DataError
 
 
 class HFClassifier(TextClassifier):
@@ -38,35 +34,6 @@ class HFClassifier(TextClassifier):
 
     def typed(self, text: str, query: str | None = None) -> Example:
         return raw_text(text, query)
-
-    def swapped(
-        self,
-        examples: Iterable[Example],
-        swap: str,
-        *,
-        seed: int = 0,
-        layers: Collection[int] | None = None,
-        batch_size: int = 256,
-    ) -> np.ndarray:
-        """(n, C) logits with attention replaced in every layer, or in `layers`; see `measures.perturbation`."""
-        one_of("swap", swap, SWAPS)
-        layers = None if layers is None else set(layers)
-        if layers is not None and not layers <= set(range(self.model.layers)):
-            raise ConfigError(f"layers: this model has layers 0 to {self.model.layers - 1}; got {sorted(layers)}.")
-        examples = self.examples(examples)
-        logits = np.empty((len(examples), len(self.classes)))
-        for batch in self.vectoriser.batches(examples, batch_size):
-            for _, pieces in self.model.slices(batch.pieces.to(self.device)):
-                rows, lengths = pieces.rows.tolist(), pieces.mask.sum(1).tolist()
-                changes = {
-                    "uniform": attention.uniform,
-                    "zeroed": attention.zeroed,
-                    "permuted": attention.permuted(seed, rows, lengths),
-                }
-                watch = attention.Watch(change=attention.only(changes[swap], layers))
-                with torch.no_grad(), attention.watching(self.model.network, watch):
-                    logits[rows] = self.model(pieces).logits.double().cpu().numpy()
-        return logits
 
     def __getattr__(self, name: str) -> Any:
         if name in ("model_config", "train_config", "history", "save"):

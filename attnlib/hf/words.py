@@ -141,24 +141,20 @@ class Removal:
         """The pieces of the texts without the `removed` (B, W) units."""
         pieces = batch.pieces
         gone = removed.gather(1, pieces.words.clamp_min(0)) & (pieces.words >= 0)
-        if self.stays:
-            return replace(pieces, ids=pieces.ids.masked_fill(gone, self.token))
-        kept = pieces.mask & ~gone
         ids = pieces.ids if self.name == "attention" else pieces.ids.masked_fill(gone, self.token)
+        if self.stays:
+            return replace(pieces, ids=ids)
+        mask, types = pieces.mask & ~gone, pieces.types
         if self.name == "delete":
-            order = torch.argsort((~kept).to(torch.uint8), dim=1, stable=True)
-            kept = kept.gather(1, order)
-            types = None if pieces.types is None else pieces.types.gather(1, order)
-            ids = ids.gather(1, order).masked_fill(~kept, self.token)
-            pieces = replace(pieces, ids=ids, mask=kept, types=types)
-        else:
-            pieces = replace(pieces, ids=ids, mask=kept)
+            order = torch.argsort((~mask).to(torch.uint8), dim=1, stable=True)
+            ids, mask = ids.gather(1, order), mask.gather(1, order)
+            types = None if types is None else types.gather(1, order)
+            ids = ids.masked_fill(~mask, self.token)
         # A text of which nothing is left, not even a special token, is one piece of padding.
-        empty = ~pieces.mask.any(1, keepdim=True)
-        first = torch.zeros_like(pieces.mask)
-        first[:, 0] = True
-        ids = pieces.ids.masked_fill(empty, self.token)
-        return replace(pieces, ids=ids, mask=pieces.mask | (first & empty))
+        empty = ~mask.any(1)
+        ids = ids.masked_fill(empty.unsqueeze(1), self.token)
+        mask[:, 0] |= empty
+        return replace(pieces, ids=ids, mask=mask, types=types)
 
 
 class HFVectoriser(Vectoriser):

@@ -1,4 +1,4 @@
-r"""Does attention rank words as their importance does, and over how many words is each spread?
+r"""Does attention rank words as their importance does, and over how many words are both, and states, spread?
 
 For one text, :math:`\tau_b(\alpha, g)` is Kendall's tau-b, which corrects for ties: a sparse projection gives many
 weights of exactly zero. Where a side is constant, or the text has one token, there is no order to agree on: the

@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 
 from attnlib import stats
-from attnlib.hf.classifier import SWAPS, HFClassifier
+from attnlib.hf import attention as inside
+from attnlib.hf.classifier import HFClassifier
 from attnlib.stats.differentiable import tvd
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from attnlib.data.types import Example
     from attnlib.engine.explainable import Explainable
@@ -95,14 +96,17 @@ def swap_attention(
     every layer, or of the `layers` named (from 0), of every head and every query over the keys it may look at; the
     residual stream goes round it, so the two kinds of model do not compare.
     """
-    one_of("swap", swap, SWAPS)
-    if isinstance(model, HFClassifier):
-        return model.swapped(texts, swap, seed=seed, layers=layers, batch_size=batch_size)
-    if layers is not None:
-        raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
+    one_of("swap", swap, ("uniform", "permuted", "zeroed"))
+    layers = None if layers is None else set(layers)
     examples = model.examples(texts)
     logits = np.empty((len(examples), len(model.classes)))
     with torch.no_grad():
+        if isinstance(model, HFClassifier):
+            for rows, values in _swapped_inside(model, examples, swap, seed, layers, batch_size):
+                logits[rows] = values.double().cpu().numpy()
+            return logits
+        if layers is not None:
+            raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
         for batch, trace in model.traces(examples, batch_size):
             rows = batch.rows.tolist()
             if swap == "permuted":
@@ -111,6 +115,28 @@ def swap_attention(
                 alpha = uniform(trace.mask) if swap == "uniform" else torch.zeros_like(trace.alpha)
             logits[rows] = with_attention(trace, alpha).double().cpu().numpy()
     return logits
+
+
+def _swapped_inside(
+    model: HFClassifier, examples: Sequence[Example], swap: str, seed: int, layers: set[int] | None, batch_size: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Numbers of texts and their logits, the attention replaced in every layer or in some."""
+    network = model.model
+    layers = set(range(network.layers)) if layers is None else layers
+    if not layers <= set(range(network.layers)):
+        raise ConfigError(f"layers: this model has layers 0 to {network.layers - 1}; got {sorted(layers)}.")
+    for batch in model.vectoriser.batches(examples, batch_size):
+        for _, pieces in network.slices(batch.pieces.to(model.device)):
+            rows, lengths = pieces.rows.tolist(), pieces.mask.sum(1).tolist()
+            new = {
+                "uniform": lambda layer: uniform(layer.allowed),
+                "zeroed": lambda layer: torch.zeros_like(layer.weights),
+                "permuted": inside.permuted(seed, rows, lengths),
+            }[swap]
+            watch = inside.Watch(change=lambda layer, new=new: new(layer) if layer.number in layers else None)
+            with inside.watching(network.network, watch):
+                answers = network(pieces)
+            yield rows, answers.logits
 
 
 def attention_swaps(

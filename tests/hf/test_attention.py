@@ -12,7 +12,7 @@ import torch
 import attnlib as al
 from attnlib.hf import attention
 from attnlib.hf.attention import Watch, watching
-from attnlib.measures.perturbation import swap_attention
+from attnlib.measures.perturbation import swap_attention, uniform
 from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
@@ -83,7 +83,7 @@ def layers_of(model, change, texts=TEXTS):
 def test_uniform_and_permuted_weights_stay_where_a_query_may_look(model):
     pieces = pieces_of(model, TEXTS)
     real = pieces.mask
-    weights, allowed, flat = layers_of(model, attention.uniform)
+    weights, allowed, flat = layers_of(model, lambda layer: uniform(layer.allowed))
     shuffle = attention.permuted(0, range(len(TEXTS)), real.sum(1).tolist())
     _, _, shuffled = layers_of(model, shuffle)
     rows = real[:, None, :].expand(weights.shape[:3])
