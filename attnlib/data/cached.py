@@ -97,7 +97,7 @@ def _place(folder: Path) -> Path:
 
 def tokenised(raw: RawCorpus, config: DataConfig, assembled: Callable[[RawCorpus, DataConfig], Corpus]) -> Corpus:
     """`assembled(raw, config)`, from the cache where it has been made before."""
-    digest, count = hashlib.sha256(f"{_code()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
+    digest, count = hashlib.sha256(f"{rules()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
     for row in raw.rows:
         digest.update(repr(row).encode())
         count += row.tokens is None
@@ -179,7 +179,7 @@ def _texts(table: Any, words: list[str]) -> Texts:
 
 
 @cache
-def _code() -> str:
+def rules() -> str:
     """What else decides the words: the code of this room, spaCy's rules and Unicode's tables."""
     code = [p.read_text(encoding="utf-8") for p in sorted(Path(__file__).parent.glob("*.py"))]
     return f"{hashlib.sha256(repr(code).encode()).hexdigest()} {version('spacy')} {unicodedata.unidata_version}"

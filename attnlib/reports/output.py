@@ -12,11 +12,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -114,9 +116,8 @@ class Output:
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
             figure.savefig(drawn, format="svg", bbox_inches="tight", dpi=DPI, metadata={"Date": None})
-            for kind, unset in (("pdf", "CreationDate"), ("png", "Software")) if self.batch else ():
-                target, options = file.with_suffix(f".{kind}"), {"bbox_inches": "tight", "dpi": DPI}
-                figure.savefig(target, format=kind, metadata={unset: None}, **options)
+            if self.batch:
+                _print_versions(figure, drawn.getvalue(), file)
         if pyplot := sys.modules.get("matplotlib.pyplot"):
             pyplot.close(figure)  # else the notebook would show it a second time
         files.write(file, drawn.getvalue())
@@ -167,6 +168,26 @@ class Output:
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False)
         files.write(self.folder / name, text + "\n")
+
+
+def _print_versions(figure: Figure, svg: str, file: Path) -> None:
+    """PDF and PNG next to the SVG. They take twice as long to draw, so a figure that was drawn before, which its SVG
+    tells (version of Matplotlib included), has them from the cache."""
+    import matplotlib
+
+    from attnlib.data.cached import cached
+
+    def draw(folder: Path) -> None:
+        for kind, unset in (("pdf", "CreationDate"), ("png", "Software")):
+            options = {"bbox_inches": "tight", "dpi": DPI, "metadata": {unset: None}}
+            figure.savefig(folder / f"figure.{kind}", format=kind, **options)
+
+    settings = {
+        name: matplotlib.rcParams[name] for name in ("pdf.fonttype", "pdf.compression", "savefig.pad_inches")
+    }
+    key = hashlib.sha256(f"{matplotlib.__version__} {DPI} {settings} {svg}".encode()).hexdigest()
+    for made in sorted(cached("figures", key, draw).glob("figure.*")):
+        shutil.copyfile(made, file.with_suffix(made.suffix))
 
 
 def _plain(value: Any) -> Any:

@@ -51,10 +51,10 @@ def code_of(task: str) -> dict[str, str]:
     queue = list(_imports(statements, module))
     while queue:
         used = queue.pop()
-        if used in found or used == module or _neutral(used) or (tree := _parse(used)) is None:
+        if used in found or used == module or _neutral(used) or (whole := _whole(used)) is None:
             continue
-        found[used] = _digest(tree.body)
-        queue.extend(_imports(tree.body, used))
+        found[used], imported = whole
+        queue.extend(imported)
     return dict(sorted(found.items()))
 
 
@@ -64,6 +64,14 @@ def code_hash(task: str) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+@lru_cache(maxsize=1024)
+def _whole(module: str) -> tuple[str, tuple[str, ...]] | None:
+    """Hash and imports of a module that counts as a whole; None where there is no source. Tasks share most of them."""
+    tree = _parse(module)
+    return None if tree is None else (_digest(tree.body), tuple(dict.fromkeys(_imports(tree.body, module))))
+
+
+@lru_cache(maxsize=1024)
 def _neutral(module: str) -> bool:
     """Whether a module does not count. The `__init__` of a study's package names its tables and claims too."""
     if module in (KIT, f"{KIT}.data"):  # they only pass names on

@@ -8,11 +8,17 @@ captum      captum: the rankings lime and kernel_shap
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module, metadata
 from types import ModuleType
 
 from attnlib.utils.errors import AttnlibError
+
+GRAMMAR = "rfc3987_syntax"
+"""A package that jsonschema, and with it nbformat, imports where it is there. It compiles the grammar of international
+web addresses, which takes longer than all else that they import; no field of a notebook is such an address."""
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -31,7 +37,8 @@ class MissingPackage(AttnlibError, ImportError):
 def needs(package: str, extra: str) -> ModuleType:
     """Import `package` (or a module of it), or say which extra provides it: `needs("distributed", "cluster")`."""
     try:
-        return import_module(package)
+        with _without(GRAMMAR):
+            return import_module(package)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != package.split(".")[0]:
             raise  # the package is installed, and lacks something itself
@@ -39,3 +46,16 @@ def needs(package: str, extra: str) -> ModuleType:
             f"This needs the package {package.split('.')[0]!r}, which is not installed. It comes with the extra "
             f"{extra!r}: pip install 'attnlib[{extra}]'."
         ) from None
+
+
+@contextmanager
+def _without(package: str) -> Iterator[None]:
+    """Imports of this optional package fail meanwhile, unless it has been imported before."""
+    hidden = package not in sys.modules
+    if hidden:
+        sys.modules[package] = None  # type: ignore[assignment]  what Python documents for this
+    try:
+        yield
+    finally:
+        if hidden:
+            sys.modules.pop(package, None)

@@ -217,6 +217,28 @@ def test_the_same_figure_gives_the_same_file(shown: list[BeautifulSoup], tmp_pat
     assert files[0] == files[1]
 
 
+def test_a_figure_that_was_drawn_before_is_not_drawn_again_for_print(
+    shown: list[BeautifulSoup], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "cache"))
+    kinds: list[str] = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda *a, **o: kinds.append(o["format"]) or save(*a, **o))
+
+    def files(folder: str, figure: Figure) -> dict[str, bytes]:
+        report.Output(tmp_path / folder, batch=True).figure(figure, "rise")
+        return {path.name: path.read_bytes() for path in (tmp_path / folder / "figures").iterdir()}
+
+    first, again = files("a", draw()), files("b", draw())
+    assert first == again
+    assert sorted(first) == ["rise.pdf", "rise.png", "rise.svg"]
+    assert kinds == ["svg", "pdf", "png", "svg"]
+    other = draw()
+    other.axes[0].set_title("another")
+    assert all(data != first[name] for name, data in files("c", other).items())
+    assert kinds[4:] == ["svg", "pdf", "png"]
+
+
 def test_claims_are_written_as_plain_json_and_shown(
     output: report.Output, shown: list[BeautifulSoup], tmp_path: Path
 ) -> None:

