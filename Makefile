@@ -43,7 +43,7 @@ gallery: docs  ## the reports as a static site in reports/gallery
 	$(BIN)/python -m tests.browser reports/gallery
 
 docs: $(READY)  ## the API reference, from the docstrings, in reports/gallery/reference
-	$(BIN)/python -m tools.reference reports/gallery/reference
+	$(BIN)/python -m tests.reference reports/gallery/reference
 
 test: $(READY)  ## lint, unit tests, notebooks
 	$(MAKE) --no-print-directory lint

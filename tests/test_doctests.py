@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attnlib.utils.paths import ROOT
-from tools.reference import SETUP
+from tests.reference import SETUP
 
 
 def modules() -> list[str]:

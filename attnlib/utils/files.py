@@ -87,8 +87,12 @@ def sha256(path: Path) -> str:
 
 
 def host() -> str:
-    """Eight digits that stand for this machine."""
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    """Eight digits that stand for this machine: containers may share a name, but number their processes apart."""
+    try:
+        processes = os.readlink("/proc/self/ns/pid")
+    except OSError:  # not Linux
+        processes = ""
+    return hashlib.sha256(f"{socket.gethostname()} {processes}".encode()).hexdigest()[:8]
 
 
 def _beside(target: Path, kind: str) -> Path:

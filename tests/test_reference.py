@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 import attnlib as al
 from attnlib.utils import paths
-from tools import reference
+from tests import reference
 
 NAMES = {anchor: thing for entries in reference.public().values() for anchor, thing in entries.items()}
 

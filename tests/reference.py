@@ -1,6 +1,6 @@
 """The API reference: one self-contained page made from the docstrings of the public surface.
 
-`python -m tools.reference FOLDER` writes `FOLDER/index.html`. Docstrings are read as the kit writes them:
+`python -m tests.reference FOLDER` writes `FOLDER/index.html`. Docstrings are read as the kit writes them:
 paragraphs, formulas (`.. math::` blocks and `:math:` in a line, as MathML), `code`, *emphasis*, lines of a name and
 what it means with two spaces in between, and examples that start with `>>>`. All else is text, and is escaped.
 """
