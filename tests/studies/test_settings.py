@@ -3,8 +3,10 @@
 import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.settings import Setting, read_settings, settings_table
+from attnlib.studies.study import study_for
 
 
 def fit(seed=0, **model):
@@ -75,7 +77,7 @@ def test_a_flip_stands_next_to_its_deviation_and_nowhere_else():
 
 
 def test_a_file_may_tell_of_flips(tmp_path):
-    row = "- {name: width, paper: 1, source: code, ours: model.hidden_size, note: smaller, flipped: no verdict changed}\n"
+    row = "- {name: width, paper: 1, source: code, ours: model.hidden_size, flipped: no verdict changed}\n"
     (tmp_path / "settings.yaml").write_text(row)
     table = settings_table(read_settings(str(tmp_path / "settings.py")), [fit()])
     assert table["flipped"].tolist() == ["no verdict changed"]
@@ -93,3 +95,13 @@ def test_values_of_a_file_follow_the_models(tmp_path):
     table = settings_table(settings, [fit(encoder="mlp", hidden_size=32), fit(hidden_size=64)]).set_index("setting")
     assert table["differs"].to_dict() == {"loss": "a mean", "width": "", "rate": "", "size": ""}
     assert table.loc["size", "paper"] == "big"
+
+
+@pytest.mark.parametrize(
+    "notebook", ["01_tasc", "02_tying_mlm", "03_sparsity", "04_mutual_information", "05_erasure"]
+)
+def test_every_deviation_of_a_cpu_profile_says_what_a_flip_did_or_that_none_was_made(notebook):
+    study, (plan,) = study_for(notebook), plans([notebook], "cpu", [])
+    table = study.settings(study.Params.of(plan.values))
+    silent = table.loc[(table["differs"] != "") & (table["flipped"] == ""), "setting"]
+    assert silent.empty, silent.tolist()

@@ -14,6 +14,9 @@ VECTORS = {
     "wiki.simple.vec": "fastText",
 }
 
+DELTAS = (1.0, 10.0, 20.0, 30.0)
+"""The weights of tying in section 3.1."""
+
 
 def _vectors(fit: FitSpec) -> str:
     name = PurePosixPath(fit.model.vectors).name
@@ -25,6 +28,17 @@ def _delta(fit: FitSpec) -> float:
     return round(fit.model.tying_delta * fit.train.batch_size, 6)
 
 
+def _next_to(fit: FitSpec) -> str:
+    """What makes a weight one of the paper's: a loss summed over a batch, or its mean."""
+    if _delta(fit) in DELTAS:
+        return "a sum over the batch"
+    return "a mean" if fit.model.tying_delta in DELTAS else "weights of your own"
+
+
 SETTINGS = read_settings(
-    __file__, vectors=_vectors, delta=_delta, direction_width=lambda fit: fit.model.hidden_size // 2
+    __file__,
+    vectors=_vectors,
+    delta=_delta,
+    next_to=_next_to,
+    direction_width=lambda fit: fit.model.hidden_size // 2,
 )
