@@ -3,8 +3,10 @@
 import pytest
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
+from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies.settings import Setting, read_settings, settings_table
+from attnlib.studies.study import study_for
 from attnlib.utils.errors import ConfigError
 
 
@@ -102,3 +104,13 @@ def test_a_misspelt_key_and_a_missing_file_are_errors(tmp_path):
     (tmp_path / "settings.yaml").write_text("- {name: rate, papr: 0, source: code, ours: train.learning_rate}\n")
     with pytest.raises(TypeError, match="papr"):
         read_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "notebook", ["01_tasc", "02_tying_mlm", "03_sparsity", "04_mutual_information", "05_erasure"]
+)
+def test_every_deviation_of_a_cpu_profile_says_what_a_flip_did_or_that_none_was_made(notebook):
+    study, (plan,) = study_for(notebook), plans([notebook], "cpu", [])
+    table = study.settings(study.Params.of(plan.values))
+    silent = table.loc[(table["differs"] != "") & (table["flipped"] == ""), "setting"]
+    assert silent.empty, silent.tolist()

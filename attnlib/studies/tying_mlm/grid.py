@@ -201,6 +201,8 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     )
 
 
+DELTAS = (1.0, 10.0, 20.0, 30.0)
+"""The weights of tying in section 3.1."""
 VECTORS = {
     "none": "random",
     "glove": "GloVe 6B",
@@ -214,8 +216,16 @@ def _vectors(fit: FitSpec) -> str:
     return VECTORS.get(name, "word2vec of clinical notes" if "mimic" in name else name)
 
 
-FACTS = {
-    "vectors": _vectors,
-    # δ against a loss that is summed over a batch, where ours is a mean
-    "delta": lambda fit: round(fit.model.tying_delta * fit.train.batch_size, 6),
-}
+def _delta(fit: FitSpec) -> float:
+    """The weight δ of tying next to a loss that is summed over a batch, where ours is a mean."""
+    return round(fit.model.tying_delta * fit.train.batch_size, 6)
+
+
+def _next_to(fit: FitSpec) -> str:
+    """What makes a weight one of the paper's: a loss summed over a batch, or its mean."""
+    if _delta(fit) in DELTAS:
+        return "a sum over the batch"
+    return "a mean" if fit.model.tying_delta in DELTAS else "weights of your own"
+
+
+FACTS = {"vectors": _vectors, "delta": _delta, "next_to": _next_to}

@@ -15,9 +15,10 @@ def test_every_deviation_has_a_reason(profile) -> None:
     assert table[table["differs"] == "differs"].empty
 
 
-def test_the_paper_profile_is_the_papers_but_for_what_clusters_would_find() -> None:
+def test_the_paper_profile_differs_where_the_paper_is_silent_and_in_what_clusters_would_find() -> None:
     table = Study("tying_mlm").settings(planned("paper")).set_index("setting")
-    assert list(table.index[table["differs"] != ""]) == ["its inputs"]
+    silent = ["tying: what δ is next to", "the first epoch may be kept"]
+    assert list(table.index[table["differs"] != ""]) == [*silent, "its inputs"]
     assert table.loc["width of the LSTM, each direction", "ours"] == "150"
     assert set(table.loc["tying: weights δ, next to a loss summed over a batch", "ours"].split("; ")) == {
         "1", "10", "20", "30",
@@ -30,3 +31,9 @@ def test_settings_are_read_from_the_models() -> None:
     assert table.loc["batch", "ours"] == "64"
     assert table.loc["permutations of attention", "ours"] == "3"
     assert "64" in table.loc["tying: weights δ, next to a loss summed over a batch", "ours"], "δ = 1 next to a mean"
+    assert table.loc["tying: what δ is next to", "ours"] == "a mean"
+
+
+def test_weights_of_your_own_are_called_so() -> None:
+    table = Study("tying_mlm").settings(planned("cpu").replace(delta=7.0, deltas=(7.0,))).set_index("setting")
+    assert table.loc["tying: what δ is next to", "ours"] == "weights of your own"
