@@ -169,8 +169,8 @@ class Output:
 
 
 def _print_versions(figure: Figure, svg: str, file: Path) -> None:
-    """PDF and PNG next to the SVG. They take twice as long to draw, so a figure that was drawn before, which its SVG
-    tells (version of Matplotlib included), has them from the cache."""
+    """PDF and PNG next to the SVG. They take twice as long to draw, so a figure whose SVG was drawn before has
+    them from the cache."""
     import matplotlib
 
     from attnlib.data.cached import cached

@@ -65,7 +65,7 @@ def code_hash(task: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _whole(module: str) -> tuple[str, tuple[str, ...]] | None:
-    """Hash and imports of a module that counts as a whole; None where there is no source. Tasks share most of them."""
+    """Hash and imports of a module that counts as a whole; None without a source. Tasks share most of them."""
     tree = _parse(module)
     return None if tree is None else (_digest(tree.body), tuple(dict.fromkeys(_imports(tree.body, module))))
 
