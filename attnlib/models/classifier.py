@@ -32,7 +32,9 @@ def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None)
     `vectors` may lack the last row, that of the mask token of mlm, which no file of word vectors has.
     """
     size = config.embedding_size
-    embedding = nn.Embedding(n_ids, size, padding_idx=0)
+    table = torch.randn(n_ids, size)  # the numbers of `nn.Embedding`, which on `meta` would import torch's compiler
+    table[0] = 0.0
+    embedding = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
     if vectors is not None:
         rows = {n_ids, n_ids - 1} if config.regulariser == "mlm" else {n_ids}
         if vectors.ndim != 2 or vectors.shape[1] != size or vectors.shape[0] not in rows:

@@ -1,22 +1,32 @@
 """What a grid would cost: which runs the store holds, and how long the others may take here.
 
-A training's time is its tokens (of all epochs) over a speed in tokens per second: the median of earlier trainings
-with the same encoder in the store, else a short training measured now. A measure's time is the median of earlier
-ones. Early stopping makes trainings shorter than that, so the estimate is an upper bound.
+Every estimate says what it rests on (`basis`), in this order:
+
+SAME     the median time of finished runs that differ in their seeds alone
+SCALED   the median speed of earlier runs of another size. A training reads the tokens of its texts in every epoch;
+         a measure reads tokens × rankings, on all test texts or on the `texts` that it asks for. Speeds are those
+         of the same encoder and, for measures, of the same task
+UNSIZED  the median time of earlier measures whose size the store does not know
+SHORT    a training on a few planted texts, measured now, scaled
+DEFAULT  for a measure that the store has never seen: `SPEED`, a guess that may be ten times too high or too low
+
+Early stopping makes trainings shorter than their epochs, so a scaled estimate of them is an upper bound.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from attnlib.config import DataConfig
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import Store
 from attnlib.store.keys import key_of
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, columns, resolve
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns, resolve
 from attnlib.store.tasks import one_thread
 from attnlib.utils.errors import AttnlibError, DataError
 from attnlib.utils.text import duration
@@ -26,8 +36,23 @@ if TYPE_CHECKING:
 
     from attnlib.data.types import Corpus
 
-PACKAGED = {"rotten_tomatoes": (6_824, 21), "imdb": (20_000, 234), "20news": (1_016, 115), "bbc": (1_701, 390)}
-"""Training texts and mean words of the packaged corpora: to tokenise them takes longer than a forecast may."""
+SIZES = {
+    "rotten_tomatoes": (6_824, 852, 21),
+    "imdb": (20_000, 2_500, 234),
+    "20news": (1_016, 796, 115),
+    "bbc": (1_701, 213, 390),
+    "hub:yahoo_answers_topics": (1_400_000, 60_000, 104),
+    "hub:amazon_reviews_multi": (200_000, 5_000, 35),
+    "hub:yelp_review_full": (650_000, 50_000, 150),
+}
+"""Training texts, test texts and mean words of corpora that take longer to get than a forecast may."""
+HUB = "hub:"
+SAME, SCALED, UNSIZED = "runs of the same kind", "runs of another size, scaled", "runs of unknown size"
+SHORT, DEFAULT = "a short training, scaled", "a default speed"
+SPEED = 5_000.0
+"""Tokens × rankings per second of a measure that nobody has timed."""
+RANKINGS = ("rankings", "baselines")
+"""Parameters of measures that list rankings of tokens, each of which costs a pass over the texts."""
 SAMPLE = 96
 """Texts of the training that is measured where the store knows no speed."""
 
@@ -75,13 +100,13 @@ def dry_run(
     store: Store | str | None = None,
     corpora: Mapping[str, Corpus] | Corpora | None = None,
     jobs: int = 1,
-    sizes: Mapping[str, tuple[int, int]] | None = None,
+    sizes: Mapping[str, tuple[int, int, int]] | None = None,
     calibrate: bool = True,
 ) -> Forecast:
     """List a grid without running it.
 
-    sizes      training texts and mean words per text by corpus, for the estimate: these need not be available, and
-               are not loaded unless the store holds runs on them
+    sizes      training texts, test texts and mean words per text by corpus, for the estimate: these need not be
+               available, and are not loaded unless the store holds runs on them. Nor is anything of the hub
     calibrate  measure a short training for encoders the store has never seen
     """
     import pandas as pd
@@ -89,10 +114,10 @@ def dry_run(
     store = store if isinstance(store, Store) else Store(store)
     corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
     history, seen = _history(store)
-    sizes = {**PACKAGED, **(sizes or {})}
+    sizes = {**SIZES, **(sizes or {})}
     speeds = _Speeds(history, corpora, calibrate)
     # A corpus that no finished run knows need not be loaded to say that nothing of it is in the store.
-    unseen = set(sizes) - seen - set(corpora.given)
+    known = seen | set(corpora.given)
     rows: dict[Run, dict[str, Any]] = {}
     problems: dict[str, str] = {}
 
@@ -104,7 +129,7 @@ def dry_run(
         try:
             if run.corpus is not None and (problem := problems.get(run.corpus.digest)):
                 raise AttnlibError(problem)
-            if run.corpus is None or run.corpus.corpus not in unseen:
+            if run.corpus is None or run.corpus.corpus in known or not _elsewhere(run.corpus.corpus, sizes):
                 named = columns(run, corpora)
                 key = key_of(run, corpora)
                 cached = store.get(key) is not None
@@ -135,49 +160,107 @@ def dry_run(
     return Forecast(frame[[*(c for c in frame if c not in last), *last]], max(1, jobs))
 
 
-def _history(store: Store) -> tuple[dict[tuple[str, str], list[float]], set[str]]:
-    """Speeds of trainings and seconds of measures that the store holds, by task and encoder; and their corpora."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    corpora: set[str] = set()
+def _elsewhere(corpus: str, sizes: Mapping[str, Any]) -> bool:
+    """Whether a corpus takes long to get: its size is stated, or it may have to be downloaded."""
+    return corpus in sizes or corpus.startswith(HUB)
+
+
+@dataclass
+class _History:
+    """What the store knows: seconds by kind of run, speeds and seconds by task and encoder."""
+
+    same: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    speeds: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    seconds: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+
+def _history(store: Store) -> tuple[_History, set[str]]:
+    """What earlier runs took, and the corpora they read."""
+    found, corpora = _History(), set()
     for _, spec, environment in store.described():
-        encoder = spec["columns"].get("encoder", "")
-        run = spec.get("run", {})
+        encoder, run = spec["columns"].get("encoder", ""), spec.get("run", {})
         corpora |= {part["data"]["corpus"] for part in (run, *run.get("fits", ())) if part.get("data")}
+        if run:
+            found.same[_kind(run)].append(environment["seconds"])
         if spec["kind"] != "fit":
-            found[spec["task"], encoder].append(environment["seconds"])
+            if environment.get("texts") and environment.get("tokens"):
+                work = _reads(run["params"], environment["texts"], environment["tokens"] / environment["texts"])
+                found.speeds[spec["task"], encoder].append(work / max(environment["seconds"], 1e-3))
+            found.seconds[spec["task"], encoder].append(environment["seconds"])
         elif environment.get("training_seconds") and environment.get("tokens"):
-            found["fit", encoder].append(environment["tokens"] / environment["training_seconds"])
+            found.speeds["fit", encoder].append(environment["tokens"] / environment["training_seconds"])
     return found, corpora
 
 
+def _kind(run: Mapping[str, Any]) -> str:
+    """A run as the store writes it, without what tells replicates apart: equal texts take equal time."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plain(part) for name, part in value.items() if name not in ("seed", "label")}
+        return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+    return canonical({**plain(run), "data": run.get("data")})  # the seed of the data draws other texts
+
+
+def _reads(params: Mapping[str, Any], texts: int, length: float) -> float:
+    """Tokens × rankings that a measure reads of a corpus with so many test texts."""
+    asked = params.get("texts")
+    rankings = sum(len(params[name]) for name in RANKINGS if isinstance(params.get(name), list | tuple))
+    return min(texts, asked if isinstance(asked, int) else texts) * length * max(1, rankings)
+
+
 class _Speeds:
-    def __init__(self, history: dict[tuple[str, str], list[float]], corpora: Corpora, calibrate: bool) -> None:
+    def __init__(self, history: _History, corpora: Corpora, calibrate: bool) -> None:
         self.history, self.corpora, self.calibrate = history, corpora, calibrate
         self.measured: dict[str, float | None] = {}
+        self.sizes: dict[str, tuple[float, int, float]] = {}
 
-    def estimate(self, run: Run, sizes: Mapping[str, tuple[int, int]], loaded: bool) -> tuple[float, str]:
+    def estimate(self, run: Run, sizes: Mapping[str, tuple[int, int, int]], loaded: bool) -> tuple[float, str]:
         """Seconds and what they rest on; NaN and an empty string where nothing is known."""
+        same = self.history.same
+        if same and (seen := same.get(_kind(run.model_dump(mode="json")))):
+            return median(seen), SAME
+        size = None if run.corpus is None else self._size(run.corpus, sizes, loaded)
         if isinstance(run, MeasureSpec):
-            encoder = run.fits[0].model.encoder if run.fits else ""
-            seen = self.history.get((run.task, encoder))
-            return (median(seen), "earlier runs") if seen else (float("nan"), "")
-        data = run.data
-        if loaded:
-            count = sum(map(len, self.corpora[data].train))
-        elif data.corpus in sizes:
-            texts, words = sizes[data.corpus]
-            longest = data.max_length if isinstance(data.max_length, int) else words
-            count = min(texts, data.limit or texts) * min(words, longest)
-        else:
+            return self._measure(run, size)
+        if size is None:
             return float("nan"), ""
-        encoder = run.model.encoder
-        if seen := self.history.get(("fit", encoder)):
-            speed, basis = median(seen), "earlier runs"
+        if seen := self.history.speeds.get(("fit", run.model.encoder)):
+            speed, basis = median(seen), SCALED
         else:
-            speed, basis = self._measure(run), "a short training"
-        return (count * run.train.epochs / speed, basis) if speed else (float("nan"), "")
+            speed, basis = self._calibrated(run), SHORT
+        return (size[0] * run.train.epochs / speed, basis) if speed else (float("nan"), "")
 
-    def _measure(self, run: FitSpec) -> float | None:
+    def _measure(self, run: MeasureSpec, size: tuple[float, int, float] | None) -> tuple[float, str]:
+        key = run.task, run.fits[0].model.encoder if run.fits else ""
+        if size is None or not self.history.speeds.get(key):
+            if seen := self.history.seconds.get(key):
+                return median(seen), UNSIZED
+            if size is None:
+                return float("nan"), ""
+        speeds = self.history.speeds.get(key)
+        work = _reads(run.params, *size[1:])
+        return (work / median(speeds), SCALED) if speeds else (work / SPEED, DEFAULT)
+
+    def _size(
+        self, data: DataConfig, sizes: Mapping[str, tuple[int, int, int]], loaded: bool
+    ) -> tuple[float, int, float] | None:
+        """Tokens of the training texts, number of test texts and their mean length; None where nothing is known."""
+        if loaded:
+            if data.digest not in self.sizes:
+                corpus = self.corpora[data]
+                train, test = (int(part.lengths.sum()) for part in (corpus.train, corpus.test))
+                self.sizes[data.digest] = float(train), len(corpus.test), test / len(corpus.test)
+            return self.sizes[data.digest]
+        if data.corpus not in sizes:
+            return None
+        train, test, words = sizes[data.corpus]
+        length = min(words, data.max_length) if isinstance(data.max_length, int) else words
+        test = min(test, data.limit or test) // (data.part[1] if data.part else 1)
+        return float(min(train, data.limit or train) * length), max(1, test), float(length)
+
+    def _calibrated(self, run: FitSpec) -> float | None:
         """Tokens per second of a model like this on a few planted texts: once to warm up, once to measure."""
         encoder = run.model.encoder
         if encoder not in self.measured:

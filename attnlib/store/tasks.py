@@ -185,6 +185,8 @@ def _run(key: str, run: Run, job: Assignment, models: dict[str, Fitted]) -> RunO
         files = _frame_files(run, function(*handed, **run.params))
         seconds = time.perf_counter() - start
         more = {"device": str(needed[0].device)} if needed else {}
+        if corpus is not None:  # by which a forecast scales
+            more |= {"texts": len(corpus.test), "tokens": int(corpus.test.lengths.sum())}
     return RunOutcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
 
 

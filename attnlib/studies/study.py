@@ -83,7 +83,7 @@ class Study:
 
     @property
     def sizes(self) -> Mapping[str, Any] | None:
-        """Training texts and mean words by corpus, for the forecast of corpora that are not at hand."""
+        """Training texts, test texts and mean words by corpus, for the forecast of corpora that are not at hand."""
         return getattr(self._file("grid"), "SIZES", None)
 
     def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:

@@ -17,8 +17,8 @@ from types import ModuleType
 from attnlib.utils.errors import AttnlibError
 
 GRAMMAR = "rfc3987_syntax"
-"""A package that jsonschema, and with it nbformat, imports where it is there. It compiles the grammar of international
-web addresses, which takes longer than all else that they import; no field of a notebook is such an address."""
+"""A package that jsonschema, and with it nbformat, imports where it is there. It compiles the grammar of
+international web addresses, which takes longer than all else that they import, and that no notebook needs."""
 
 
 def versions(*packages: str) -> dict[str, str]:

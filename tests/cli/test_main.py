@@ -149,7 +149,7 @@ def test_a_dry_run_lists_the_grid_of_the_study(series: Path, monkeypatch: pytest
     result = attn("run", "90_demo", "--profile", "cpu", "--dry-run", "--jobs", "2")
     assert result.output.count("planted    lstm") == 3
     assert "3 runs, 0 in the store, 3 to compute: about " in result.output
-    assert "with 2 at once (3 by a short training)" in result.output
+    assert "with 2 at once (3 by a short training, scaled)" in result.output
 
 
 def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +12,7 @@ import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
 from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
-from attnlib.models.classifier import Readout
+from attnlib.models.classifier import Readout, build_embedding
 from attnlib.utils.errors import ConfigError, DataError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
@@ -199,3 +201,17 @@ def test_mixed_precision_keeps_weights_on_the_simplex(projection, hierarchical):
     torch.testing.assert_close(trace.token_alpha.sum(1), torch.tensor([1.0, 1.0, 0.0]), rtol=0, atol=1e-5)
     loss.backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_an_embedding_starts_as_that_of_torch_and_on_meta_without_its_compiler() -> None:
+    torch.manual_seed(3)
+    ours = build_embedding(ModelConfig(embedding_size=7), 50, None).weight
+    torch.manual_seed(3)
+    assert torch.equal(ours, torch.nn.Embedding(50, 7, padding_idx=0).weight)
+    assert ours.requires_grad
+    code = (
+        "import sys, torch; from attnlib.config import ModelConfig; from attnlib.models import build_model\n"
+        "with torch.device('meta'): build_model(ModelConfig(encoder='lstm'), 50, 2)\n"
+        "assert 'torch._dynamo' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

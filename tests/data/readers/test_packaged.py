@@ -18,6 +18,7 @@ import pytest
 
 from attnlib.config import PACKAGED_VECTORS
 from attnlib.data import corpora, load_corpus, vectors
+from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers import downloads, packaged
 from attnlib.data.readers.downloads import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
@@ -284,3 +285,13 @@ def test_sources_name_the_version_that_is_fetched() -> None:
     named = [spec.source.rpartition("by way of ")[2] for spec in corpora.values() if spec.kind == "packaged"]
     assert len(named) == 4
     assert set(named) <= pins
+
+
+def test_words_from_the_cache_are_those_of_the_definition(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path))
+    texts, steps = ["It isn't so bad.", "", "Ça va — 2 fois"], Preprocessing()
+    expected = [steps.tokens(text) for text in texts]
+    assert packaged._tokenised(texts, steps) == expected
+    monkeypatch.setattr(Preprocessing, "tokens", lambda *_: pytest.fail("tokenised again"))
+    assert packaged._tokenised(texts, steps) == expected
+    assert len(list((tmp_path / "words").glob("*/words.json"))) == 1
