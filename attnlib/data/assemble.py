@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from array import array
 from collections import Counter
@@ -33,8 +32,6 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     dropped, drawn or found doubtful is listed in `Corpus.notes`.
     """
     corpus = tokenised(raw, config or DataConfig(corpus=raw.name), _assembled)
-    if pyarrow := sys.modules.get("pyarrow"):
-        pyarrow.default_memory_pool().release_unused()  # the raw texts are gone; their memory may go too
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
         warnings.warn(
             f"{corpus.name}: {note} (ids {checks.some(ids, 3)}): scores on {split} flatter the model.",
@@ -54,7 +51,7 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     labels = checks.label_indices(raw, labelled.labels, ids, classes)
     stay, found = thinned(raw.name, splits, labels, classes, raw.shares)
     notes += found
-    members: dict[str, list[int]] = {split: [] for split in SPLITS}
+    members = {split: array("q") for split in SPLITS}
     for i in stay:
         members[splits[i]].append(i)
     min_df = config.min_df or raw.min_df

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -59,7 +60,9 @@ def labelled(raw: RawCorpus) -> tuple[Labelled, list[str]]:
         if missing(row.label):
             bad.append(i)
             continue
-        for column, value in zip(found, (i, row.label, row.split, row.id), strict=True):
+        # a source of millions makes every cell anew: names of classes are kept once
+        label = sys.intern(row.label) if type(row.label) is str else row.label
+        for column, value in zip(found, (i, label, row.split, row.id), strict=True):
             column.append(value)
     if bad and not raw.drop_missing:
         raise DataError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -61,7 +63,18 @@ def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = Non
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
     raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
-    return assemble(raw, config)
+    made = assemble(raw, config)
+    del raw
+    _give_back()
+    return made
+
+
+def _give_back() -> None:
+    """Return to the system what the raw texts held: arrow and the C library keep freed memory for later use."""
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # glibc has it
+        trim(0)
 
 
 def data_config(

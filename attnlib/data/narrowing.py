@@ -39,7 +39,7 @@ def thinned(
     labels: Sequence[int],
     classes: Sequence[str],
     shares: Mapping[str, float],
-) -> tuple[list[int], list[str]]:
+) -> tuple[Sequence[int], list[str]]:
     """Positions of the texts that stay where some classes are to have only a share of each split.
 
     Texts of the other classes all stay. Drawn with a fixed seed, so that the corpus is the same in every run.
@@ -48,7 +48,7 @@ def thinned(
         if label not in classes:
             raise DataError(f"{name}: {unknown('class in shares', label, classes)}")
     if not shares:
-        return list(range(len(labels))), []
+        return range(len(labels)), []
     kept: list[int] = []
     for split in SPLITS:
         own = {c: [i for i, (s, y) in enumerate(zip(splits, labels, strict=True)) if s == split and classes[y] == c]

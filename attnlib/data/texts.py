@@ -19,6 +19,8 @@ from attnlib.utils.errors import DataError
 
 BLOCK = 4096
 """Texts that are turned into Examples at once."""
+AT_ONCE = 2**20
+"""Values that are looked up at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,18 @@ def gathered(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndar
     """Ends and places of rows that lie at starts[i] to stops[i] of an array, one after the other."""
     lengths = stops - starts
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    return ends, np.arange(ends[-1]) - np.repeat(ends[:-1] - starts, lengths)
+    places = np.arange(ends[-1])
+    places -= np.repeat(ends[:-1] - starts, lengths)
+    return ends, places
+
+
+def looked_up(table: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """table[places], some at a time: numpy makes a copy of the places in 64 bits, twice the size of the answer."""
+    found = np.empty(len(places), table.dtype)
+    for start in range(0, len(places), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        found[part] = table[places[part]]
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +206,7 @@ class Texts(Sequence[Example]):
         """(n,) whether a text has a token of which `known` (words,) is true; `tokens`: others than its own."""
         tokens = tokens or self.tokens
         hits = np.zeros(len(tokens.values) + 1, dtype=np.int32)
-        np.cumsum(known[tokens.values], out=hits[1:])
+        np.cumsum(looked_up(known, tokens.values), out=hits[1:])
         return hits[tokens.ends[1:]] > hits[tokens.ends[:-1]]
 
     def keys(self) -> Iterator[tuple[bytes, bytes | None]]:
