@@ -229,19 +229,19 @@ def against_captum() -> Iterator[Row]:
         )
 
 
-def attributed(fitted, some, target, method, **options):
+def attributed(fitted, some, target, explainer, **options):
     """What a method of Captum says of texts."""
     batch = fitted.vectoriser.batch(fitted.vectoriser.encode(some))
     embedded = fitted.model.embed(batch).detach().requires_grad_()
-    return method(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
+    return explainer(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
 
 
 @torch.no_grad()
-def ablated(fitted, some, target, method):
+def ablated(fitted, some, target, explainer):
     """The same for the removal of one word at a time."""
     width = fitted.model.embedding.embedding_dim
     words = torch.arange(max(map(len, some))).reshape(1, -1, 1).expand(1, -1, width)
-    return attributed(fitted, some, target, method, feature_mask=words, perturbations_per_eval=8)
+    return attributed(fitted, some, target, explainer, feature_mask=words, perturbations_per_eval=8)
 
 
 def logits(fitted, batch, embedded):
