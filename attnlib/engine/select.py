@@ -13,6 +13,7 @@ from attnlib.engine.packed import Packed
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
+from attnlib.models.encoders import Transformer
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
@@ -37,7 +38,7 @@ def cheapest(model: nn.Module) -> type[Rows]:
         return Pointwise
     if config.recurrent and config.layers == 1:
         return Branches
-    if config.encoder == "transformer":
+    if isinstance(model.encoder, Transformer):  # not by its name: an encoder may be replaced by another one
         return Packed
     if config.encoder == "cnn" and config.layers == 1:
         return Windows
