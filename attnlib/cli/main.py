@@ -145,7 +145,7 @@ def run(
     for package in ("papermill", "nbconvert", "ipykernel"):
         needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit counts as Ctrl-C too
-    outcomes = execute.run_all(planned, out.resolve(), executor, jobs, Watch())
+    outcomes = execute.run_all(planned, out.resolve(), executor, jobs, ProgressLine())
     cut = len(outcomes) < len(planned)
     if settle is not None and not cut and all(o.status == "done" for o in outcomes):
         outcomes = _settle(checked, settle, out.resolve(), executor, jobs) or outcomes
@@ -170,14 +170,14 @@ def _settle(checked: list[Any], minutes: float, out: Path, executor: str, jobs: 
         added = addition(one, minutes / len(checked), out, jobs or (1 if executor == "serial" else cores()))
         click.echo(added.said)
         if added.plan is not None:
-            outcomes += execute.run_all([added.plan], out, executor, jobs, Watch())
+            outcomes += execute.run_all([added.plan], out, executor, jobs, ProgressLine())
             if outcomes[-1].status != "done":
                 break
             click.echo(outcome(added, out))
     return outcomes
 
 
-class Watch:
+class ProgressLine:
     """Reports progress: one updated line on a terminal, one line per notebook elsewhere."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class Tree(NamedTuple):
     branch: Tensor
 
 
-class States(NamedTuple):
+class Grown(NamedTuple):
     """values (N, h): distinct states; index (R, K, T): which one a variant has at t."""
 
     values: Tensor
@@ -76,7 +76,7 @@ def separate(positions: Tensor, length: int) -> Tree:
     return Tree(removed, positions, torch.zeros_like(positions), branch)
 
 
-def grow(cell: nn.LSTM | nn.GRU, table: Tensor, first: Tensor, length: int, skips: bool, tree: Tree) -> States:
+def grow(cell: nn.LSTM | nn.GRU, table: Tensor, first: Tensor, length: int, skips: bool, tree: Tree) -> Grown:
     """All distinct states of one direction over `length` positions.
 
     table (N + 1, G): W_ih e + b of every word of the batch, then of the replacement token; first (R,): where in the
@@ -114,7 +114,7 @@ def grow(cell: nn.LSTM | nn.GRU, table: Tensor, first: Tensor, length: int, skip
             out.copy_(after[0])
         state = after
     where = row.gather(1, tree.branch.flatten(1)).view(tree.branch.shape)
-    return States(values, where + torch.tensor(offsets, device=device))
+    return Grown(values, where + torch.tensor(offsets, device=device))
 
 
 class Lstm:

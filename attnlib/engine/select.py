@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from attnlib.engine.branches import Branches
+from attnlib.engine.gapless import Gapless
 from attnlib.engine.operators import OPERATORS
-from attnlib.engine.packed import Packed
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
@@ -39,7 +39,7 @@ def cheapest(model: nn.Module) -> type[Rows]:
     if config.recurrent and config.layers == 1:
         return Branches
     if isinstance(model.encoder, Transformer):  # not by its name: an encoder may be replaced by another one
-        return Packed
+        return Gapless
     if config.encoder == "cnn" and config.layers == 1:
         return Windows
     return Rows

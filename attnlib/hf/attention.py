@@ -21,7 +21,7 @@ from torch import Tensor, nn
 NAME = "attnlib"
 
 
-class Layer(NamedTuple):
+class LayerAttention(NamedTuple):
     """What one layer computes. weights (B, heads, T, T): queries × keys; value (B, heads, T, D); allowed: of the
     shape of weights, whether a query may look at a key; number: the layer, from 0."""
 
@@ -35,8 +35,8 @@ class Layer(NamedTuple):
 class Watch:
     """see: told of every layer in turn; change: new weights of a layer, or None to leave it; calls: layers seen."""
 
-    see: Callable[[Layer], None] | None = None
-    change: Callable[[Layer], Tensor | None] | None = None
+    see: Callable[[LayerAttention], None] | None = None
+    change: Callable[[LayerAttention], Tensor | None] | None = None
     calls: int = 0
 
 
@@ -73,7 +73,7 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
     allowed = torch.ones_like(weights, dtype=torch.bool)
     if attention_mask is not None:
         allowed &= attention_mask[..., : weights.shape[-1]] > torch.finfo(attention_mask.dtype).min / 2
-    layer = Layer(weights, value, allowed, watch.calls)
+    layer = LayerAttention(weights, value, allowed, watch.calls)
     watch.calls += 1
     if watch.see is not None:
         watch.see(layer)
@@ -83,13 +83,13 @@ def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attenti
     return output, None
 
 
-def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[Layer], Tensor]:
+def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[LayerAttention], Tensor]:
     """The weights of every head and query shuffled over the keys it may look at.
 
     A text's draws depend on the seed, its number in `rows`, its length and the layer alone.
     """
 
-    def change(layer: Layer) -> Tensor:
+    def change(layer: LayerAttention) -> Tensor:
         new = layer.weights.clone()
         for b, (row, n) in enumerate(zip(rows, lengths, strict=True)):
             rng = np.random.default_rng([seed, row, layer.number])

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnlib.hf.attention import Layer, Watch, watching
+from attnlib.hf.attention import LayerAttention, Watch, watching
 from attnlib.hf.words import PieceBatch, WordBatch
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError
@@ -161,12 +161,12 @@ def read(rows: Tensor, table: Tensor) -> Tensor:
 def folded(
     network: Network,
     pieces: PieceBatch,
-    fold: Callable[[Layer, Tensor | None], Tensor | None],
+    fold: Callable[[LayerAttention, Tensor | None], Tensor | None],
 ) -> Tensor:
     """(B, T): the table (B, T, T) that `fold(layer, table so far)` ends with, read where the head reads."""
     table: list[Tensor | None] = [None]
 
-    def see(layer: Layer) -> None:
+    def see(layer: LayerAttention) -> None:
         table[0] = fold(layer, table[0])
 
     out = torch.zeros(pieces.ids.shape, dtype=torch.get_default_dtype(), device=pieces.ids.device)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from attnlib.hf.attention import Layer, Watch, watching
+from attnlib.hf.attention import LayerAttention, Watch, watching
 from attnlib.hf.network import CELLS, Network, folded, read
 from attnlib.hf.words import PIECES, PieceBatch
 from attnlib.importance.base import Case, method
@@ -39,7 +39,7 @@ def value_norm(case: Case) -> Tensor:
     :math:`\sqrt{\sum_h (\alpha^h_j \|v^h_j\|)^2}`.
     """
 
-    def norms(layer: Layer, _: Tensor | None) -> Tensor | None:
+    def norms(layer: LayerAttention, _: Tensor | None) -> Tensor | None:
         if layer.number < case.model.layers - 1:
             return None
         return (layer.weights * layer.value.norm(dim=-1).unsqueeze(2)).square().sum(1).sqrt()

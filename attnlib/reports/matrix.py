@@ -66,13 +66,17 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     """
     settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
     shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
-    rows = [Row(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
+    rows = [MatrixRow(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
     return _filled(rows, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
 def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
     """Claims on another page than their reports, grouped by paper: (link to a report, its claims) of each."""
-    rows = [Row(c, k, link=f"{link}#claim-{c['id']}") for link, found in runs for k, c in enumerate(found, start=1)]
+    rows = [
+        MatrixRow(c, k, link=f"{link}#claim-{c['id']}")
+        for link, found in runs
+        for k, c in enumerate(found, start=1)
+    ]
     return _filled(rows, brief=True)
 
 
@@ -82,8 +86,8 @@ def back_links(claims: Sequence[Claim], name: str) -> str:
     return theme.fill("backlinks.html.j2", claims=found) if found else ""
 
 
-def _filled(rows: list[Row], *, shared: str = "", style: str = "", brief: bool = False) -> str:
-    groups: dict[str, list[Row]] = {}
+def _filled(rows: list[MatrixRow], *, shared: str = "", style: str = "", brief: bool = False) -> str:
+    groups: dict[str, list[MatrixRow]] = {}
     for row in rows:
         groups.setdefault(row.paper, []).append(row)
     return theme.fill(
@@ -100,7 +104,7 @@ def _filled(rows: list[Row], *, shared: str = "", style: str = "", brief: bool =
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """A claim as its row shows it.
 
     link  to the claim in its report, from a page that only lists it; such a row has no details

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from attnlib.engine import flips, orders, packed
+from attnlib.engine import flips, gapless, orders
 from attnlib.engine.branches import Branches
-from attnlib.engine.packed import Packed
+from attnlib.engine.gapless import Gapless
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.select import cheapest, input_eraser
@@ -22,12 +22,12 @@ CHOSEN = {
     "lstm": Branches,
     "gru-gumbel-feat": Branches,
     "lstm-2": Rows,
-    "transformer": Packed,
-    "transformer-sparse": Packed,
-    "transformer-post": Packed,
-    "transformer-concat": Packed,
-    "transformer-special": Packed,
-    "query-transformer": Packed,
+    "transformer": Gapless,
+    "transformer-sparse": Gapless,
+    "transformer-post": Gapless,
+    "transformer-concat": Gapless,
+    "transformer-special": Gapless,
+    "query-transformer": Gapless,
     "bert": Rows,
     "han-gru": Rows,
 }
@@ -76,7 +76,7 @@ def test_passes_of_a_transformer_may_be_small(operator, monkeypatch):
         order = orders.descending(trace.alpha, batch.content)
         eraser = input_eraser(fitted, batch, trace, operator)
         whole = flips.table(eraser, order), flips.first_flips(eraser, order, trace.prediction)
-        monkeypatch.setattr(packed, "PASS", 20)
-        monkeypatch.setattr(packed, "CELLS", 40)
+        monkeypatch.setattr(gapless, "PASS", 20)
+        monkeypatch.setattr(gapless, "CELLS", 40)
         again = flips.table(eraser, order), flips.first_flips(eraser, order, trace.prediction)
         torch.testing.assert_close(again, whole)

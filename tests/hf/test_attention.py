@@ -136,14 +136,14 @@ def test_no_table_of_weights_outlives_its_slice(folders, name, monkeypatch):
     n = pieces_of(model, texts).ids.shape[1]
     alive: list[weakref.ref] = []
     most = []
-    plain = attention.Layer
+    plain = attention.LayerAttention
 
     def spied(weights, *rest):
         alive.append(weakref.ref(weights))
         most.append(sum(t.numel() for ref in alive if (t := ref()) is not None))
         return plain(weights, *rest)
 
-    monkeypatch.setattr(attention, "Layer", spied)
+    monkeypatch.setattr(attention, "LayerAttention", spied)
     peaks = []
     for some in (texts[:1], texts):
         most.clear()

@@ -103,7 +103,7 @@ def test_a_claim_links_to_its_figure_or_table_where_the_page_has_it(anchors: set
 
 def marks(**options: object) -> BeautifulSoup:
     claim = {"effect": 0.1, "low": 0.0, "high": 0.2, "paper_effect": 0.4, "border": 0.0, "direction": "greater"}
-    return BeautifulSoup(matrix.Row({"verdict": "undetermined"} | claim | options, 1).plot, "html.parser")
+    return BeautifulSoup(matrix.MatrixRow({"verdict": "undetermined"} | claim | options, 1).plot, "html.parser")
 
 
 def test_a_picture_holds_every_mark_on_one_axis() -> None:
@@ -132,7 +132,7 @@ def test_the_claimed_side_is_shaded(direction: str, border: float, start: float,
 
 
 def test_a_picture_needs_an_effect_and_nothing_else() -> None:
-    assert matrix.Row({}, 1).plot == ""
+    assert matrix.MatrixRow({}, 1).plot == ""
     bare = marks(low=None, high=None, paper_effect=None, direction=None)
     assert bare.select_one(".dot") is not None
     assert not bare.select(".ours, path.paper, .claimed")

@@ -19,7 +19,7 @@ PASS = 3_072
 """Positions of one forward pass on a CPU: enough for the matrix products, few enough for the cache."""
 
 
-class Packed(Rows):
+class Gapless(Rows):
     """Variants as rows of a batch that holds what is left of them."""
 
     def __init__(self, model, batch, trace, operator) -> None:
