@@ -32,6 +32,8 @@ SUMS = "sha256.json"
 """The file of a folder that lists the SHA-256 of all others."""
 FEW = 500
 """Fewer texts than this are tokenised again every time."""
+LONG = 100
+"""Words of a text that comes in words from which to clean them takes as long as to tokenise a sentence."""
 RAGGED = ("tokens", "query", "rationale", "sentences")
 """Fields of a text that hold several values."""
 _temporary: dict[Path, tempfile.TemporaryDirectory] = {}
@@ -100,7 +102,7 @@ def tokenised(raw: RawCorpus, config: DataConfig, assembled: Callable[[RawCorpus
     digest, count = hashlib.sha256(f"{rules()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
     for row in raw.rows:
         digest.update(repr(row).encode())
-        count += row.tokens is None
+        count += row.tokens is None or len(row.tokens) >= LONG
     if count < FEW:
         return assembled(raw, config)
     made: list[Corpus] = []

@@ -120,11 +120,15 @@ def test_whatever_decides_a_corpus_is_in_its_key(monkeypatch, change):
     assert not same(first, second)
 
 
-def test_small_corpora_and_ready_tokens_are_not_cached(tmp_path):
+def test_small_corpora_and_ready_tokens_are_not_cached_but_long_texts_are(tmp_path):
     assemble(raw(60), DataConfig(corpus="toy"))
     rows = [RawExample(tokens=("a", str(i)), label=i % 2) for i in range(2000)]
     assemble(RawCorpus(name="toy", rows=rows))
     assert not (tmp_path / "cache").exists()
+    long = [RawExample(tokens=("a", str(i)) * 50, label=i % 2) for i in range(module.FEW)]
+    first = assemble(RawCorpus(name="toy", rows=long))
+    assert list((tmp_path / "cache").rglob("corpus.json"))
+    assert same(assemble(RawCorpus(name="toy", rows=long)), first)
 
 
 def test_a_damaged_file_is_made_again(tmp_path):
