@@ -272,11 +272,11 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     """
     if not n:
         return Effect(NAN)
-    from scipy.stats import binomtest  # here, since it takes half a second to import
-
-    test = binomtest(int(hits), int(n))
-    low, high = test.proportion_ci(level, method="exact")
-    found = Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    tail, missed = (1 - level) / 2, n - hits
+    low = float(special.betaincinv(hits, missed + 1, tail)) if hits else 0.0
+    high = float(special.betaincinv(hits + 1, missed, 1 - tail)) if missed else 1.0
+    p = min(1.0, 2 * float(special.bdtr(min(hits, missed), n, 0.5)))
+    found = Effect(hits / n, low, high, p=p, n=n, cells=n, trainings=n)
     return replace(found, again=lambda level: exact_share(hits, n, level))
 
 

@@ -53,7 +53,10 @@ def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     if frame.empty or models.empty:
         return frame
     named = models[keys].drop_duplicates().assign(left_out=True)
-    return frame[frame[keys].merge(named, on=keys, how="left")["left_out"].isna().to_numpy()]
+    number = frame.groupby(keys, sort=False, dropna=False).ngroup()
+    each = frame.loc[~number.duplicated().to_numpy(), keys]  # in the order of their numbers
+    kept = each.merge(named, on=keys, how="left")["left_out"].isna().to_numpy()
+    return frame[kept[number.to_numpy()]]
 
 
 def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
