@@ -115,7 +115,7 @@ def clusters(vectors: ArrayLike, k: int, *, seed: int = 0, batch_size: int = 409
         means = KMeans(k, n_init=1, random_state=seed)
         distinct = distinct.astype(np.float64)  # scikit-learn is faster with them than with single precision
     else:
-        means = MiniBatchKMeans(k, batch_size=batch_size, n_init=3, random_state=seed)
+        means = MiniBatchKMeans(k, batch_size=batch_size, n_init=1, random_state=seed)
     return means.fit_predict(distinct, sample_weight=copies)[copy_of]
 
 
