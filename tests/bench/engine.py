@@ -8,7 +8,7 @@ of given length, the models trained on such: how early decisions flip matters at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 
 import torch
@@ -23,6 +23,8 @@ from attnlib.training.fit import fit
 from tests.bench import Row, bench, compare
 
 SIZES = {"embedding_size": 300, "hidden_size": 128}
+STEPS = 40
+"""Steps of a baseline at the input level that are run at most: each costs the same, so that some tell of all."""
 
 
 @cache
@@ -112,14 +114,21 @@ def input_level() -> Iterator[Row]:
             if length > {"lstm": 400, "gru": 20, "transformer": 20}.get(encoder, 150):
                 continue
             found = traced(encoder, length, n)
+            every, some = steps(found[2])
             yield compare(
                 f"first flips, input level, {encoder}, vs a step at a time",
                 f"T = {length}, {n} texts, pad",
                 partial(first_flips_of_words, *found),
-                partial(word_loop, *found),
+                partial(word_loop, *found, some),
                 goal=goal if length == 20 else None,
-                repeats=3 if length == 20 else 1,
+                work=(every, len(some)),
             )
+
+
+def steps(trace) -> tuple[int, range]:
+    """How many steps a baseline takes for the longest text, and those of them that are run."""
+    every = int(trace.lengths.max())
+    return every, range(0, every, -(-every // STEPS))
 
 
 def first_flips_of_words(fitted, batch, trace, order, operator: str = "pad"):
@@ -128,15 +137,14 @@ def first_flips_of_words(fitted, batch, trace, order, operator: str = "pad"):
 
 
 @torch.no_grad()
-def word_loop(fitted, batch, trace, order) -> torch.Tensor:
+def word_loop(fitted, batch, trace, order, some: Iterable[int]) -> torch.Tensor:
     """Chrysostomou & Aletras: the k top words become padding, the whole batch runs again, for every k."""
     ids, content = batch.ids.clone(), batch.content.clone()
     hides = fitted.model_config.encoder == "transformer"
     first = torch.zeros(len(ids), dtype=torch.long)
-    rows = torch.arange(len(ids))
-    for k in range(int(trace.lengths.max())):
-        ids[rows, order[:, k]] = 0
-        content[rows, order[:, k]] = False
+    for k in some:
+        ids.scatter_(1, order[:, : k + 1], 0)
+        content.scatter_(1, order[:, : k + 1], False)
         mask = batch.mask & (content | ~batch.content) if hides else batch.mask
         erased = Batch(ids=ids, mask=mask, content=content, words=batch.words, rows=batch.rows)
         decision = fitted.model(erased).logits.argmax(-1)
@@ -151,13 +159,14 @@ def leave_one_out() -> Iterator[Row]:
     for encoder, goal in (("lstm", 3), ("mlp", None), ("cnn", None)):
         for length, n in ((20, 128), (150, 16), (400, 4)):
             fitted, batch, trace, _ = traced(encoder, length, n)
+            every, some = steps(trace)
             yield compare(
                 f"leave one out, {encoder}, vs a word of all texts at a time",
                 f"T = {length}, {n} texts, delete",
                 partial(singles, fitted, batch, trace),
-                partial(deletion_loop, fitted, batch),
+                partial(deletion_loop, fitted, batch, some),
                 goal=goal,
-                repeats=3 if length == 20 else 1,
+                work=(every, len(some)),
             )
 
 
@@ -167,10 +176,10 @@ def singles(fitted, batch, trace):
 
 
 @torch.no_grad()
-def deletion_loop(fitted, batch) -> list[torch.Tensor]:
+def deletion_loop(fitted, batch, some: Iterable[int]) -> list[torch.Tensor]:
     """Jain & Wallace: word i of every text taken out, the whole batch run again, for every i."""
     found = []
-    for i in range(batch.ids.shape[1]):
+    for i in some:
         kept = [j for j in range(batch.ids.shape[1]) if j != i]
         fields = {name: getattr(batch, name)[:, kept] for name in ("ids", "mask", "content", "words")}
         found.append(fitted.model(Batch(rows=batch.rows, **fields)).logits)
@@ -189,7 +198,7 @@ def influence() -> Iterator[Row]:
             partial(jacobian.influence, fitted.model, batch),
             partial(jacobian.by_loop, fitted.model, fitted.model.embed(batch), batch.mask),
             goal=3 if length == 180 and encoder in ("lstm", "transformer") else None,
-            repeats=2,
+            repeats=3 if encoder == "lstm" else 1,
         )
 
 
