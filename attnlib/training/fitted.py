@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Text = str | tuple[str, str] | Example
 """A raw text, a raw text with its query, or an Example."""
-GRAPH_TOKENS = 2**12
+GRAPH_TOKENS = 2**11
 """Most padded positions of a trace that keeps its graph."""
 
 
