@@ -23,7 +23,7 @@ from attnlib.training.fit import fit
 from tests.bench import Row, bench, compare
 
 SIZES = {"embedding_size": 300, "hidden_size": 128}
-STEPS = 40
+STEPS = 20
 """Steps of a baseline at the input level that are run at most: each costs the same, so that some tell of all."""
 
 
@@ -189,7 +189,7 @@ def deletion_loop(fitted, batch, some: Iterable[int]) -> list[torch.Tensor]:
 @bench("jacobian")
 def influence() -> Iterator[Row]:
     """The gradient of every state's norm at every input."""
-    sizes = (("lstm", 20, 16), ("lstm", 180, 4), ("lstm", 400, 1), ("gru", 180, 4), ("cnn", 180, 4))
+    sizes = (("lstm", 20, 16), ("lstm", 180, 4), ("lstm", 400, 1), ("gru", 60, 4), ("cnn", 180, 4))
     for encoder, length, n in (*sizes, ("transformer", 180, 1)):
         fitted, batch, _, _ = traced(encoder, length, n)
         yield compare(
@@ -198,13 +198,14 @@ def influence() -> Iterator[Row]:
             partial(jacobian.influence, fitted.model, batch),
             partial(jacobian.by_loop, fitted.model, fitted.model.embed(batch), batch.mask),
             goal=3 if length == 180 and encoder in ("lstm", "transformer") else None,
-            repeats=3 if encoder == "lstm" else 1,
+            repeats=2,
         )
 
 
 @bench("captum")
 def against_captum() -> Iterator[Row]:
-    """Where Captum has the method. Both start from the texts; Captum is told the class that ours has to predict."""
+    """Where Captum has the method. Both start from the texts and end in an array per text; Captum is told the class
+    that ours has to predict."""
     from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 
     for length, n in ((20, 32), (150, 4), (400, 2)):
@@ -239,10 +240,12 @@ def against_captum() -> Iterator[Row]:
 
 
 def attributed(fitted, some, target, explainer, **options):
-    """What a method of Captum says of texts."""
+    """What a method of Captum says of texts: an array per text with a number per word, as ours does."""
     batch = fitted.vectoriser.batch(fitted.vectoriser.encode(some))
     embedded = fitted.model.embed(batch).detach().requires_grad_()
-    return explainer(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
+    found = explainer(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
+    scores = found.detach().sum(-1).double().numpy()
+    return [row[:n] for row, n in zip(scores, batch.lengths.tolist(), strict=True)]
 
 
 @torch.no_grad()
