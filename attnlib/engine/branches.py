@@ -5,7 +5,7 @@ ranking, R_1 ⊂ R_2 ⊂ …: at position t the state of variant k depends on :m
 only as many distinct states as removed positions up to t. They form a tree: a branch is born at the position that
 variant j removes and others do not, from the state of the branch below it. All branches of all texts advance
 together, one matrix product per position; on average half of the T × K states of each direction remain. What a
-branch reads is the projection of a word or of the replacement token: computed once per text, not once per variant.
+branch reads is the projection of a word or of the replacement token: computed once for every word of the batch.
 """
 
 from __future__ import annotations
