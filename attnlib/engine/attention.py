@@ -135,9 +135,9 @@ def _renormalised(trace: Trace, remaining: Callable[[Tensor], Tensor]) -> Tensor
     """
     alpha = weights(trace)
     scaled = alpha if trace.scale is None else alpha * trace.scale.double()
-    hidden = trace.hidden.reshape(-1, trace.hidden.shape[-1])
+    values = (trace.token_logits if trace.linear else trace.hidden).permute(2, 0, 1)
     # Classes first: sums then run along memory, several times faster than with a handful of classes innermost.
-    values = (trace.weight @ hidden.T if trace.linear else hidden.T).view(-1, *alpha.shape).double()
+    values = values.to(torch.float64, memory_format=torch.contiguous_format)
     total = remaining(values * scaled) / divisor(remaining(alpha))
     if trace.linear:
         return (total + trace.bias.double().reshape(-1, 1, 1)).permute(1, 2, 0).contiguous()

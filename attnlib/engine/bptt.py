@@ -10,98 +10,105 @@ def sweep(cell: nn.LSTM | nn.GRU, embedded: Tensor, seeds: Tensor) -> tuple[Tens
     r"""Gradients of :math:`s_p^\top h_p`, for every p, at every input.
 
     embedded (B, T, D); seeds (B, T, h): s_p. Adjoints of all p ≥ t are the rows of one matrix when the sweep passes
-    t, so a position costs one matrix product instead of one for every p.
+    t, so a position costs one matrix product instead of one for every p. What the gates at t do to adjoints of the
+    states is linear: it is folded into the weights, so that the product is as narrow as the states.
 
     Returns norms (B, T, T), row p, column i < p, zero elsewhere; and the gradients at i = p themselves (B, T, D),
     which a caller may have to add to others.
     """
-    steps = _Lstm(cell, embedded) if isinstance(cell, nn.LSTM) else _Gru(cell, embedded)
-    batch, length, _ = embedded.shape
+    batch, length, width = embedded.shape
+    weight, size = cell.weight_ih_l0, cell.hidden_size
+    # ‖g W‖ = ‖g Rᵀ‖ with Wᵀ = Q R: no wider than the gates, however wide the word vectors.
+    narrow = weight if width <= len(weight) else torch.linalg.qr(weight.T).R.T
+    steps = (_Lstm if isinstance(cell, nn.LSTM) else _Gru)(cell, embedded, narrow)
     norms = embedded.new_zeros(batch, length, length)
-    diagonal = torch.empty_like(embedded)
-    adjoint = steps.start(batch, length)
-    weight = cell.weight_ih_l0
+    adjoint = embedded.new_zeros(batch, length, steps.states * size)
     for t in range(length - 1, -1, -1):
         # Rows t … T - 1 are alive; row t begins here with its seed.
-        adjoint[0][:, t] = seeds[:, t]
-        inputs = steps.back(t, adjoint)
-        diagonal[:, t] = inputs[:, 0] @ weight
-        if t + 1 < length:
-            norms[:, t + 1 :, t] = (inputs[:, 1:] @ weight).norm(dim=-1)
-    return norms, diagonal
+        adjoint[:, t, :size] = seeds[:, t]
+        norms[:, t + 1 :, t] = steps.back(t, adjoint[:, t:])[:, 1:].norm(dim=-1)
+    return norms, steps.gates(seeds) @ weight
+
+
+def _before(cell: nn.LSTM | nn.GRU, embedded: Tensor) -> Tensor:
+    """(B, T, h): the state that every position starts from."""
+    hidden = cell(embedded)[0]
+    return torch.cat([torch.zeros_like(hidden[:, :1]), hidden[:, :-1]], 1)
 
 
 class _Lstm:
-    """Forward pass with all gates kept, and one step back for a matrix of adjoints."""
+    """The slopes of all gates, and one step back for a matrix of adjoints: of the state, then of the memory.
 
-    def __init__(self, cell: nn.LSTM, embedded: Tensor) -> None:
-        self.weight = cell.weight_hh_l0
+    inward  (4h, D'): what leads from the gates to the input, in place of the cell's weights
+    """
+
+    states = 2
+
+    def __init__(self, cell: nn.LSTM, embedded: Tensor, inward: Tensor) -> None:
         read = embedded @ cell.weight_ih_l0.T + (cell.bias_ih_l0 + cell.bias_hh_l0)
-        batch, length, _ = embedded.shape
+        i, f, g, o = (read + _before(cell, embedded) @ cell.weight_hh_l0.T).chunk(4, -1)
+        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+        memory = [torch.zeros_like(i[:, 0])]
+        for new, kept in zip((i * g).unbind(1), f.unbind(1), strict=True):
+            memory.append(torch.addcmul(new, kept, memory[-1]))
+        memory = torch.stack(memory, 1)
+        squashed = memory[:, 1:].tanh()
+        self.slopes = g * i * (1 - i), memory[:, :-1] * f * (1 - f), i * (1 - g.square()), squashed * o * (1 - o)
+        self.kept, self.opened = f, o * (1 - squashed.square())
         self.size = cell.hidden_size
-        hidden = memory = embedded.new_zeros(batch, self.size)
-        self.gates, self.memory, self.before = [], [], []
-        for t in range(length):
-            i, f, g, o = (read[:, t] + hidden @ self.weight.T).chunk(4, 1)
-            i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
-            self.before.append(memory)
-            memory = f * memory + i * g
-            squashed = memory.tanh()
-            hidden = o * squashed
-            self.gates.append((i, f, g, o))
-            self.memory.append(squashed)
+        self.weights = torch.cat([cell.weight_hh_l0, inward], 1).chunk(4)
+        self.step = i.new_empty(len(i), 2 * self.size, self.weights[0].shape[1])
 
-    def start(self, batch: int, length: int) -> list[Tensor]:
-        like = self.before[0]
-        return [like.new_zeros(batch, length, self.size), like.new_zeros(batch, length, self.size)]
+    def gates(self, hidden: Tensor) -> Tensor:
+        """Adjoints (B, T, 4h) of the inputs of the gates, for adjoints (B, T, h) of the states they lead to."""
+        memory = hidden * self.opened
+        of = (memory, memory, memory, hidden)
+        return torch.cat([x * slope for x, slope in zip(of, self.slopes, strict=True)], -1)
 
-    def back(self, t: int, adjoint: list[Tensor]) -> Tensor:
-        """Adjoints of the gates' inputs (B, T - t, 4h); `adjoint` moves to position t - 1."""
-        i, f, g, o = (x.unsqueeze(1) for x in self.gates[t])
-        squashed, before = self.memory[t].unsqueeze(1), self.before[t].unsqueeze(1)
-        hidden, memory = adjoint[0][:, t:], adjoint[1][:, t:]
-        memory.addcmul_(hidden, o * (1 - squashed.square()))
-        inputs = torch.cat(
-            [
-                memory * (g * i * (1 - i)),
-                memory * (before * f * (1 - f)),
-                memory * (i * (1 - g.square())),
-                hidden * (squashed * o * (1 - o)),
-            ],
-            -1,
-        )
-        adjoint[0][:, t:] = inputs @ self.weight
-        memory.mul_(f)
-        return inputs
+    def back(self, t: int, adjoint: Tensor) -> Tensor:
+        """Gradients at the input (B, N, D') of adjoints (B, N, 2h), which move to position t - 1."""
+        hidden, memory = adjoint.split(self.size, -1)
+        memory.addcmul_(hidden, self.opened[:, t : t + 1])
+        i, f, g, o = ((slope[:, t].unsqueeze(-1), w) for slope, w in zip(self.slopes, self.weights, strict=True))
+        of_hidden, of_memory = self.step.chunk(2, 1)
+        torch.mul(*o, out=of_hidden)
+        torch.mul(*i, out=of_memory).addcmul_(*f).addcmul_(*g)
+        passed = adjoint @ self.step
+        hidden.copy_(passed[..., : self.size])
+        memory.mul_(self.kept[:, t : t + 1])
+        return passed[..., self.size :]
 
 
 class _Gru:
     """The same for a GRU, whose candidate state sees the reset gate."""
 
-    def __init__(self, cell: nn.GRU, embedded: Tensor) -> None:
-        self.weight = cell.weight_hh_l0
-        read = embedded @ cell.weight_ih_l0.T + cell.bias_ih_l0
-        batch, length, _ = embedded.shape
+    states = 1
+
+    def __init__(self, cell: nn.GRU, embedded: Tensor, inward: Tensor) -> None:
+        before = _before(cell, embedded)
+        a, b, c = (embedded @ cell.weight_ih_l0.T + cell.bias_ih_l0).chunk(3, -1)
+        x, y, z = (before @ cell.weight_hh_l0.T + cell.bias_hh_l0).chunk(3, -1)
+        self.reset, self.update = (a + x).sigmoid(), (b + y).sigmoid()
+        fresh = (c + self.reset * z).tanh()
+        candidate = (1 - self.update) * (1 - fresh.square())
+        first = candidate * z * self.reset * (1 - self.reset)
+        self.slopes = first, (before - fresh) * self.update * (1 - self.update), candidate
         self.size = cell.hidden_size
-        hidden = embedded.new_zeros(batch, self.size)
-        self.steps = []
-        for t in range(length):
-            a, b, c = read[:, t].chunk(3, 1)
-            x, y, z = (hidden @ self.weight.T + cell.bias_hh_l0).chunk(3, 1)
-            reset, update = (a + x).sigmoid(), (b + y).sigmoid()
-            fresh = (c + reset * z).tanh()
-            self.steps.append((reset, update, fresh, z, hidden))
-            hidden = fresh + update * (hidden - fresh)
+        self.weights = torch.cat([cell.weight_hh_l0, inward], 1).chunk(3)
+        self.step = a.new_empty(len(a), self.size, self.weights[0].shape[1])
 
-    def start(self, batch: int, length: int) -> list[Tensor]:
-        return [self.steps[0][0].new_zeros(batch, length, self.size)]
+    def gates(self, hidden: Tensor) -> Tensor:
+        """Adjoints of the inputs' side of the gates (B, T, 3h), as above."""
+        return torch.cat([hidden * slope for slope in self.slopes], -1)
 
-    def back(self, t: int, adjoint: list[Tensor]) -> Tensor:
-        """Adjoints of the inputs' side of the gates (B, T - t, 3h); `adjoint` moves to position t - 1."""
-        reset, update, fresh, recurrent, before = (x.unsqueeze(1) for x in self.steps[t])
-        hidden = adjoint[0][:, t:]
-        candidate = hidden * ((1 - update) * (1 - fresh.square()))
-        first = candidate * (recurrent * reset * (1 - reset))
-        second = hidden * ((before - fresh) * update * (1 - update))
-        adjoint[0][:, t:] = hidden * update + torch.cat([first, second, candidate * reset], -1) @ self.weight
-        return torch.cat([first, second, candidate], -1)
+    def back(self, t: int, adjoint: Tensor) -> Tensor:
+        """Gradients at the input (B, N, D') of adjoints (B, N, h), which move to position t - 1."""
+        n, (a, b, c) = self.size, self.weights
+        first, second, third = (slope[:, t].unsqueeze(-1) for slope in self.slopes)
+        step = torch.mul(first, a, out=self.step).addcmul_(second, b)
+        step[..., :n].addcmul_(third * self.reset[:, t].unsqueeze(-1), c[:, :n])
+        step[..., :n].diagonal(dim1=1, dim2=2).add_(self.update[:, t])
+        step[..., n:].addcmul_(third, c[:, n:])
+        passed = adjoint @ step
+        adjoint.copy_(passed[..., :n])
+        return passed[..., n:]

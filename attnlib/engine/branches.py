@@ -5,7 +5,7 @@ ranking, R_1 ⊂ R_2 ⊂ …: at position t the state of variant k depends on :m
 only as many distinct states as removed positions up to t. They form a tree: a branch is born at the position that
 variant j removes and others do not, from the state of the branch below it. All branches of all texts advance
 together, one matrix product per position; on average half of the T × K states of each direction remain. What a
-branch reads is the projection of a word or of the replacement token: computed once per text, not once per variant.
+branch reads is the projection of a word or of the replacement token: computed once for every word of the batch.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from torch.nn.functional import embedding_bag
 from attnlib.engine.attention import CELLS
 from attnlib.engine.head import Head
 from attnlib.engine.rows import Shared
-from attnlib.models.encoders import reversal, turned
+from attnlib.models.encoders import reversal
 
-ROWS = 256
+ROWS = 512
 """Variants that advance together: enough for the matrix product, few enough for the cache."""
 
 
@@ -76,99 +76,107 @@ def separate(positions: Tensor, length: int) -> Tree:
     return Tree(removed, positions, torch.zeros_like(positions), branch)
 
 
-def grow(cell: nn.LSTM | nn.GRU, table: Tensor, first: Tensor, length: int, skips: bool, tree: Tree) -> Grown:
-    """All distinct states of one direction over `length` positions.
+def grow(cell: nn.LSTM | nn.GRU, table: Tensor, words: Tensor, lengths: Tensor, skips: bool, tree: Tree) -> Grown:
+    """All distinct states of one direction.
 
-    table (N + 1, G): W_ih e + b of every word of the batch, then of the replacement token; first (R,): where in the
-    table each text begins. skips: words are deleted, so that a branch passes the place with its state unchanged.
+    table (N, G): the gates' `inputs` of every word of the batch; words (R, T + 1): where in the table the words of
+    each text are, then its replacement token; lengths (R,). skips: words are deleted, so that a branch passes the
+    place with its state unchanged.
+
+    Texts end together: the trunk of a shorter one is born later, so that rows are only ever added, and none reads
+    padding.
     """
-    texts, device = len(first), first.device
-    real = tree.born < length
-    text, number = real.nonzero(as_tuple=True)
-    born, by_birth = tree.born[real].sort(stable=True)
-    text, number = text[by_birth], number[by_birth] + 1
+    texts, length, device = len(words), words.shape[1] - 1, words.device
+    late = length - lengths.clamp_min(1)
+    text, number = (tree.born < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    born = torch.cat([late, tree.born[text, number] + late[text]])
+    born, by_birth = born.sort(stable=True)
+    text = torch.cat([torch.arange(texts, device=device), text])[by_birth]
+    number = torch.cat([torch.zeros_like(late), number + 1])[by_birth]
     row = torch.zeros(texts, tree.born.shape[1] + 1, dtype=torch.long, device=device)
-    row[:, 0] = torch.arange(texts, device=device)
-    row[text, number] = texts + torch.arange(len(text), device=device)
+    row[text, number] = torch.arange(len(text), device=device)
     parent = row[text, tree.parent[text, number - 1]]
-    row_text = torch.cat([row[:, 0], text])
-    lost = tree.removed[row_text, torch.cat([torch.zeros_like(row[:, 0]), number])].T.contiguous()
-    place = first[row_text] + torch.arange(length, device=device).unsqueeze(1)
-    read = torch.where(lost, len(table) - 1, place)
-    alive = (texts + torch.searchsorted(born, torch.arange(length, device=device), right=True)).tolist()
-    offsets = [0, *accumulate(alive)]
-    step = Lstm(cell) if isinstance(cell, nn.LSTM) else Gru(cell)
-    values = table.new_empty(offsets.pop(), cell.hidden_size)
-    state, n = step.start(texts, table), texts
-    for t in range(length):
-        if alive[t] > n:
-            # Branches born here start from the state their parent had before this position.
-            born_from = parent[n - texts : alive[t] - texts]
-            state = tuple(torch.cat([s, s.index_select(0, born_from)]) for s in state)
-            n = alive[t]
-        out = values[offsets[t] : offsets[t] + n]
-        after = step(table.index_select(0, read[t, :n]), state, out)
-        if skips:
-            keep = lost[t, :n].unsqueeze(-1)
-            after = tuple(torch.where(keep, old, new) for old, new in zip(state, after, strict=True))
-            out.copy_(after[0])
-        state = after
-    where = row.gather(1, tree.branch.flatten(1)).view(tree.branch.shape)
-    return Grown(values, where + torch.tensor(offsets, device=device))
+    line = torch.arange(length, device=device)
+    here = (line - late[text].unsqueeze(1)).clamp_min(0)
+    lost = tree.removed[text, number].gather(1, here)
+    read = torch.where(lost, words[text, -1:], words[text].gather(1, here)).T.contiguous()
+    alive = torch.searchsorted(born, line, right=True)
+    passing = lost.T & (torch.arange(len(text), device=device) < alive.unsqueeze(1))
+    passing = passing.nonzero()[:, 1].split(passing.sum(1).tolist()) if skips else None
+    # States before a position are those after the last one, then zeros for the trunks born here, then copies of the
+    # parents of other branches born here: a block of `values` per position.
+    sizes = [*alive.tolist(), len(text)]
+    roots = (torch.searchsorted(born, line) + torch.bincount(late, minlength=length)).tolist()
+    values = table.new_zeros(sum(sizes), cell.hidden_size)
+    blocks = values.split(sizes)
+    step = (Lstm if isinstance(cell, nn.LSTM) else Gru)(cell, table.new_zeros(2, len(text), cell.hidden_size))
+    for t, n in enumerate(sizes[:-1]):
+        before, after = blocks[t], blocks[t + 1]
+        kept = [state.index_select(0, passing[t]) for state in (before, *step.carried)] if skips else ()
+        step(table.index_select(0, read[t, :n]), before, after[:n])
+        for state, old in zip((after, *step.carried), kept, strict=False):
+            state.index_copy_(0, passing[t], old)
+        if len(after) > n:
+            root, more = roots[t + 1], len(after)
+            for state in (after, *step.carried):
+                torch.index_select(state[:root], 0, parent[root:more], out=state[root:more])
+    begins = torch.tensor([0, *accumulate(sizes)][1:-1], device=device)
+    begin = begins[(line + late.unsqueeze(1)).clamp_max(length - 1)].unsqueeze(1)
+    return Grown(values, begin + row.gather(1, tree.branch.flatten(1)).view(tree.branch.shape))
 
 
 class Lstm:
-    """One step of many LSTM rows; the gates are reordered so that the three sigmoids are one call."""
+    r"""One step of many LSTM rows.
 
-    def __init__(self, cell: nn.LSTM) -> None:
-        i, f, g, o = cell.weight_hh_l0.chunk(4)
-        self.weight = torch.cat([i, f, o, g]).T.contiguous()
-        self.size = cell.hidden_size
+    All gates and the memory are squashed by sigmoids, :math:`\tanh x = 1 - 2 \sigma(-2x)`: a tanh costs six times
+    as much on a CPU. The factor -2 of the candidate is in the weights.
+    """
+
+    def __init__(self, cell: nn.LSTM, room: Tensor) -> None:
+        self.weight = self.gates(cell.weight_hh_l0).T.contiguous()
+        self.memory, self.room = room
+        self.carried = (self.memory,)
 
     @staticmethod
-    def inputs(cell: nn.LSTM, embedded: Tensor) -> Tensor:
-        """W_ih e + b of words (..., D), gates in our order."""
-        i, f, g, o = cell.weight_ih_l0.chunk(4)
-        p, q, r, s = (cell.bias_ih_l0 + cell.bias_hh_l0).chunk(4)
-        return embedded @ torch.cat([i, f, o, g]).T + torch.cat([p, q, s, r])
+    def gates(x: Tensor) -> Tensor:
+        """Weights or biases (4h, ...), the candidate times -2."""
+        i, f, g, o = x.chunk(4)
+        return torch.cat([i, f, -2 * g, o])
 
-    def start(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
-        zero = like.new_zeros(rows, self.size)
-        return zero, zero
+    @classmethod
+    def inputs(cls, cell: nn.LSTM, embedded: Tensor) -> Tensor:
+        """W_ih e + b of words (..., D)."""
+        return torch.addmm(cls.gates(cell.bias_ih_l0 + cell.bias_hh_l0), embedded, cls.gates(cell.weight_ih_l0).T)
 
-    def __call__(self, read: Tensor, state: tuple[Tensor, Tensor], out: Tensor) -> tuple[Tensor, Tensor]:
-        gates = read.addmm_(state[0], self.weight)
-        n = self.size
-        gates[:, : 3 * n].sigmoid_()
-        gates[:, 3 * n :].tanh_()
-        memory = gates[:, n : 2 * n] * state[1]
-        memory.addcmul_(gates[:, :n], gates[:, 3 * n :])
-        torch.mul(gates[:, 2 * n : 3 * n], memory.tanh(), out=out)
-        return out, memory
+    def __call__(self, read: Tensor, hidden: Tensor, out: Tensor) -> None:
+        """States after (n, h), into `out`; read (n, 4h): the words' inputs; hidden (n, h): states before."""
+        i, f, g, o = read.addmm_(hidden, self.weight).sigmoid_().chunk(4, 1)
+        memory, squashed = self.memory[: len(read)], self.room[: len(read)]
+        fresh = torch.addcmul(i, i, g, value=-2, out=squashed)
+        torch.addcmul(fresh, f, memory, out=memory)
+        torch.mul(memory, -2, out=squashed).sigmoid_()
+        torch.addcmul(o, o, squashed, value=-2, out=out)
 
 
 class Gru:
     """One step of many GRU rows."""
 
-    def __init__(self, cell: nn.GRU) -> None:
+    def __init__(self, cell: nn.GRU, room: Tensor) -> None:
         self.weight = cell.weight_hh_l0.T.contiguous()
         self.bias = cell.bias_hh_l0
         self.size = cell.hidden_size
+        self.carried = ()
 
     @staticmethod
     def inputs(cell: nn.GRU, embedded: Tensor) -> Tensor:
-        return embedded @ cell.weight_ih_l0.T + cell.bias_ih_l0
+        return torch.addmm(cell.bias_ih_l0, embedded, cell.weight_ih_l0.T)
 
-    def start(self, rows: int, like: Tensor) -> tuple[Tensor]:
-        return (like.new_zeros(rows, self.size),)
-
-    def __call__(self, read: Tensor, state: tuple[Tensor], out: Tensor) -> tuple[Tensor]:
+    def __call__(self, read: Tensor, hidden: Tensor, out: Tensor) -> None:
         n = self.size
-        hidden = torch.addmm(self.bias, state[0], self.weight)
-        gates = (read[:, : 2 * n] + hidden[:, : 2 * n]).sigmoid_()
-        fresh = read[:, 2 * n :].addcmul(gates[:, :n], hidden[:, 2 * n :]).tanh_()
-        torch.lerp(fresh, state[0], gates[:, n:], out=out)
-        return (out,)
+        new = torch.addmm(self.bias, hidden, self.weight)
+        gates = new[:, : 2 * n].add_(read[:, : 2 * n]).sigmoid_()
+        fresh = read[:, 2 * n :].addcmul_(gates[:, :n], new[:, 2 * n :]).tanh_()
+        torch.lerp(fresh, hidden, gates[:, n:], out=out)
 
 
 class Branches(Shared):
@@ -181,12 +189,12 @@ class Branches(Shared):
         self.cells = [encoder.forwards[0], *encoder.backwards[:1]]
         self.turn = reversal(batch.mask)
         maker = Lstm if isinstance(self.cells[0], nn.LSTM) else Gru
-        token = self.head.token_embedding if operator.token is not None else trace.embedded.new_zeros(1, 1)
-        words = (trace.embedded, turned(trace.embedded, self.turn))
-        self.tables = [
-            maker.inputs(cell, torch.cat([side.flatten(0, 1), token.expand(1, side.shape[-1])]))
-            for cell, side in zip(self.cells, words, strict=False)
-        ]
+        ids = batch.ids.flatten() if operator.token is None else torch.cat([batch.ids.flatten(), self.head.token])
+        # what a word does to the gates is worked out once for all its occurrences
+        words, place = ids.unique(return_inverse=True)
+        self.words, self.token = place[: batch.ids.numel()].view(batch.ids.shape), place[-1:]
+        embedded = model.embedding(words)
+        self.tables = [maker.inputs(cell, embedded) for cell in self.cells]
         self.encoder_weight = self.head.weight[:, : encoder.width]
 
     @property
@@ -214,14 +222,15 @@ class Branches(Shared):
     def _logits(self, texts: Tensor, width: int, trees: list[Tree]) -> Tensor:
         """Logits (R, K, C) of the variants that the trees describe, one tree per direction."""
         removed = trees[0].removed[:, 1:]
-        first = texts * self.batch.ids.shape[1]
+        words, lengths = self.words[texts, :width], self.batch.lengths[texts]
         parts, index, column = [], [], 0
         for side, (cell, tree) in enumerate(zip(self.cells, trees, strict=True)):
-            states = grow(cell, self.tables[side], first, width, self.operator.token is None, tree)
+            turn = self.turn[texts, :width]
+            read = torch.cat([words.gather(1, turn) if side else words, self.token.expand(len(texts), 1)], 1)
+            states = grow(cell, self.tables[side], read, lengths, self.operator.token is None, tree)
             where = states.index
-            if side == 1:
-                turn = self.turn[texts, :width].unsqueeze(1)
-                where = where.gather(2, turn.expand_as(where)) + len(parts[0])
+            if side:
+                where = where.gather(2, turn.unsqueeze(1).expand_as(where)) + len(parts[0])
             index.append(where)
             parts.append(states.values @ self.encoder_weight[:, column : column + cell.hidden_size].T)
             column += cell.hidden_size

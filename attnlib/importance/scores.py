@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,9 +63,9 @@ def importance(
         for batch, trace in fitted.traces(examples, batch_size=batch_size, **explain.kept(fitted)):
             values, units = explain(fitted, batch, trace)
             flat = values[units].double().cpu().numpy()
-            cuts = np.cumsum(units.sum(1).cpu().numpy())[:-1]
-            for row, piece in zip(batch.rows.tolist(), np.split(flat, cuts), strict=True):
-                scores[row] = piece
+            ends = accumulate(units.sum(1).tolist(), initial=0)
+            for row, (start, end) in zip(batch.rows.tolist(), pairwise(ends), strict=True):
+                scores[row] = flat[start:end]
             line.update(len(batch))
     return scores
 

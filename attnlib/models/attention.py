@@ -18,15 +18,6 @@ def build_attention(config: ModelConfig, width: int, query_width: int | None = N
     return ATTENTIONS[config.attention](config, width, query_width)
 
 
-def _join(projected: Tensor, query: Tensor | None, layer: nn.Linear | None) -> Tensor:
-    """projected (B, ..., A) + W q, the query (B, Q) spread over every position of its text."""
-    if layer is None:
-        return projected
-    if query is None:
-        raise ValueError("This attention was built with a query; give the query vector (B, Q).")
-    return projected + layer(query).reshape(query.shape[0], *[1] * (projected.dim() - 2), -1)
-
-
 @ATTENTIONS.register("additive")
 class Additive(nn.Module):
     r"""Bahdanau attention as in Jain & Wallace 2019 (`Tanh` of Chrysostomou & Aletras 2021).
@@ -49,7 +40,15 @@ class Additive(nn.Module):
 
     def finish(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
         """Scores from W_1 h_i + b (B, ..., A): erasure shares these sums between variants of a text."""
-        return self.out(_join(keys, query, self.query).tanh()).squeeze(-1)
+        return self.out(self.joined(keys, query).tanh()).squeeze(-1)
+
+    def joined(self, keys: Tensor, query: Tensor | None) -> Tensor:
+        """keys (B, ..., A) + W q, the query (B, Q) spread over every position of its text."""
+        if self.query is None:
+            return keys
+        if query is None:
+            raise ValueError("This attention was built with a query; give the query vector (B, Q).")
+        return keys + self.query(query).reshape(query.shape[0], *[1] * (keys.dim() - 2), -1)
 
 
 @ATTENTIONS.register("dot")
@@ -98,7 +97,7 @@ class Deep(Additive):
         super().__init__(config, width, query_width, config.attention_layers)
 
     def finish(self, keys: Tensor, query: Tensor | None = None) -> Tensor:
-        inner = _join(keys, query, self.query).relu()
+        inner = self.joined(keys, query).relu()
         for layer in self.layers:
             inner = layer(inner).relu()
         return self.out(inner).squeeze(-1)

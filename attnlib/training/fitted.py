@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Text = str | tuple[str, str] | Example
 """A raw text, a raw text with its query, or an Example."""
-GRAPH_TOKENS = 2**12
+GRAPH_TOKENS = 2**11
 """Most padded positions of a trace that keeps its graph."""
 
 
@@ -157,7 +157,8 @@ class TextClassifier:
     @contextmanager
     def evaluating(self, *, grad: bool = False) -> Iterator[None]:
         """Eval mode, with a graph or without. cuDNN cannot differentiate an RNN in eval mode, so it is off then."""
-        self.model.eval()
+        if any(part.training for part in self.model.modules()):  # to set what is set costs more than to look
+            self.model.eval()
         plain = torch.backends.cudnn.flags(enabled=False) if grad and self.device.type == "cuda" else nullcontext()
         with torch.set_grad_enabled(grad), plain:
             yield

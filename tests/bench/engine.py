@@ -8,7 +8,7 @@ of given length, the models trained on such: how early decisions flip matters at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 
 import torch
@@ -23,6 +23,8 @@ from attnlib.training.fit import fit
 from tests.bench import Row, bench, compare
 
 SIZES = {"embedding_size": 300, "hidden_size": 128}
+STEPS = 20
+"""Steps of a baseline that are run at most: each costs the same, so that some tell of all."""
 
 
 @cache
@@ -59,7 +61,9 @@ def attention_level() -> Iterator[Row]:
         what, setting = "first flips, attention level,", f"T = {length}, {n} texts"
         slow = partial(instance_loop, trace, order, few)
         yield compare(f"{what} vs a text and a step at a time", setting, ours, slow, goal=goals[0], work=(n, few))
-        yield compare(f"{what} vs a step at a time", setting, ours, partial(step_loop, trace, order), goal=goals[1])
+        every, some = steps(trace)
+        slow, work = partial(step_loop, trace, order, some), (every, len(some))
+        yield compare(f"{what} vs a step at a time", setting, ours, slow, goal=goals[1], work=work)
         yield compare(f"{what} vs a BiLSTM's pass", setting, ours, partial(forward, fitted, batch), goal=20)
 
 
@@ -91,12 +95,11 @@ def instance_loop(trace, order, n: int) -> list[int]:
 
 
 @torch.no_grad()
-def step_loop(trace, order) -> torch.Tensor:
+def step_loop(trace, order, some: Iterable[int]) -> torch.Tensor:
     alpha = trace.alpha.clone()
     first = torch.zeros(len(alpha), dtype=torch.long)
-    rows = torch.arange(len(alpha))
-    for k in range(alpha.shape[1]):
-        alpha[rows, order[:, k]] = 0.0
+    for k in some:
+        alpha.scatter_(1, order[:, : k + 1], 0.0)
         mass = alpha.sum(1, keepdim=True)
         context = ((alpha / mass.clamp_min(1e-30)).unsqueeze(-1) * trace.hidden).sum(1)
         flipped = (trace.decode(context).argmax(-1) != trace.prediction) & (k < trace.lengths) & (first == 0)
@@ -112,14 +115,21 @@ def input_level() -> Iterator[Row]:
             if length > {"lstm": 400, "gru": 20, "transformer": 20}.get(encoder, 150):
                 continue
             found = traced(encoder, length, n)
+            every, some = steps(found[2])
             yield compare(
                 f"first flips, input level, {encoder}, vs a step at a time",
                 f"T = {length}, {n} texts, pad",
                 partial(first_flips_of_words, *found),
-                partial(word_loop, *found),
+                partial(word_loop, *found, some),
                 goal=goal if length == 20 else None,
-                repeats=3 if length == 20 else 1,
+                work=(every, len(some)),
             )
+
+
+def steps(trace) -> tuple[int, range]:
+    """How many steps a baseline takes for the longest text, and those of them that are run."""
+    every = int(trace.lengths.max())
+    return every, range(0, every, -(-every // STEPS))
 
 
 def first_flips_of_words(fitted, batch, trace, order, operator: str = "pad"):
@@ -128,15 +138,14 @@ def first_flips_of_words(fitted, batch, trace, order, operator: str = "pad"):
 
 
 @torch.no_grad()
-def word_loop(fitted, batch, trace, order) -> torch.Tensor:
+def word_loop(fitted, batch, trace, order, some: Iterable[int]) -> torch.Tensor:
     """Chrysostomou & Aletras: the k top words become padding, the whole batch runs again, for every k."""
     ids, content = batch.ids.clone(), batch.content.clone()
     hides = fitted.model_config.encoder == "transformer"
     first = torch.zeros(len(ids), dtype=torch.long)
-    rows = torch.arange(len(ids))
-    for k in range(int(trace.lengths.max())):
-        ids[rows, order[:, k]] = 0
-        content[rows, order[:, k]] = False
+    for k in some:
+        ids.scatter_(1, order[:, : k + 1], 0)
+        content.scatter_(1, order[:, : k + 1], False)
         mask = batch.mask & (content | ~batch.content) if hides else batch.mask
         erased = Batch(ids=ids, mask=mask, content=content, words=batch.words, rows=batch.rows)
         decision = fitted.model(erased).logits.argmax(-1)
@@ -151,13 +160,14 @@ def leave_one_out() -> Iterator[Row]:
     for encoder, goal in (("lstm", 3), ("mlp", None), ("cnn", None)):
         for length, n in ((20, 128), (150, 16), (400, 4)):
             fitted, batch, trace, _ = traced(encoder, length, n)
+            every, some = steps(trace)
             yield compare(
                 f"leave one out, {encoder}, vs a word of all texts at a time",
                 f"T = {length}, {n} texts, delete",
                 partial(singles, fitted, batch, trace),
-                partial(deletion_loop, fitted, batch),
+                partial(deletion_loop, fitted, batch, some),
                 goal=goal,
-                repeats=3 if length == 20 else 1,
+                work=(every, len(some)),
             )
 
 
@@ -167,10 +177,10 @@ def singles(fitted, batch, trace):
 
 
 @torch.no_grad()
-def deletion_loop(fitted, batch) -> list[torch.Tensor]:
+def deletion_loop(fitted, batch, some: Iterable[int]) -> list[torch.Tensor]:
     """Jain & Wallace: word i of every text taken out, the whole batch run again, for every i."""
     found = []
-    for i in range(batch.ids.shape[1]):
+    for i in some:
         kept = [j for j in range(batch.ids.shape[1]) if j != i]
         fields = {name: getattr(batch, name)[:, kept] for name in ("ids", "mask", "content", "words")}
         found.append(fitted.model(Batch(rows=batch.rows, **fields)).logits)
@@ -180,7 +190,7 @@ def deletion_loop(fitted, batch) -> list[torch.Tensor]:
 @bench("jacobian")
 def influence() -> Iterator[Row]:
     """The gradient of every state's norm at every input."""
-    sizes = (("lstm", 20, 16), ("lstm", 180, 4), ("lstm", 400, 1), ("gru", 180, 4), ("cnn", 180, 4))
+    sizes = (("lstm", 20, 16), ("lstm", 180, 4), ("lstm", 400, 1), ("gru", 60, 4), ("cnn", 180, 4))
     for encoder, length, n in (*sizes, ("transformer", 180, 1)):
         fitted, batch, _, _ = traced(encoder, length, n)
         yield compare(
@@ -195,7 +205,8 @@ def influence() -> Iterator[Row]:
 
 @bench("captum")
 def against_captum() -> Iterator[Row]:
-    """Where Captum has the method. Both start from the texts; Captum is told the class that ours has to predict."""
+    """Where Captum has the method. Both start from the texts and end in an array per text; Captum is told the class
+    that ours has to predict."""
     from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 
     for length, n in ((20, 32), (150, 4), (400, 2)):
@@ -230,10 +241,12 @@ def against_captum() -> Iterator[Row]:
 
 
 def attributed(fitted, some, target, explainer, **options):
-    """What a method of Captum says of texts."""
+    """What a method of Captum says of texts: an array per text with a number per word, as ours does."""
     batch = fitted.vectoriser.batch(fitted.vectoriser.encode(some))
     embedded = fitted.model.embed(batch).detach().requires_grad_()
-    return explainer(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
+    found = explainer(partial(logits, fitted, batch)).attribute(embedded, target=target, **options)
+    scores = found.detach().sum(-1).double().numpy()
+    return [row[:n] for row, n in zip(scores, batch.lengths.tolist(), strict=True)]
 
 
 @torch.no_grad()
