@@ -331,8 +331,8 @@ def tally(claims: Sequence[Claim]) -> str:
     if near:
         told += f" {near} of the undetermined are negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
     return (
-        f"Of {len(claims)} claims: {counts}.{told} Even if every true effect sat exactly on the border between the "
-        f"two verdicts, about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims would get one by chance."
+        f"Of {len(claims)} claims: {counts}.{told} If every true effect lay exactly on the border of its claim, "
+        f"{LEVEL:.0%} intervals would still decide about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims."
     )
 
 

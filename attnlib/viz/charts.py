@@ -203,7 +203,8 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
     """Names (x, y, text, colour) next to their points, those first in the list first, where there is room.
 
     A name takes the first of four corners where it touches no point, no other name and no legend; one without
-    such a corner is left out. To be called last: what is drawn later is not made room for.
+    such a corner is left out, and so are all but the first of points that lie on each other. Call it last: what
+    is drawn later is not made room for.
 
     >>> figure, axes = al.plots.chart()
     >>> _ = axes.plot([0, 0, 1], [0, 0, 1], "o")
@@ -216,9 +217,11 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
     reach = 4 * figure.dpi / 72
     places = [axes.transData.transform((x, y)) for x, y, *_ in points]
     marks = [Bbox([place - reach, place + reach]) for place in places]
-    taken = [axes.get_legend().get_window_extent()] if axes.get_legend() else []
-    for k, (x, y, told, colour) in enumerate(points):
-        others = [mark for j, mark in enumerate(marks) if j != k] + taken
+    taken, named = [axes.get_legend().get_window_extent()] if axes.get_legend() else [], []
+    for (x, y, told, colour), mark in zip(points, marks, strict=True):
+        if any(mark.overlaps(other) for other in named):
+            continue
+        others = [other for other in marks if not mark.overlaps(other)] + taken
         for right, up in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             text = axes.annotate(
                 told, (x, y), xytext=(4 * right, 4 * up), textcoords="offset points", fontsize=size, color=colour,
@@ -227,6 +230,7 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
             box = text.get_window_extent()
             if axes.bbox.padded(reach).containsy(box.y1) and not any(box.overlaps(other) for other in others):
                 taken.append(box)
+                named.append(mark)
                 break
             text.remove()
 

@@ -1,4 +1,4 @@
-"""Axes that hold their data, and letters that can be read: what is cut off or collides, and limits that cut nothing."""
+"""Axes that hold their data: what is cut off or collides, and limits that cut nothing."""
 
 from __future__ import annotations
 
