@@ -12,6 +12,8 @@ from matplotlib.collections import Collection
 from matplotlib.lines import AxLine, Line2D
 from matplotlib.text import Annotation, Text
 
+from attnlib.viz.charts import styled
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -35,6 +37,7 @@ def outside(figure: Figure) -> list[Artist]:
     ]
 
 
+@styled  # how many ticks an axis has, and how large they are, is decided whenever they are asked for
 def touching(figure: Figure) -> list[tuple[str, str]]:
     """Pairs of texts that overlap, or that run on into each other side by side: titles, ticks, names of points.
 

@@ -22,6 +22,7 @@ from attnlib.viz.charts import (
     ENDS,
     GREY,
     MARKERS,
+    PAGE,
     TOKENS,
     Chart,
     boxes,
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "TOKENS", "Chart", "box_by", "boxes", "chart", "heading",
-    "histogram", "intervals", "label", "legend_below", "legend_right", "name_points", "panels", "percent",
-    "scatter_density", "styled", "token_ticks", "training_curve", "whiskers",
+    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "PAGE", "TOKENS", "Chart", "box_by", "boxes", "chart",
+    "heading", "histogram", "intervals", "label", "legend_below", "legend_right", "name_points", "panels",
+    "percent", "scatter_density", "styled", "token_ticks", "training_curve", "whiskers",
 ]  # fmt: skip
 
 MANY = 300

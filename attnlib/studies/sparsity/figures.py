@@ -50,7 +50,7 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
         "importance of",
         title=f"{corpus_of(part)}: agreement of attention with {KINDS[kind]} importance",
         x_label="",
-        y_label="Kendall τ-b, one value per text and training",
+        y_label="Kendall τ-b per text and training",
     )
 
 
