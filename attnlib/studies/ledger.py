@@ -115,8 +115,8 @@ class Rule:
         """The test with its border, in words."""
         unit = f" {self.unit}" if self.unit else ""
         if self.direction == "within":
-            return f"{self.test}, within ±{self.border:g}{unit}"
-        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:g}{unit}"
+            return f"{self.test}, within ±{self.border:.3g}{unit}"
+        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
 
 
 @dataclass(frozen=True)
