@@ -265,6 +265,12 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
         notes.append(f"Without a value, and so without a verdict: {', '.join(lost)}.")
     if math.isnan(effect.low) and math.isnan(effect.se):
         notes.append("A training per cell leaves no interval.")
+    if verdicts[case] != judge(effect.low, effect.high, rule.direction, rule.border):
+        notes.append(
+            f"This {100 * level_of(looks):.3g}% interval lies past the border, but its case is the least favourable of "
+            f"{len(cases)}: picked from so many, it refutes the claim only where its {100 * strict:.3g}% interval lies "
+            "past the border too, and that one reaches it."
+        )
     waits = effect
     if second is not None:
         second = second.at(level_of(looks))
@@ -329,7 +335,8 @@ def tally(claims: Sequence[Claim]) -> str:
     if apart := len(open_ones) - near:
         told += f" For {apart} of the undetermined, the size clearly differs from the paper's."
     if near:
-        told += f" {near} of the undetermined are negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
+        verb = "is" if near == 1 else "are"
+        told += f" {near} of the undetermined {verb} negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
     return (
         f"Of {len(claims)} claims: {counts}.{told} If every true effect lay exactly on the border of its claim, "
         f"{LEVEL:.0%} intervals would still decide about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims."
