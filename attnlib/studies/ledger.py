@@ -266,10 +266,11 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
     if math.isnan(effect.low) and math.isnan(effect.se):
         notes.append("A training per cell leaves no interval.")
     if verdicts[case] != judge(effect.low, effect.high, rule.direction, rule.border):
+        shown, asked = (f"{100 * level:.3g}%" for level in (level_of(looks), strict))
         notes.append(
-            f"This {100 * level_of(looks):.3g}% interval lies past the border, but its case is the least favourable of "
-            f"{len(cases)}: picked from so many, it refutes the claim only where its {100 * strict:.3g}% interval lies "
-            "past the border too, and that one reaches it."
+            f"This {shown} interval lies past the border, but its case is the least favourable of {len(cases)}: "
+            f"picked from so many, it refutes the claim only where its {asked} interval lies past the border too, and "
+            "that one reaches it."
         )
     waits = effect
     if second is not None:
