@@ -269,8 +269,8 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
         shown, asked = (f"{100 * level:.3g}%" for level in (level_of(looks), strict))
         notes.append(
             f"This {shown} interval lies past the border, but its case is the least favourable of {len(cases)}: "
-            f"picked from so many, it refutes the claim only where its {asked} interval lies past the border too, and "
-            "that one reaches it."
+            f"picked from so many, it refutes the claim only where its {asked} interval lies past the border too, "
+            "and that one reaches it."
         )
     waits = effect
     if second is not None:
