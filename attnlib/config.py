@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
@@ -99,9 +100,15 @@ class Config(BaseModel):
         """The inverse of `to_yaml`."""
         return cls(**(yaml.safe_load(text) or {}))
 
-    @property
+    def model_copy(self, **options: Any) -> Self:
+        """A copy, whose digest is its own."""
+        copied = super().model_copy(**options)
+        copied.__dict__.pop("digest", None)
+        return copied
+
+    @cached_property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON."""
+        """SHA-256 of the canonical JSON, made once: a config that names a run is looked up many times."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 

@@ -165,3 +165,12 @@ def test_width_is_what_attention_reads():
     assert ModelConfig(encoder="none", embedding_size=20).width == 20
     assert ModelConfig(encoder="cnn", kernel_sizes=(1, 3, 5, 7, 15), hidden_size=128).width == 125
     assert ModelConfig(encoder="lstm", hidden_size=64).width == 64
+
+
+def test_a_copy_has_its_own_digest() -> None:
+    config = ModelConfig(encoder="lstm")
+    first = config.digest
+    copied = config.model_copy(update={"encoder": "cnn"})
+    assert copied.digest == ModelConfig(encoder="cnn").digest != first == config.digest
+    assert config == ModelConfig(encoder="lstm"), "one with a digest equals one without"
+    assert "digest" not in config.model_dump()

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -143,7 +144,8 @@ def run(
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
     for package in ("papermill", "nbconvert", "ipykernel"):
-        needs(package, "notebooks")
+        if find_spec(package) is None:  # they are imported where they work, which is mostly elsewhere
+            needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit counts as Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, ProgressLine())
     cut = len(outcomes) < len(planned)

@@ -58,12 +58,16 @@ class WordVectors(NamedTuple):
     matrix: np.ndarray
 
     def rows(self, words: Sequence[str]) -> np.ndarray:
-        """(len(words),) the row of each word in `matrix`, -1 for a word without a vector."""
+        """(len(words),) the row of each of these distinct words in `matrix`, -1 for a word without a vector."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.index_in(pa.array(words, pa.string()), value_set=self.words)
-        return pc.fill_null(found, -1).to_numpy()
+        # the fewer words are the ones to index: a vocabulary, not a file of vectors
+        place = pc.index_in(self.words, value_set=pa.array(words, pa.string()))
+        known = np.flatnonzero(pc.is_valid(place).to_numpy(zero_copy_only=False))
+        rows = np.full(len(words), -1)
+        rows[pc.drop_null(place).to_numpy()[::-1]] = known[::-1]  # of a word with two vectors, the first counts
+        return rows
 
 
 @dataclass(frozen=True)

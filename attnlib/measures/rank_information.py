@@ -27,6 +27,7 @@ from attnlib.measures.information import (
     information,
     mutual_information,
     neighbour_information,
+    plugin,
 )
 from attnlib.utils.errors import ConfigError, DataError
 
@@ -245,7 +246,7 @@ def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resa
             here = rows[labels[rows, r] >= 0]
             if not len(here):
                 break
-            m.append(mutual_information(labels[here, r], y[here]))
+            m.append(plugin(labels[here, r], y[here]))
             means.append(alpha[here, r].mean())
         if len(m) > 1:
             draws.append(_tau(m, means, means, entropy_of(y[rows])))

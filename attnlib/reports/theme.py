@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.utils.extras import needs
+from attnlib.viz.explorer_script import script as explorer_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,8 +39,6 @@ def assets(explorer: bool = False) -> dict[str, str]:
     """Style sheet, script and content security policy of a page; with the explorer's script where it has one."""
     script = read("report.js")
     if explorer:
-        from attnlib.viz.explorer import script as explorer_script  # it loads torch, which most pages do not need
-
         script += explorer_script()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats as scipy_stats
+from scipy import special
 
-from attnlib.stats.variance import estimated, identity, matrices, need
+from attnlib.stats.variance import Cell, estimated, identity, lean, matrices, mean, quantile, two_sided
 from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
@@ -94,10 +94,10 @@ class Effect:
 
         bounds  the range of the effect, which its interval keeps to
         """
-        z = float(scipy_stats.norm.ppf((1 + LEVEL) / 2))
+        z = float(special.ndtri((1 + LEVEL) / 2))
         low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
         se = math.hypot(self.se, math.sqrt(variance))
-        p = float(2 * scipy_stats.t.sf(abs(self.estimate) / se, self.df)) if se else self.p
+        p = two_sided(self.estimate / se, self.df) if se else self.p
         again = None if self.again is None else lambda level: self.again(level).widened(variance, texts, bounds)
         ends = {"low": max(self.estimate - low, bounds[0]), "high": min(self.estimate + high, bounds[1])}
         return replace(self, **ends, se=se, p=max(p, self.p), texts=texts, from_texts=variance, again=again)
@@ -119,7 +119,7 @@ class Effect:
             for more in range(2 if texts == 1 else 1, most):
                 variance = self.from_trainings / more + self.from_texts / texts + self.from_both / (more * texts)
                 freedom = max(1.0, more * self.trainings - self.cells) if self.trainings else self.texts - 1
-                if scipy_stats.t.ppf((1 + level) / 2, freedom) * math.sqrt(variance) < gap:
+                if quantile((1 + level) / 2, freedom) * math.sqrt(variance) < gap:
                     return more * self.trainings, texts * self.texts
                 if self.from_texts / texts >= (gap / 2) ** 2:
                     break
@@ -155,12 +155,16 @@ def effect(
     >>> found.trainings, found.texts, round(found.estimate, 3), found.low < 0.64 < found.high
     (3, 5, 0.64, True)
     """
-    parts = matrices(frame, list(cells), training, text, weights)
-    if not parts:
-        return Effect(NAN)
-    found = Effect(**estimated(parts, by_training=training is not None, by_text=text is not None, level=level))
-    options = {"training": training, "text": text, "weights": weights, "bounds": bounds}
-    found = replace(found, again=lambda level: effect(frame, cells, **options, level=level))
+    parts = matrices(lean(frame, cells, training, text), list(cells), training, text, weights)
+    return _effect(parts, training is not None, text is not None, bounds, level) if parts else Effect(NAN)
+
+
+def _effect(
+    parts: list[Cell], by_training: bool, by_text: bool, bounds: tuple[float, float] | None, level: float
+) -> Effect:
+    """The effect of cells that are at hand as matrices."""
+    found = Effect(**estimated(parts, by_training=by_training, by_text=by_text, level=level))
+    found = replace(found, again=lambda level: _effect(parts, by_training, by_text, bounds, level))
     if bounds is None or math.isnan(found.se):
         return found
     plain = [cell.weight > 0 for cell in parts]
@@ -194,6 +198,7 @@ def contrast(
     >>> print(al.stats.contrast(frame, "scaling", "lin", "none"))
     0.23 [0.19, 0.28]
     """
+    frame = lean(frame, [*cells, column], training, text)
     sides = _sides(frame, column, a, b)
     unit = [k for k in (training, text) if k is not None]
     if paired:
@@ -217,6 +222,7 @@ def contrast(
 def effects(frame: pd.DataFrame, by: Sequence[str], cells: Sequence[str] = (), **options: Any) -> pd.DataFrame:
     """`effect` of every group of `by`, one row each: the columns of the group and `Effect.row`."""
     rows = []
+    frame = lean(frame, [*by, *cells], **_sample(options))
     for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True):
         rows.append(dict(zip(by, key, strict=True)) | effect(part, cells, **options).row())
     return pd.DataFrame(rows, columns=[*by, *Effect(NAN).row()])
@@ -236,18 +242,24 @@ def contrasts(
     a   a value of the column, or a list of them: then rows below one another, and `column` tells them apart
     """
     rows = []
-    level = {k: v for k, v in options.items() if k in ("training", "text")}
+    sample = _sample(options)
+    frame = lean(frame, [*by, *cells, column], **sample)
     groups = list(frame.groupby(list(by), sort=False, dropna=False, observed=True)) if by else [((), frame)]
     for one, (key, part) in product(a if isinstance(a, list) else [a], groups):
-        if not {one, b} <= set(part[column]):
+        if not {one, b} <= set(part[column].unique()):
             continue
         row = dict(zip(by, key, strict=True)) | ({column: one} if isinstance(a, list) else {})
         for name, side in (("a", one), ("b", b)):
-            row[name] = effect(part[part[column] == side], cells, **level).estimate
+            row[name] = mean(matrices(part[part[column] == side], list(cells), **sample, weights=None))
         rows.append(row | contrast(part, column, one, b, cells, **options).row())
     told = [*by, *([column] if isinstance(a, list) else [])]
     table = pd.DataFrame(rows, columns=[*told, "a", "b", *Effect(NAN).row()])
     return table.assign(p_holm=holm(table["p"].to_numpy(float)))
+
+
+def _sample(options: Mapping[str, Any]) -> dict[str, str | None]:
+    """The columns of trainings and texts, as `effect` has them."""
+    return {"training": options.get("training", "seed"), "text": options.get("text", "instance")}
 
 
 def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
@@ -260,9 +272,11 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     """
     if not n:
         return Effect(NAN)
-    test = scipy_stats.binomtest(int(hits), int(n))
-    low, high = test.proportion_ci(level, method="exact")
-    found = Effect(hits / n, low, high, p=float(test.pvalue), n=n, cells=n, trainings=n)
+    tail, missed = (1 - level) / 2, n - hits
+    low = float(special.betaincinv(hits, missed + 1, tail)) if hits else 0.0
+    high = float(special.betaincinv(hits + 1, missed, 1 - tail)) if missed else 1.0
+    p = min(1.0, 2 * float(special.bdtr(min(hits, missed), n, 0.5)))
+    found = Effect(hits / n, low, high, p=p, n=n, cells=n, trainings=n)
     return replace(found, again=lambda level: exact_share(hits, n, level))
 
 
@@ -295,7 +309,6 @@ def interval_texts(frame: pd.DataFrame, digits: int = 2) -> list[str]:
 
 
 def _sides(frame: pd.DataFrame, column: str, a: object, b: object) -> list[pd.DataFrame]:
-    need(frame, [column, "value"])
     sides = [frame[frame[column] == side] for side in (a, b)]
     for name, side in zip((a, b), sides, strict=True):
         if side.empty:

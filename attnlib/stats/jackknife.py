@@ -45,27 +45,45 @@ def pseudovalues(
 
 
 def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None) -> pd.DataFrame:
-    """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`."""
+    """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`.
 
-    def counts(part: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        truth, said = part["truth"].to_numpy(object), part["prediction"].to_numpy(object)
-        names = sorted({*truth, *said}, key=str) if positive is None else [positive]
-        true = truth[:, None] == np.array(names, dtype=object)
-        told = said[:, None] == np.array(names, dtype=object)
-        return (2.0 * (true & told)), (true.astype(float) + told)
+    The F1 of a class is 2 hits / both, `both` counting the texts of the class and those that are said to be. A text
+    enters the counts of its class and of what it is said to be, so all trainings are one pass.
+    """
+    by = list(by)
+    if frame.empty:
+        return pd.DataFrame(columns=[*by, "instance", "value", "point"])
+    training = frame.groupby(by, sort=False, dropna=False, observed=True).ngroup().to_numpy()
+    order = np.argsort(training, kind="stable")
+    frame, training = frame.iloc[order], training[order]
+    names = np.concatenate([frame["truth"].to_numpy(object), frame["prediction"].to_numpy(object)])
+    codes, classes = pd.factorize(names)
+    truth, said = codes.reshape(2, -1)
+    right, shape = truth == said, (training[-1] + 1, len(classes))
+
+    def counted(chosen: np.ndarray, of: np.ndarray) -> np.ndarray:
+        return np.bincount(training[chosen] * shape[1] + of[chosen], minlength=shape[0] * shape[1]).reshape(shape)
+
+    every = np.ones(len(frame), bool)
+    hits, both = counted(right, truth), counted(every, truth) + counted(every, said)
+    wanted = both > 0  # a macro mean is over the classes that a training has
+    if positive is not None:
+        wanted = np.broadcast_to(classes == positive, shape)
 
     def f1(hits: np.ndarray, both: np.ndarray) -> np.ndarray:
-        return np.where(both > 0, hits / np.where(both > 0, both, 1), 0.0).mean(-1)
+        return np.where(wanted, 2 * hits / np.maximum(both, 1), 0.0)
 
-    def statistic(part: pd.DataFrame) -> float:
-        hits, both = counts(part)
-        return float(f1(hits.sum(0), both.sum(0)))
-
-    def without_each(part: pd.DataFrame) -> np.ndarray:
-        hits, both = counts(part)
-        return f1(hits.sum(0) - hits, both.sum(0) - both)
-
-    return pseudovalues(frame, statistic, by, without_each=without_each)
+    scores, n = f1(hits, both), wanted.sum(1)
+    changed = np.zeros(len(frame))  # of the sum over classes, when the text is left out
+    for of in (truth, said):
+        own = training, of
+        less = np.where(wanted[own], 2 * (hits[own] - right) / np.maximum(both[own] - 1 - right, 1), 0.0)
+        changed += np.where(right & (of is said), 0.0, less - scores[own])
+    point = scores.sum(1) / np.maximum(n, 1)
+    size = np.bincount(training)[training]
+    rest = (scores.sum(1)[training] + changed) / np.maximum(n, 1)[training]
+    told = frame[[*by, "instance"]].reset_index(drop=True)
+    return told.assign(value=size * point[training] - (size - 1) * rest, point=point[training])
 
 
 def spread_values(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

@@ -1,10 +1,10 @@
-"""Orders of scores, and how well two orders agree."""
+"""Orders of scores, and how well two orders agree. SciPy's statistics are imported where they are used: that takes
+half a second, and a notebook whose results are in the store needs none of them."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats as scipy_stats
 
 from attnlib.utils.errors import DataError
 
@@ -18,7 +18,9 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     x, y = _vectors(x, y)
     if len(x) < 2 or _constant(x) or _constant(y):
         return float("nan")
-    return float(scipy_stats.kendalltau(x, y).statistic)
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y).statistic)
 
 
 def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
@@ -65,7 +67,9 @@ def ranks(scores: ArrayLike) -> np.ndarray:
     >>> al.stats.ranks([0.2, 0.5, 0.2, 0.1]).tolist()
     [2.5, 1.0, 2.5, 4.0]
     """
-    return scipy_stats.rankdata(-np.asarray(scores, dtype=float), method="average")
+    from scipy.stats import rankdata
+
+    return rankdata(-np.asarray(scores, dtype=float), method="average")
 
 
 def _vectors(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

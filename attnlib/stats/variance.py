@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+from scipy import special
 
 from attnlib.utils.errors import DataError
 
@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cell:
-    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are."""
+    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are (numbers)."""
 
     weight: float
     values: np.ndarray
@@ -51,6 +51,28 @@ def need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     absent = [c for c in columns if c not in frame]
     if absent:
         raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")
+
+
+def lean(
+    frame: pd.DataFrame, names: Sequence[str], training: str | None = None, text: str | None = None
+) -> pd.DataFrame:
+    """What an interval reads of a frame: the columns `names`, those of its sample, and the values.
+
+    Names become categories and texts numbers, once: every group, comparison and join that follows is then one of
+    small integers, where the frame of a study has hundreds of thousands of strings.
+    """
+    sample = [k for k in (training, text) if k is not None]
+    need(frame, [*names, *sample, "value"])
+    named = list(dict.fromkeys([*names, *(["dataset"] if "dataset" in frame else [])]))
+    kept = list(dict.fromkeys([*named, *sample, *(c for c in ("value", "point") if c in frame)]))
+    found = frame[kept]
+    made = {c: found[c].astype("category") for c in named if _spelled(found[c])}
+    made |= {c: pd.factorize(found[c])[0] for c in sample if c not in named and _spelled(found[c])}
+    return found.assign(**made) if made else found
+
+
+def _spelled(column: pd.Series) -> bool:
+    return isinstance(column.dtype, pd.StringDtype) or column.dtype == object
 
 
 def identity(frame: pd.DataFrame, cells: Sequence[str], text: str | None) -> list[str]:
@@ -99,15 +121,20 @@ def _matrix(part, key, weight, training, text, corpus) -> Cell:
     return Cell(weight, values, points, np.asarray(names), corpus)
 
 
+def mean(parts: list[Cell]) -> float:
+    """The weighted sum of cell means; NaN of no cells."""
+    return float(sum(cell.weight * cell.points.mean() for cell in parts)) if parts else float("nan")
+
+
 def estimated(parts: list[Cell], *, by_training: bool, by_text: bool, level: float) -> dict[str, Any]:
     """The fields of an `Effect`: the weighted sum of cell means, its interval, and the parts of its variance."""
-    estimate = float(sum(cell.weight * cell.points.mean() for cell in parts))
+    estimate = mean(parts)
     sizes = [cell.values.shape for cell in parts]
     counted = {
         "n": int(sum((~np.isnan(cell.values)).sum() for cell in parts)),
         "cells": len(parts),
         "trainings": sum(r for r, _ in sizes) if by_training else 0,
-        "texts": len({(cell.corpus, t) for cell in parts for t in cell.texts}) if by_text else 0,
+        "texts": _texts(parts) if by_text else 0,
     }
     lonely = by_training and sum(r > 1 for r, _ in sizes) < max(1, len(sizes) / 2)
     if lonely or (by_text and min(n for _, n in sizes) < 2):
@@ -123,10 +150,28 @@ def estimated(parts: list[Cell], *, by_training: bool, by_text: bool, level: flo
     if total <= (ROUNDING * largest) ** 2:  # equal values
         return {"estimate": estimate, "se": 0.0, **counted, **variances}
     se, freedom, reach = _margin([*_together(trainings), *texts], total, level)
-    stretch = reach / (se * float(scipy_stats.t.ppf((1 + level) / 2, freedom)))
-    p = float(2 * scipy_stats.t.sf(abs(estimate) / (se * stretch), freedom))
+    stretch = reach / (se * quantile((1 + level) / 2, freedom))
+    p = two_sided(estimate / (se * stretch), freedom)
     bounds = {"low": estimate - reach, "high": estimate + reach}
     return {"estimate": estimate, **bounds, "se": se, "df": freedom, "p": p, **counted, **variances}
+
+
+def _texts(parts: list[Cell]) -> int:
+    """How many texts there are, each counted once, however many cells of its dataset read it."""
+    read: dict[Hashable, list[np.ndarray]] = {}
+    for cell in parts:
+        read.setdefault(cell.corpus, []).append(cell.texts)
+    return sum(len(pd.unique(np.concatenate(own))) for own in read.values())
+
+
+def quantile(q: float, freedom: float) -> float:
+    """Student's t distribution: below what number a share q of it lies."""
+    return float(special.stdtrit(freedom, q))
+
+
+def two_sided(t: float, freedom: float) -> float:
+    """The share of Student's t distribution at least as far from zero as t."""
+    return float(2 * special.stdtr(freedom, -abs(t)))
 
 
 def _margin(terms: list[tuple[float, float]], total: float, level: float) -> tuple[float, float, float]:
@@ -138,10 +183,8 @@ def _margin(terms: list[tuple[float, float]], total: float, level: float) -> tup
     """
     tail = (1 + level) / 2
     freedom = max(1.0, total**2 / sum(v**2 / df for v, df in terms if v > 0))
-    apart = sum(scipy_stats.t.ppf(tail, df) ** 2 * v for v, df in terms) * min(
-        1.0, total / sum(v for v, _ in terms)
-    )
-    joint = scipy_stats.t.ppf(tail, freedom) * math.sqrt(total)
+    apart = sum(quantile(tail, df) ** 2 * v for v, df in terms) * min(1.0, total / sum(v for v, _ in terms))
+    joint = quantile(tail, freedom) * math.sqrt(total)
     return math.sqrt(total), float(freedom), float(joint + math.sqrt(apart)) / 2
 
 
@@ -170,15 +213,16 @@ def _training_terms(parts: list[Cell]) -> list[tuple[float, float]]:
 
 def _text_terms(parts: list[Cell]) -> list[tuple[float, float]]:
     """(sum of squares of what the texts of a dataset add, degrees of freedom), one pair per dataset."""
-    added: dict[Hashable, list[pd.Series]] = {}
+    added: dict[Hashable, list[tuple[np.ndarray, np.ndarray]]] = {}
     for cell in parts:
         y = cell.values  # a training may lack texts: each of its texts weighs one over its own number of them
         own = (y - np.nanmean(y, 1, keepdims=True)) / (~np.isnan(y)).sum(1, keepdims=True)
         g = cell.weight * np.nansum(own, 0) / len(y)
-        added.setdefault(cell.corpus, []).append(pd.Series(g, index=cell.texts))
+        added.setdefault(cell.corpus, []).append((cell.texts, g))
     found = []
     for own in added.values():
-        g = pd.concat(own).groupby(level=0, sort=False).sum().to_numpy() if len(own) > 1 else own[0].to_numpy()
+        texts, g = (np.concatenate(side) for side in zip(*own, strict=True))
+        g = np.bincount(pd.factorize(texts)[0], g)
         found.append((float(len(g) / (len(g) - 1) * (g**2).sum()), len(g) - 1))
     return found
 

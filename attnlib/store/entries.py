@@ -36,6 +36,7 @@ from attnlib.utils.files import clear, trouble, working, write
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from attnlib.training.fitted import Fitted
 
@@ -89,11 +90,21 @@ class Entry:
         """One of the run's frames."""
         import pandas as pd
 
+        return self._parsed(name, lambda data: pd.read_parquet(io.BytesIO(data)))
+
+    def table(self, name: str) -> pa.Table:
+        """The same as Arrow reads it, in a fraction of the time: what many small frames are joined from."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        return self._parsed(name, lambda data: ParquetFile(pa.BufferReader(data)).read(use_threads=False))
+
+    def _parsed(self, name: str, parse: Callable[[bytes], Any]) -> Any:
         file = f"frames/{name}.parquet"
         if file not in self.files:
             raise StoreError(f"Run {self.key[:12]} holds no frame {name!r}; it holds {self.frame_names}.")
         try:
-            return pd.read_parquet(io.BytesIO(self.read(file)))
+            return parse(self.read(file))
         except (OSError, ValueError) as error:  # pyarrow's errors derive from these
             raise self.damaged(f"{file} is not readable parquet: {error}") from error
 

@@ -19,8 +19,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from attnlib.data.pretrained import pinned
 from attnlib.data.vectors import check_vectors
@@ -33,6 +36,7 @@ from attnlib.utils.errors import AttnlibError, ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
@@ -95,21 +99,14 @@ class GridResult:
             if len(own) != 1:
                 raise GridFailed(f"Say which frame; these runs hold {sorted(names)}.")
             name = own.pop()
-        parts = []
-        for run, entry in entries.items():
-            if name in entry.frame_names:
-                part = entry.frame(name)
-                new = {column: value for column, value in self.columns[run].items() if column not in part}
-                for i, (column, value) in enumerate(new.items()):
-                    part.insert(i, column, value)
-                parts.append(part)
+        parts = [(self.columns[run], e.table(name)) for run, e in entries.items() if name in e.frame_names]
         if not parts and optional:
             return pd.DataFrame()
         if not parts:
             raise GridFailed(
                 f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}{self._first}"
             )
-        return pd.concat(parts, ignore_index=True)
+        return joined(parts)
 
     @property
     def summary(self) -> str:
@@ -131,6 +128,41 @@ class GridResult:
             return ""
         first = self.failures.iloc[0]
         return f" First: {first['run']}: {first['error']}: {first['message']}"
+
+
+def joined(parts: Iterable[tuple[Mapping[str, Any], pa.Table]]) -> pd.DataFrame:
+    """Frames below one another, each led by the columns given for it, unless it has a column of that name.
+
+    Tables of the same columns that follow one another become a frame together.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    def alike(part: tuple[Mapping[str, Any], pa.Table]) -> tuple[list[str], list[Any]]:
+        columns, table = part
+        told = (table.schema.pandas_metadata or {}).get("columns", ())
+        kinds = [(kind["name"], kind["pandas_type"], kind["numpy_type"]) for kind in told]
+        return [name for name in columns if name not in table.column_names], [*table.schema, kinds]
+
+    frames = []
+    for (new, _), group in groupby(parts, alike):
+        columns, tables = zip(*group, strict=True)
+        frame = pa.concat_tables(table.replace_schema_metadata(tables[0].schema.metadata) for table in tables)
+        frame = frame.to_pandas().reset_index(drop=True)
+        if new:
+            given = pd.DataFrame({name: _column([own[name] for own in columns]) for name in new})
+            given = given.take(np.repeat(np.arange(len(tables)), [len(table) for table in tables]))
+            frame = pd.concat([given.set_axis(frame.index), frame], axis=1)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _column(values: list[Any]) -> pd.Series:
+    """One value per frame, of the type that the frames have together."""
+    import pandas as pd
+
+    alike = len({type(value) for value in values}) == 1
+    return pd.Series(values) if alike else pd.concat([pd.Series([value]) for value in values], ignore_index=True)
 
 
 def run_grid(

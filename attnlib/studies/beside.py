@@ -42,6 +42,11 @@ def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
 
     A table that prints counts such as 20/21 keeps them as text.
     """
+    return _table(study, table).copy()
+
+
+@cache
+def _table(study: str, table: str | int | None) -> pd.DataFrame:
     rows = _read(study)
     if table is not None:
         tables = list(rows["table"].unique())
@@ -57,7 +62,7 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
 
     A data set goes by our name or the paper's; None is any. NaN where the paper prints none.
     """
-    rows = reference(study, table)
+    rows = _table(study, table)
     for key, value in where.items():
         if value is not None:
             rows = rows[rows[key] == (kin(value) if key == "dataset" else value)]

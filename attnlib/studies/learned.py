@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from sklearn.metrics import f1_score
 
 from attnlib.utils.text import plural
 
@@ -25,14 +25,26 @@ def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd
     Such a model has a macro-F1 less than `margin` above always predicting the most frequent class and above
     guessing, which has 1 / C with C classes. What changes its decisions says nothing about attention.
     """
-    rows = []
-    for key, part in labels.groupby(list(by), sort=False, dropna=False):
-        truth, said = part["truth"].astype(str), part["prediction"].astype(str)
-        constant = [truth.mode()[0]] * len(part)
-        level = max(_macro(truth, constant), 1 / truth.nunique())
-        if _macro(truth, said) < level + margin:
-            rows.append(key)
-    return pd.DataFrame(rows, columns=list(by)).astype(labels[list(by)].dtypes)
+    by = list(by)
+    if labels.empty:
+        return labels[by]
+    grouped = labels.groupby(by, dropna=False)
+    names = pd.concat([labels["truth"].astype(str), labels["prediction"].astype(str)])
+    codes, classes = pd.factorize(names)
+    model, (truth, said) = grouped.ngroup().to_numpy(), codes.reshape(2, -1)
+
+    def counted(chosen: np.ndarray | slice, of: np.ndarray) -> np.ndarray:
+        """(models, classes): how many of the chosen texts are of which class."""
+        cells = model[chosen] * len(classes) + of[chosen]
+        return np.bincount(cells, minlength=grouped.ngroups * len(classes)).reshape(grouped.ngroups, -1)
+
+    of_truth, hits = counted(slice(None), truth), counted(truth == said, truth)
+    both = of_truth + counted(slice(None), said)  # 2 hits / both is the F1 of a class; absent ones do not count
+    macro = (2 * hits / np.maximum(both, 1)).sum(1) / (both > 0).sum(1)
+    most, n, known = of_truth.max(1), of_truth.sum(1), (of_truth > 0).sum(1)
+    level = np.maximum(2 * most / (most + n), 1.0) / known  # F1 of the most frequent class, the others have none
+    models = labels[by].assign(_model=model).drop_duplicates("_model").sort_values("_model")
+    return models.loc[macro < level + margin, by].reset_index(drop=True)
 
 
 def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +53,10 @@ def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     if frame.empty or models.empty:
         return frame
     named = models[keys].drop_duplicates().assign(left_out=True)
-    return frame[frame[keys].merge(named, on=keys, how="left")["left_out"].isna().to_numpy()]
+    number = frame.groupby(keys, sort=False, dropna=False).ngroup()
+    each = frame.loc[~number.duplicated().to_numpy(), keys]  # in the order of their numbers
+    kept = each.merge(named, on=keys, how="left")["left_out"].isna().to_numpy()
+    return frame[kept[number.to_numpy()]]
 
 
 def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
@@ -58,10 +73,6 @@ def about_idle(models: pd.DataFrame, of: int, named: int = 6) -> list[str]:
         f"**{len(models)} of {plural(of, 'model')} learned nothing** ({RULE}); the claims leave them out: "
         f"{'; '.join(each)}{more}."
     ]
-
-
-def _macro(truth: Any, said: Any) -> float:
-    return float(f1_score(truth, said, average="macro", zero_division=0))
 
 
 def _option(name: str, value: Any) -> str:

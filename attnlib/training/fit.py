@@ -168,7 +168,7 @@ class _Run:
         """Train, stop early, restore the best epoch."""
         rows: list[dict[str, Any]] = []
         best, kept, since = None, {}, 0
-        with bar("fit", total=self.config.epochs, unit="epoch") as line, self.optimisers.sparse_gradients():
+        with bar("fit", total=self.config.epochs, unit="epoch") as line, self.optimisers.attached():
             for epoch in range(1, self.config.epochs + 1):
                 start = time.perf_counter()
                 row = {"epoch": epoch, **self.epoch(epoch), **self.dev_scores()}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 from pydantic import Field, StrictBool, StrictInt
+from torch.overrides import TorchFunctionMode
 
 from attnlib.config import Config, ModelConfig, TrainConfig
 from attnlib.data.batching import Vectoriser
@@ -140,13 +141,33 @@ def load(folder: str | Path, device: str, kind: type[P]) -> P:
         return initial_model(index.model, vectoriser, len(index.classes), vectors=None, query=index.query)
 
     with torch.random.fork_rng(), architecture(index.architecture) if index.architecture else nullcontext():
-        with _edited(folder), torch.device("meta"):  # costs no memory, whatever size the configuration claims
+        with (
+            _edited(folder),
+            torch.device("meta"),
+            _Unfilled(),
+        ):  # no memory, whatever size the configuration claims
             _check_shapes(untrained(), folder / WEIGHTS)
         model = untrained()
     model.to(getattr(torch, index.dtype))
     load_model(model, str(folder / WEIGHTS), strict=True)
     made = (model.to(chosen), vectoriser, index.model, index.train, index.classes, history, index.seed)
     return kind(*made, query=index.query, notes=index.notes)
+
+
+class _Unfilled(TorchFunctionMode):
+    """Tensors on the device `meta` have no values to fill with random numbers, and for that torch would import its
+    compiler, which takes a second."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(function, "__module__", "") == torch.nn.init.__name__:
+            return given["tensor"] if "tensor" in given else args[0]
+        if function in _FILLS:
+            return args[0]
+        return (torch.empty if function is torch.randn else function)(*args, **given)
+
+
+_FILLS = frozenset({torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.zero_, torch.Tensor.fill_})
 
 
 @contextmanager

@@ -12,9 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import count, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
+from attnlib.viz.explorer_script import MODULE
 from attnlib.viz.heatmap import Reading, read
 from attnlib.viz.textmap import Html, Scale
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
 
-MODULE = Path(__file__).with_name("explorer.js")
 LEVELS = {
     "attention": "the weight becomes zero and the others grow to sum to one",
     "input": "the token is blanked before the model reads the text",
@@ -114,17 +112,6 @@ def frozen(
         f'<script type="application/json">{text}</script></div>'
     )
     return Html(html, still[0].text)
-
-
-@cache
-def script() -> str:
-    """The module as a script for a page of its own: it starts every explorer that the page holds."""
-    source = MODULE.read_text(encoding="utf-8").replace("export default { render };", "").replace("export ", "")
-    start = 'document.querySelectorAll(".attnlib-explorer").forEach(frozen);'
-    return (
-        f'(function () {{\n"use strict";\n{source}\n'
-        f'document.addEventListener("DOMContentLoaded", function () {{ {start} }});\n}})();'
-    )
 
 
 def explored(

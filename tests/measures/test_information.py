@@ -91,10 +91,11 @@ def test_more_samples_narrow_the_interval() -> None:
     assert narrow.high - narrow.low < 0.5 * (wide.high - wide.low)
 
 
-def test_clusters_find_separated_groups() -> None:
+@pytest.mark.parametrize("batch_size", [4096, 100])
+def test_clusters_find_separated_groups(batch_size: int) -> None:
     centres = np.eye(6) * 20
     truth = RNG.integers(0, 6, 1200)
-    labels = clusters(centres[truth] + RNG.standard_normal((1200, 6)), 6)
+    labels = clusters(centres[truth] + RNG.standard_normal((1200, 6)), 6, batch_size=batch_size)
     assert mutual_information(labels, truth) == pytest.approx(entropy_of(truth))
 
 

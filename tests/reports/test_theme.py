@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -79,3 +81,9 @@ def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
     for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
         low, high = sorted((luminance(page), luminance(colour)))
         assert (high + 0.05) / (low + 0.05) >= 3, colour
+
+
+def test_a_page_with_an_explorer_needs_no_model() -> None:
+    code = "import sys; from attnlib.reports import theme; theme.assets(explorer=True); "
+    code += "assert not {'torch', 'pandas', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

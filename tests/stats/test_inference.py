@@ -210,7 +210,11 @@ def test_tables_have_a_row_per_group_and_holm_over_the_rows() -> None:
 def test_a_share_of_models_is_exact() -> None:
     found = exact_share(12, 12)
     low, high = scipy_stats.binomtest(12, 12).proportion_ci(method="exact")
-    assert (found.estimate, found.low, found.high) == (1.0, low, high)
+    assert (found.estimate, found.low, found.high) == pytest.approx((1.0, low, high))
+    for hits, n in ((0, 7), (1, 2), (3, 20), (10, 20), (11, 20)):
+        found, test = exact_share(hits, n, level=0.9), scipy_stats.binomtest(hits, n)
+        low, high = test.proportion_ci(0.9, method="exact")
+        assert (found.low, found.high, found.p) == pytest.approx((low, high, test.pvalue))
     assert math.isnan(exact_share(0, 0).estimate)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import attnlib.data
@@ -17,7 +21,7 @@ from attnlib.config import DataConfig, ModelConfig
 from attnlib.store.entries import Store
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.forecast import dry_run
-from attnlib.store.grid import GridFailed, run_grid
+from attnlib.store.grid import GridFailed, joined, run_grid
 from attnlib.store.specs import MeasureSpec
 from attnlib.utils.errors import ConfigError, DataError
 from tests.grid_tasks import small_fit, squares
@@ -200,3 +204,32 @@ def test_a_hub_id_without_a_revision_is_named(store: Store, monkeypatch: pytest.
     fit = small_fit(model=ModelConfig(encoder="bert", pretrained="someone/a-model"))
     with pytest.warns(UserWarning, match="Write someone/a-model@REVISION"):
         run_grid([fit], store=store)
+
+
+def test_frames_joined_at_once_are_those_joined_one_by_one():
+    rng = np.random.default_rng(0)
+
+    def made(n: int, **other) -> pd.DataFrame:
+        words = pd.Series([f"t{k}" for k in range(n)], dtype="str")
+        some = pd.Series([None if k % 3 else k for k in range(n)], dtype="Int64")
+        return pd.DataFrame(
+            {"instance": words, "value": rng.random(n), "right": rng.random(n) < 0.5, "removed": some, **other}
+        )
+
+    frames = [made(5), made(3).iloc[1:], made(0), made(4, lam=0.5), made(2, value=[1, 2]), made(6), made(1)]
+    told = [{"dataset": "d", "lam": 1 if k % 2 else 0.5, "seed": k, "none": None} for k in range(len(frames))]
+    told[-1] = {"variant": "lin", **told[-1]}
+
+    def table(frame: pd.DataFrame) -> pa.Table:
+        file = io.BytesIO()
+        frame.to_parquet(file)
+        return pq.read_table(io.BytesIO(file.getvalue()))
+
+    slow = []
+    for columns, frame in zip(told, frames, strict=True):
+        new = {name: value for name, value in columns.items() if name not in frame}
+        slow.append(frame.copy())
+        for i, (name, value) in enumerate(new.items()):
+            slow[-1].insert(i, name, value)
+    found = joined(zip(told, map(table, frames), strict=True))
+    pd.testing.assert_frame_equal(found, pd.concat(slow, ignore_index=True))

@@ -223,7 +223,8 @@ def test_mixed_precision_steps(corpus, precision):
     before = {k: v.clone() for k, v in parameters(fitted).items()}
     fitted.train_config = QUICK.replace(precision=precision)
     run = _Run(fitted, corpus, cross_entropy(corpus, QUICK, fitted.device))
-    losses = [run.epoch(number)["loss"] for number in (1, 2)]
+    with run.optimisers.attached():
+        losses = [run.epoch(number)["loss"] for number in (1, 2)]
     assert losses[1] < losses[0]
     assert all(v.dtype == torch.float32 and v.isfinite().all() for v in parameters(fitted).values())
     assert not torch.equal(parameters(fitted)["decoder.weight"], before["decoder.weight"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.viz import explorer
+from attnlib.viz import explorer, explorer_script
 from tests.browser import browser, needs_browser  # noqa: F401
 
 pytestmark = [needs_browser, pytest.mark.slow]
@@ -37,7 +37,7 @@ def models(corpus):
 def page(tmp_path, models, corpus):
     held = explorer.frozen(models, list(corpus.test), ["alpha", "omission"], "attention")
     file = tmp_path / "page.html"
-    body = f"<body>{held.html}<script>{explorer.script()}</script></body>"
+    body = f"<body>{held.html}<script>{explorer_script.script()}</script></body>"
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     file.write_text(f"<!DOCTYPE html><html><head>{head}</head>{body}</html>", encoding="utf-8")
     return file.as_uri()

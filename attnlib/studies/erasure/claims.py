@@ -24,7 +24,7 @@ from attnlib.studies.erasure.grid import MODEL, Results, common_set, compared, s
 from attnlib.studies.erasure.measures import RANKINGS, TOPS
 from attnlib.studies.erasure.params import Params
 from attnlib.studies.erasure.tables import GAIN, NAMES, SHARE, beyond_half, duel, model_name, outcomes
-from attnlib.studies.learned import NOTHING
+from attnlib.studies.learned import NOTHING, without
 from attnlib.studies.ledger import FEWEST_TEXTS, Direction, NotTested, Printed, required
 from attnlib.studies.rules import read_rules
 from attnlib.utils.text import percent
@@ -157,7 +157,9 @@ def mass_shifted(results: Results, ranking: str) -> Effect:
     """
     same = required(common_set(_fractions(results)), UNSHARED)
     left_out = forced(results, ranking)
-    kept = same[[key not in left_out for key in same[MODEL].itertuples(index=False, name=None)]]
+    models = same[MODEL].drop_duplicates()
+    out = models[[key in left_out for key in models.itertuples(index=False, name=None)]]
+    kept = without(same, out)
     names = ", ".join(f"{model_name(e)} on {short(d)} ({percent(share)})" for (d, e), share in left_out.items())
     kept = required(kept, f"Every model flips more than half of its texts only when nothing is left: {names}.")
     kept = kept.assign(value=kept["mass_removed"].to_numpy(float))

@@ -68,7 +68,7 @@ def flip_bars(single: pd.DataFrame) -> Chart:
     """Figures 9, 12 and 13 as bars: percent of texts that only the top item, or only r, flips, by ranking."""
     kept = compared(single)
     figure, drawn = _panels(kept, height=2.2, sharex=True, sharey=True)
-    rankings = [name for name in RANKINGS if name in set(kept["importance"])]
+    rankings = [name for name in RANKINGS if name in kept["importance"].unique()]
     for axis, title, part in drawn:
         top, other = part["flip_top"].astype(bool), part["flip_other"].astype(bool)
         kinds = {"only the top item": top & ~other, "both": top & other, "only the random item": ~top & other}

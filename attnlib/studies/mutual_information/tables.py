@@ -198,7 +198,7 @@ def gumbel_pairs(learned: pd.DataFrame) -> pd.DataFrame:
     """Model settings with softmax and with Gumbel-softmax, means over the seeds that have both."""
     part = learned[learned["variant"] == "none"].dropna(subset=["value", "entropy"])
     keys = [*CELL, "task"]
-    if not {"softmax", "gumbel"} <= set(part["projection"]):
+    if not {"softmax", "gumbel"} <= set(part["projection"].unique()):
         return pd.DataFrame(columns=[*keys, "softmax", "gumbel", "change", "kept", "trainings"])
     wide = part.pivot_table(index=[*keys, "seed"], columns="projection", values=["value", "entropy"], sort=False)
     wide = wide.dropna()

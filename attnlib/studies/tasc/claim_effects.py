@@ -68,7 +68,7 @@ def recurrent(results: Results, variant: str) -> Effect:
     """The fraction by α∇α with recurrent encoders minus that with MLP and CNN; encoders of a kind count alike."""
     part = of(_whole(results), FRACTION, "alpha_grad")
     part = part[part["variant"] == variant]
-    kinds = [[e for e in kind if e in set(part["encoder"])] for kind in (RECURRENT, PLAIN)]
+    kinds = [[e for e in kind if e in part["encoder"].unique()] for kind in (RECURRENT, PLAIN)]
     if not all(kinds):
         raise NotTested
     shared = part[["dataset", "attention"]].drop_duplicates()
@@ -107,7 +107,7 @@ def lin_leads(results: Results) -> Effect:
     Comparable is what the paper's ratios, of one digit, do not tell apart: 0.05 of the fraction without TaSc.
     """
     part = of(_whole(results), FRACTION)
-    others = [v for v in ("feat", "conv") if v in set(part["variant"])]
+    others = [v for v in ("feat", "conv") if v in part["variant"].unique()]
     if not others:
         raise NotTested
 
@@ -208,7 +208,7 @@ def _bert(results: Results) -> pd.DataFrame:
 
 
 def _both_attentions(part: pd.DataFrame) -> pd.DataFrame:
-    if not {"dot", "additive"} <= set(part["attention"]):
+    if not {"dot", "additive"} <= set(part["attention"].unique()):
         raise NotTested
     return part
 
@@ -228,14 +228,21 @@ def _by_training(
     jackknife, which holds for medians too).
     """
 
-    def values(own: pd.DataFrame) -> pd.DataFrame:
-        columns = ["variant", "importance"]
-        wide = own.pivot_table(index=TRAINING, columns=columns, values="value", aggfunc=within)
+    columns = ["variant", "importance"]
+    groups = part.groupby([*TRAINING, *columns])
+    number, names = groups.ngroup().to_numpy(), groups.size().index
+    value = part["value"].to_numpy(float)
+
+    def values(kept: np.ndarray) -> pd.DataFrame:
+        own = pd.Series(value[kept]).groupby(number[kept]).agg(within)
+        rows = own.set_axis(names[own.index]).rename("value").reset_index()
+        wide = rows.pivot_table(index=TRAINING, columns=columns, values="value")
         return statistic(wide).astype(float).rename("value").reset_index()
 
     texts = part.groupby(["dataset", "instance"], sort=False).ngroup()
-    means = [values(part[texts % BLOCKS != block])["value"].mean() for block in range(BLOCKS)]
-    found = replace(effect(values(part), CELL, text=None, bounds=bounds), n=len(part))
+    block = texts.to_numpy() % BLOCKS
+    means = [values(block != k)["value"].mean() for k in range(BLOCKS)]
+    found = replace(effect(values(block >= 0), CELL, text=None, bounds=bounds), n=len(part))
     if math.isnan(found.low):
         return replace(found, texts=texts.nunique())
     return found.widened((BLOCKS - 1) * float(np.var(means)), texts.nunique(), bounds)

@@ -28,7 +28,7 @@ def grouped(flips: pd.DataFrame, metric: str) -> plots.Chart:
     many texts they have.
     """
     part = flips[(flips["metric"] == metric) & flips["importance"].isin(RANKINGS)]
-    rows = ["encoder"] + (["dataset"] if len(set(part["dataset"])) > 1 else [])
+    rows = ["encoder"] + (["dataset"] if len(part["dataset"].unique()) > 1 else [])
     figure, axes = plots.chart(
         len(rows), 3, size=(9.6, 0.6 + 2.9 * len(rows)), sharey="row", sharex=False, squeeze=False
     )

@@ -114,7 +114,7 @@ def quartiles(flips: pd.DataFrame, cells: Sequence[tuple[str, str, str]]) -> pd.
     """The paper's Figure 3 in numbers: quartiles over texts and trainings, without TaSc and with Lin-TaSc."""
     part = of(flips, FRACTION)
     part = part[part["variant"].isin(["none", "lin"])]
-    part = part[[key in set(cells) for key in part[CELL].itertuples(index=False, name=None)]]
+    part = part.merge(pd.DataFrame(list(cells), columns=CELL).drop_duplicates(), on=CELL)
     groups = part.groupby([*CELL, "importance", "variant"], sort=False)["value"]
     ends = {"lower": lambda x: x.quantile(0.25), "median": "median", "upper": lambda x: x.quantile(0.75)}
     return named(groups.agg(**ends, n="size").reset_index())

@@ -16,7 +16,6 @@ import pandas as pd
 from attnlib import stats
 from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies.beside import closest, printed_minus, reference
-from attnlib.studies.learned import without
 from attnlib.studies.ledger import NotTested, Printed, judge, required
 from attnlib.studies.rules import read_rules
 from attnlib.studies.tying_mlm import tables
@@ -35,7 +34,7 @@ POSITIVE = ", F1 of the positive class"
 
 def _learned(results: Results, name: str) -> pd.DataFrame:
     """A frame of the results without the models that learned nothing."""
-    return without(getattr(results, name), results.idle)
+    return results.learned(name)
 
 
 def _minus(frame: pd.DataFrame, column: str, a: object, b: object, cells: Sequence[str], **options) -> Effect:

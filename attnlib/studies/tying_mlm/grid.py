@@ -21,7 +21,7 @@ import pandas as pd
 from attnlib.measures.retention import retention
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
-from attnlib.studies.learned import idle
+from attnlib.studies.learned import idle, without
 from attnlib.studies.study import replicate, seed_of
 from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.measures import behaviour, distances
@@ -160,6 +160,16 @@ class Results:
     def scores(self) -> pd.DataFrame:
         """F1, macro-F1 and accuracy of every model, text by text (`tables.scores`)."""
         return tables.scores(self.swaps)
+
+    def learned(self, name: str) -> pd.DataFrame:
+        """A frame without the models that learned nothing; many claims read the same one."""
+        if name not in self._learned:
+            self._learned[name] = without(getattr(self, name), self.idle)
+        return self._learned[name]
+
+    @cached_property
+    def _learned(self) -> dict[str, pd.DataFrame]:
+        return {}
 
     @cached_property
     def idle(self) -> pd.DataFrame:

@@ -128,7 +128,7 @@ def ablation_table(found: pd.DataFrame, texts: pd.DataFrame, kept: pd.DataFrame)
 
 def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
     """Additive attention, one layer, the seeds that all weights of a loss have."""
-    seeds = set(frame.loc[~frame["chosen"], "seed"]) or set(frame["seed"])
+    seeds = set(frame.loc[~frame["chosen"], "seed"].unique()) or set(frame["seed"].unique())
     return frame[(frame["attention"] == "additive") & (frame["layers"] == 1) & frame["seed"].isin(seeds)]
 
 
