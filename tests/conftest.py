@@ -18,11 +18,11 @@ pytest_plugins = ["series_fixtures"]
 
 @pytest.fixture(autouse=True)
 def charts_hold_their_data(monkeypatch):
-    """Every chart that a test draws has all its markers, whiskers and bars inside its axes."""
+    """Every chart that a test draws has all its marks inside its axes, and no texts that touch."""
     if "attnlib.viz.plots" not in sys.modules:  # a test without charts need not wait for matplotlib
         yield
         return
-    from attnlib.viz.limits import outside
+    from attnlib.viz.limits import outside, touching
     from attnlib.viz.plots import Chart
 
     drawn, start = [], Chart.__init__
@@ -35,6 +35,8 @@ def charts_hold_their_data(monkeypatch):
     yield
     cut = [(chart.axes[0].get_title("left"), found) for chart in drawn if chart.axes and (found := outside(chart))]
     assert not cut, f"cut off by their axes: {cut}"
+    close = [found for chart in drawn if (found := touching(chart))]
+    assert not close, f"texts that touch: {close}"
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The audit: may attention be read as an explanation of this classifier, and if not, what is the cheapest repair?
+"""The audit: can attention be read as an explanation of this classifier, and if not, what is the cheapest repair?
 
 `rules.yaml` holds gates and borders; `rules` turns effects into a verdict; `probe` asks a model what it answers
 without some of its tokens; `battery` measures; `judging` makes rows of it, behind gates; `trainings` measures what

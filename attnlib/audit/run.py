@@ -80,7 +80,7 @@ def audit(
     train: TrainConfig = TRAINING,
     seed: int = 0,
 ) -> Card:
-    """May attention be read as an explanation of this model, and if not, what is the cheapest repair?
+    """Can attention be read as an explanation of this model, and if not, what is the cheapest repair?
 
     model    a Fitted, a Hugging Face classifier (`al.load_model`), the path or hub id of either; None: the kit
              trains a model of its own on the data

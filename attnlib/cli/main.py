@@ -321,7 +321,7 @@ def gallery(out: Path, to: Path, profile: str) -> None:
     help="Folder to write.",
 )
 def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
-    """May attention be read as an explanation of my classifier, and if not, what is the cheapest repair?
+    """Can attention be read as an explanation of my classifier, and if not, what is the cheapest repair?
 
     DATA is a table (csv, tsv, jsonl, parquet) with a text and a label column, or the name of a corpus. Without
     --model a BiLSTM with attention is trained on it. Writes OUT/card.html and OUT/audit.json.

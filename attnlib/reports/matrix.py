@@ -163,7 +163,7 @@ class MatrixRow:
             return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
 
         effect, interval = self.estimate
-        told = [f"effect {effect}", f"border {' and '.join(f'{value:g}' for value in borders)}"]
+        told = [f"effect {effect}", f"border {' and '.join(f'{value:.3g}' for value in borders)}"]
         if interval:
             told.insert(1, f"95% CI {interval}")
         if paper is not None:

@@ -108,10 +108,13 @@ class Output:
         """
         import matplotlib
 
-        from attnlib.viz.limits import outside
+        from attnlib.viz.limits import outside, touching
 
-        if os.environ.get(STRICT) == "1" and (cut := outside(figure)):
-            raise DataError(f"Figure {name!r} cuts off {len(cut)} of its artists: {cut[:3]}. Widen its limits.")
+        if os.environ.get(STRICT) == "1":
+            if cut := outside(figure):
+                raise DataError(f"Figure {name!r} cuts off {len(cut)} of its artists: {cut[:3]}. Widen its limits.")
+            if close := touching(figure):
+                raise DataError(f"Figure {name!r} has texts that touch: {close[:3]}. Make room between them.")
         file = self._file("figures", name, "svg")
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file

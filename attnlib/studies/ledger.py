@@ -115,8 +115,8 @@ class Rule:
         """The test with its border, in words."""
         unit = f" {self.unit}" if self.unit else ""
         if self.direction == "within":
-            return f"{self.test}, within ±{self.border:g}{unit}"
-        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:g}{unit}"
+            return f"{self.test}, within ±{self.border:.3g}{unit}"
+        return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,13 @@ def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1
         notes.append(f"Without a value, and so without a verdict: {', '.join(lost)}.")
     if math.isnan(effect.low) and math.isnan(effect.se):
         notes.append("A training per cell leaves no interval.")
+    if verdicts[case] != judge(effect.low, effect.high, rule.direction, rule.border):
+        shown, asked = (f"{100 * level:.3g}%" for level in (level_of(looks), strict))
+        notes.append(
+            f"This {shown} interval lies past the border, but its case is the least favourable of {len(cases)}: "
+            f"picked from so many, it refutes the claim only where its {asked} interval lies past the border too, "
+            "and that one reaches it."
+        )
     waits = effect
     if second is not None:
         second = second.at(level_of(looks))
@@ -329,10 +336,11 @@ def tally(claims: Sequence[Claim]) -> str:
     if apart := len(open_ones) - near:
         told += f" For {apart} of the undetermined, the size clearly differs from the paper's."
     if near:
-        told += f" {near} of the undetermined are negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
+        verb = "is" if near == 1 else "are"
+        told += f" {near} of the undetermined {verb} negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
     return (
-        f"Of {len(claims)} claims: {counts}.{told} Even if every true effect sat exactly on the border between the "
-        f"two verdicts, about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims would get one by chance."
+        f"Of {len(claims)} claims: {counts}.{told} If every true effect lay exactly on the border of its claim, "
+        f"{LEVEL:.0%} intervals would still decide about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims."
     )
 
 

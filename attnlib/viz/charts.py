@@ -16,10 +16,12 @@ import matplotlib.colors
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from numpy.typing import ArrayLike
 
 COLOURS = {
@@ -37,6 +39,8 @@ has a contrast of at least 3 to a white and to a dark page (on which black turns
 CYCLE = tuple(COLOURS.values())
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """One per colour, so that series can be told apart in a greyscale print."""
+GREY = "#808080"
+"""Seen on a white and on a dark page: for what is drawn as pixels, which cannot follow the page as black does."""
 DENSITY = mpl.colors.LinearSegmentedColormap.from_list("density", ["#a6cee3", "#3399D6", "#0072B2", "#a03fb5"])
 """From few to many, seen on a white and on a dark page."""
 STYLE = mpl.rc_params_from_file(Path(__file__).with_name("attnlib.mplstyle"), use_default_template=False)
@@ -45,6 +49,8 @@ STYLE["axes.prop_cycle"] = mpl.cycler(color=CYCLE)
 styled = mpl.rc_context(STYLE)
 """Decorator of functions that draw: artists take the common look when they are made."""
 ENDS = ["value", "low", "high"]
+PAGE = 10.5
+"""Inches across which panels stand side by side: a page shows them at four fifths, and letters stay readable."""
 TOKENS = 30
 """Tokens of a text that are drawn with their names below: more of them cannot be read."""
 
@@ -99,15 +105,21 @@ def chart(
 def panels(names: Collection[Any], width: float, height: float, *, room: float = 1.2, **options: Any):
     """A figure with one panel per name, side by side with one vertical scale: the figure, and name -> axes.
 
+    As many rows as it takes for the panels to stay readable: see `PAGE`.
+
     width   inches of each panel; room: those of what is next to them; options: as `Figure.subplots` has them
 
     >>> figure, axes = al.plots.panels(["lstm", "mlp"], 2.5, 2.5)
     >>> list(axes)
     ['lstm', 'mlp']
     """
-    across = sum(options.get("width_ratios", [1] * len(names)))
-    figure, axes = chart(1, len(names), size=(room + width * across, height), sharey=True, squeeze=False, **options)
-    return figure, dict(zip(names, axes[0], strict=True))
+    rows = -(-len(names) // max(1, int((PAGE - room) / width + 1e-9)))
+    columns = -(-len(names) // rows)
+    size = (room + width * columns, height * rows)
+    figure, axes = chart(rows, columns, size=size, sharey=True, squeeze=False, **options)
+    for spare in axes.flat[len(names) :]:
+        spare.remove()
+    return figure, dict(zip(names, axes.flat, strict=False))
 
 
 @styled
@@ -120,9 +132,27 @@ def label(axes: Axes, title: str, x: str, y: str, n: int | str | None = None, *,
     'Decision flips  (n = 1,200)'
     """
     axes.set_title(title if n is None else f"{title}  (n = {n if isinstance(n, str) else f'{n:,}'})", loc="left")
-    at = axes.get_subplotspec()
-    axes.set_xlabel(x if not outer or at.is_last_row() else "")
-    axes.set_ylabel(y if not outer or at.is_first_col() else "")
+    axes.set_xlabel(x if not outer or _lowest(axes) else "")
+    axes.set_ylabel(y if not outer or axes.get_subplotspec().is_first_col() else "")
+
+
+def _lowest(axes: Axes) -> bool:
+    """Whether no panel is below this one."""
+    places = [other.get_subplotspec() for other in axes.get_figure(root=True).axes]
+    own = axes.get_subplotspec()
+    below = (at for at in places if at and at.colspan == own.colspan and at.rowspan.start > own.rowspan.start)
+    return not any(below)
+
+
+def percent(axis: Axis) -> None:
+    """Ticks of shares in percent, with the digits they need and no more.
+
+    >>> figure, axes = al.plots.chart()
+    >>> al.plots.percent(axes.xaxis)
+    >>> [axes.xaxis.get_major_formatter()(share) for share in (-0.02, 0.15, 0.125)]
+    ['−2%', '15%', '12.5%']
+    """
+    axis.set_major_formatter(lambda share, _=None: f"{100 * share:z.6g}%".replace("-", "−"))
 
 
 def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: bool = False, **style: Any) -> None:
@@ -154,7 +184,8 @@ def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, 
     >>> len(drawn["boxes"])
     2
     """
-    look = {"flierprops": {"marker": ".", "markersize": 3, "alpha": 0.35}, "medianprops": {"color": "black"}}
+    outliers = {"marker": ".", "markersize": 3, "alpha": 0.5, "markeredgecolor": GREY, "markerfacecolor": GREY}
+    look = {"flierprops": outliers, "medianprops": {"color": "black"}}
     drawn = axes.boxplot(
         values, positions=at, widths=width, patch_artist=True, manage_ticks=False, **look | options
     )
@@ -173,6 +204,52 @@ def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
     """
     names = [str(token).replace("$", r"\$") for token in tokens]
     axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
+
+
+def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], size: float = 8) -> None:
+    """Names (x, y, text, colour) next to their points, those first in the list first, where there is room.
+
+    A name takes the first of four corners where it touches no point, no other name and no legend, and no line
+    where it can be helped; one without such a corner is left out, and so are all but the first of points that lie
+    on each other. Call it last: what is drawn later is not made room for.
+
+    >>> figure, axes = al.plots.chart()
+    >>> _ = axes.plot([0, 0, 1], [0, 0, 1], "o")
+    >>> al.plots.name_points(axes, [(0, 0, "0.1", "C0"), (1, 1, "10", "C0")])
+    >>> [text.get_text() for text in axes.texts]
+    ['0.1', '10']
+    """
+    figure = axes.get_figure(root=True)
+    figure.draw_without_rendering()  # the layout decides how far apart points are
+    reach = 4 * figure.dpi / 72
+    places = [axes.transData.transform((x, y)) for x, y, *_ in points]
+    marks = [Bbox([place - reach, place + reach]) for place in places]
+    room = axes.bbox.padded(reach)
+    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
+    taken, named = [axes.get_legend().get_window_extent()] if axes.get_legend() else [], []
+    for (x, y, told, colour), mark in zip(points, marks, strict=True):
+        if any(mark.overlaps(other) for other in named):
+            continue
+        others = [other for other in marks if np.abs(other.p0 - mark.p0).max() > reach] + taken
+        corners = []
+        for place, (right, up) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
+            text = axes.annotate(
+                told, (x, y), xytext=(4 * right, 4 * up), textcoords="offset points", fontsize=size, color=colour,
+                ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
+            )  # fmt: skip
+            box = text.get_window_extent()
+            inside = Bbox.union([room, box]).size.tolist() == room.size.tolist()
+            if inside and not any(box.overlaps(other) for other in others):
+                crossed = sum(line.intersects_bbox(box, filled=False) for line in lines)
+                corners.append((crossed, place, text, box))
+            else:
+                text.remove()
+        if corners:
+            best, *rest = sorted(corners, key=lambda corner: corner[:2])
+            taken.append(best[3].padded(reach / 2))
+            named.append(mark)
+            for corner in rest:
+                corner[2].remove()
 
 
 @styled

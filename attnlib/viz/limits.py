@@ -1,15 +1,18 @@
-"""Axes that hold their data: what an axis cuts off, and limits that cut nothing."""
+"""Axes that hold their data: what is cut off or collides, and limits that cut nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.collections import Collection
 from matplotlib.lines import AxLine, Line2D
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
+
+from attnlib.viz.charts import styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +35,41 @@ def outside(figure: Figure) -> list[Artist]:
         for artist in (*axes.lines, *axes.patches, *axes.collections, *axes.texts)
         if artist.get_visible() and _crosses(artist, axes)
     ]
+
+
+@styled  # how many ticks an axis has, and how large they are, is decided whenever they are asked for
+def touching(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts that overlap, or that run on into each other side by side: titles, ticks, names of points.
+
+    Slanted labels are left out: their boxes overlap where their letters do not.
+    """
+    figure.draw_without_rendering()
+    gap = 1.5 * figure.dpi / 72
+    drawn = [
+        (text.get_text(), text.get_window_extent())
+        for text in _texts(figure)
+        if text.get_visible() and text.get_text().strip() and text.get_rotation() % 90 == 0
+    ]
+    return [
+        (one, other)
+        for (one, a), (other, b) in combinations(drawn, 2)
+        if max(a.x0, b.x0) - gap < min(a.x1, b.x1) and max(a.y0, b.y0) + gap < min(a.y1, b.y1)
+    ]
+
+
+def _texts(figure: Figure) -> Iterator[Text]:
+    """What is written on a figure; of the ticks those within their axis."""
+    legends = [*figure.legends]
+    yield from figure.texts
+    for axes in (one for one in figure.axes if one.get_visible()):
+        legends += [axes.get_legend()] if axes.get_legend() else []
+        yield from (child for child in axes.get_children() if isinstance(child, Text))
+        for k, axis in enumerate((axes.xaxis, axes.yaxis) if axes.axison else ()):
+            low, high = sorted(axis.get_view_interval())
+            yield axis.get_label()
+            yield from (one for one in axis.get_ticklabels() if low <= one.get_position()[k] <= high)
+    for legend in legends:
+        yield from legend.get_texts()
 
 
 def from_zero(axes: Iterable[Axes]) -> None:

@@ -14,12 +14,15 @@ import matplotlib.ticker
 import numpy as np
 
 from attnlib.utils.errors import DataError
+from attnlib.viz import charts
 from attnlib.viz.charts import (
     COLOURS,
     CYCLE,
     DENSITY,
     ENDS,
+    GREY,
     MARKERS,
+    PAGE,
     TOKENS,
     Chart,
     boxes,
@@ -28,7 +31,9 @@ from attnlib.viz.charts import (
     label,
     legend_below,
     legend_right,
+    name_points,
     panels,
+    percent,
     styled,
     token_ticks,
     whiskers,
@@ -39,9 +44,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "COLOURS", "CYCLE", "DENSITY", "MARKERS", "TOKENS", "Chart", "box_by", "boxes", "chart", "heading", "histogram",
-    "intervals", "label", "legend_below", "legend_right", "panels", "scatter_density", "styled", "token_ticks",
-    "training_curve", "whiskers",
+    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "PAGE", "TOKENS", "Chart", "box_by", "boxes", "chart",
+    "heading", "histogram", "intervals", "label", "legend_below", "legend_right", "name_points", "panels",
+    "percent", "scatter_density", "styled", "token_ticks", "training_curve", "whiskers",
 ]  # fmt: skip
 
 MANY = 300
@@ -62,7 +67,7 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
     if history.empty:
         raise DataError("The history has no epochs: the model was not trained, and there is nothing to draw.")
     losses = [name for name in ("loss", "dev_loss") if name in history]
-    figure, axes = chart(1, 2, size=(7.2, 3.0))
+    figure, axes = chart(1, 2, size=(7.2, 3.2))
     for axis, names, unit in ((axes[0], losses, "loss"), (axes[1], [f"dev_{score}"], f"dev {score}")):
         for k, name in enumerate(names):
             told = "train" if name == "loss" else "dev"
@@ -72,7 +77,7 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
             axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
         label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
         axis.xaxis.get_major_locator().set_params(integer=True)
-        axis.legend()
+    legend_below(figure)
     return figure
 
 
@@ -119,7 +124,7 @@ def histogram(
     ticks = np.linspace(*limits, 5)
     told = [*(f"{tick:.2f}" for tick in ticks), *(fill(name, 11) for name in names)]
     axis.set_xticks([*ticks, *places], told)
-    axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+    percent(axis.yaxis)
     if names:
         axis.axvline(limits[1] + width * 0.45, color="#666666", linewidth=0.8)
     if hue:
@@ -161,10 +166,12 @@ def intervals(
     _require(frame, [name, *ENDS, *[c for c in (hue, reference) if c]])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[name]))
     figure, axis = chart(size=(7.2, 1.3 + 0.36 * len(names) * max(1, 0.7 * len(groups))))
+    axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))  # labels with room between
+    papers = reference is not None and frame[reference].notna().any()
     for k, (group, part) in enumerate(groups.items()):
         shift = (k - (len(groups) - 1) / 2) * 0.7 / len(groups)
         at = np.array([names.index(line) for line in part[name]]) + shift
-        whiskers(axis, at, part, k, across=True, label=str(group) if hue else None)
+        whiskers(axis, at, part, k, across=True, label=str(group) if hue else "ours" if papers else None)
         if reference and part[reference].notna().any():
             told = f"paper: {group}" if hue else "paper"
             axis.plot(part[reference], at, MARKERS[k], mfc="none", mec=CYCLE[k], ms=9, ls="none", label=told)
@@ -174,9 +181,9 @@ def intervals(
     axis.set_ylim(len(names) - 0.5, -0.5)
     label(axis, title, x, "")
     if percent:
-        axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        charts.percent(axis.xaxis)
         _shares_only(axis, frame[[*ENDS, *([reference] if reference else [])]].to_numpy(float))
-    if hue or (reference and frame[reference].notna().any()):
+    if hue or papers:
         legend_right(axis)
     return figure
 

@@ -244,6 +244,31 @@ def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
 
 
 @needs_browser
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
+def test_print_breaks_no_word_and_gives_sentences_room(text: str, tmp_path: Path) -> None:
+    claim = "In the overwhelming majority of texts the unattended alternatives predict equivalently well"
+    columns = {
+        "notebook": ["05_erasure", "04_mutual_information"],
+        "id": ["05.erasure_1", "04.mutual_information_2"],
+        "paper": ["Serrano & Smith 2019", "Chrysostomou & Aletras 2021"],
+        "claim": [claim, claim.upper()],
+        "verdict": ["undetermined", "not reproduced"],
+        "size": ["negligible", "no printed value"],
+        **{name: [-0.234, 0.123] for name in ("effect", "low", "high", "paper effect")},
+        "unit": ["of accuracy", "of the maximal entropy"],
+        "setting": [claim.lower(), f"rotten_tomatoes; {claim.lower()}"],
+    }
+    table = tabular.table_html(pd.DataFrame({name: two * 20 for name, two in columns.items()}), "wide", rows=40)
+    page = re.sub(r"<main[^>]*>.*</main>", lambda found: f'<main id="content">{table}</main>', text, flags=re.S)
+    browse(page, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    read = ["pdftotext", "-layout", str(tmp_path / "page.pdf"), "-"]
+    told = subprocess.run(read, capture_output=True, text=True, check=True).stdout
+    assert {*claim.split(), "05_erasure"} <= set(told.split())
+    assert "wbr" not in told
+    assert told.count("\f") <= 7, "columns of one letter's width would take twice the pages"
+
+
+@needs_browser
 def test_a_screenshot_and_a_print_are_not_blank(text: str, tmp_path: Path) -> None:
     from matplotlib.image import imread
 

@@ -146,6 +146,8 @@ def test_the_least_favourable_case_is_shown_and_all_must_hold() -> None:
     assert (refuted.verdict, refuted.case) == ("not reproduced", "gru")
     barely = claim_of({"a": effect(0.1, 0.2), "b": effect(-0.3, -0.001), "c": effect(0.1, 0.2)})
     assert barely.verdict == "undetermined", "one of three cases may lie below by chance"
+    assert "past the border, but its case is the least favourable of" in barely.note, "the picture shows it past it"
+    assert "least favourable" not in claim.note + refuted.note
 
 
 def test_a_case_without_a_value_holds_the_claim_back() -> None:

@@ -45,7 +45,7 @@ def read(tmp_path, text: str = CLAIMS):
 def test_texts_hold_phrases_and_constants(tmp_path):
     first = read(tmp_path)[0]
     assert first.history == "Added after 0.35. And again."
-    assert first.decided_by == "distance beyond 0.35, above 0.666667"
+    assert first.decided_by == "distance beyond 0.35, above 0.667"
     assert (first.border, first.paper) == (2 / 3, None)
 
 

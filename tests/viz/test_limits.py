@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from attnlib.reports import output as report
 from attnlib.utils.errors import DataError
-from attnlib.viz.limits import from_zero, outside
+from attnlib.viz.charts import chart
+from attnlib.viz.limits import from_zero, outside, touching
 
 X = [0.0, 1.0, 2.0]
 DRAWN = {
@@ -80,3 +81,27 @@ def test_a_figure_that_cuts_off_its_data_is_refused_in_tests(
     monkeypatch.setenv(report.STRICT, "0")
     report.Output(tmp_path).figure(draw(), "cut")  # a reader's run is never lost to it
     assert (tmp_path / "figures" / "cut.svg").exists()
+
+
+def test_texts_that_run_into_each_other_are_found() -> None:
+    figure, axes = chart(1, 2, size=(6, 3))
+    assert touching(figure) == []
+    for axis, title in zip(axes, ("a title that is longer than its panel is wide", "another"), strict=True):
+        axis.set_title(title, loc="left")
+    assert touching(figure) == [("a title that is longer than its panel is wide", "another")]
+    axes[0].set_title("", loc="left")
+    axes[0].set_xticks([0.1, 0.12], ["10.0%", "12.0%"])
+    assert touching(figure) == [("10.0%", "12.0%")]
+    axes[0].set_xticks([0.1, 0.12], ["10.0%", "12.0%"], rotation=55)
+    assert touching(figure) == [], "slanted letters do not touch where their boxes do"
+    axes[0].set_xticks([0.1, 7], ["10.0%", "7"])
+    axes[0].set_xlim(0, 1)
+    assert touching(figure) == [], "a tick beyond the limits is not drawn"
+
+
+def test_a_figure_with_texts_that_touch_is_refused_in_tests(tmp_path: Path) -> None:
+    figure = Figure()
+    axis = figure.subplots()
+    axis.set_xticks([0.5, 0.51], ["one", "two"])
+    with pytest.raises(DataError, match="has texts that touch"):
+        report.Output(tmp_path).figure(figure, "close")

@@ -126,7 +126,7 @@ def test_a_training_curve_marks_the_epoch_that_was_kept():
     figure = plots.training_curve(history)
     drawn = [line.get_ydata() for axis in figure.axes for line in axis.lines if line.get_linestyle() == "-"]
     assert [list(line) for line in drawn] == [[0.6, 0.4], [0.5, 0.6], [0.8, 0.7]]
-    assert texts(figure).count("kept: epoch 1") == 2
+    assert texts(figure).count("kept: epoch 1") == 1
     with pytest.raises(DataError, match="lacks the column 'dev_f1'"):
         plots.training_curve(history, score="f1")
     with pytest.raises(DataError, match="not trained"):
@@ -158,3 +158,48 @@ def test_a_chart_keeps_its_style_wherever_it_is_saved(flips):
         figure.savefig(stream, format="png")
     assert max(t.get_fontsize() for t in figure.findobj(mpl.text.Text)) < 12
     assert figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+
+
+def test_panels_that_would_be_too_wide_for_a_page_go_below_each_other():
+    for n, rows in ((2, 1), (3, 2), (4, 2), (5, 3)):
+        figure, drawn = plots.panels([f"corpus {k}" for k in range(n)], 3.6, 3.0)
+        assert len(figure.axes) == len(drawn) == n
+        assert figure.get_size_inches()[0] <= plots.PAGE
+        assert figure.get_size_inches()[1] == 3.0 * rows
+        for name, axis in drawn.items():
+            plots.label(axis, name, "x", "y", outer=True)
+        lowest = [axis.get_xlabel() for axis in drawn.values()]
+        assert lowest == [""] * (n - min(n, 2)) + ["x"] * min(n, 2), "one x per column, also above a gap"
+
+
+def test_percent_has_the_digits_it_needs(measured):
+    figure = plots.intervals(measured, "what", hue="level", title="t", x="x", percent=True)
+    ticks = [text for text in texts(figure) if text.endswith("%")]
+    assert ticks
+    assert not any("." in tick for tick in ticks)
+
+
+def test_ours_and_the_papers_are_both_in_the_legend(measured):
+    figure = plots.intervals(measured.head(2), "what", reference="paper", title="t", x="x")
+    assert {"ours", "paper"} == {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
+
+
+def test_names_of_points_touch_neither_points_nor_each_other_and_stay_inside():
+    figure, axis = plots.chart(size=(4, 3))
+    rng = np.random.default_rng(0)
+    points = [(*rng.uniform(0, 1, 2), f"λ = {k}", "C0") for k in range(40)]
+    axis.plot([x for x, *_ in points], [y for _, y, *_ in points], "o", ms=5)
+    plots.name_points(axis, [*points, (points[0][0], points[0][1], "the same place", "C1")])
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert 5 < len(boxes) < 40
+    assert "the same place" not in [text.get_text() for text in axis.texts]
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    places = axis.transData.transform([point[:2] for point in points])
+    assert not any(box.contains(*place) for box in boxes for place in places)
+
+
+def test_outliers_drawn_as_pixels_are_seen_on_dark_pages():
+    _, axis = plots.chart()
+    drawn = plots.boxes(axis, [[0, 1, 1, 1, 1, 1, 9]], [0], 0.5, plots.CYCLE[:1])
+    assert {line.get_markeredgecolor() for line in drawn["fliers"]} == {plots.GREY}

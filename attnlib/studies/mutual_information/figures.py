@@ -52,8 +52,8 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
     part = plain(taus)
     datasets, attentions = list(dict.fromkeys(part["dataset"])), list(dict.fromkeys(part["attention"]))
     groups = {d: list(dict.fromkeys(part.loc[part["dataset"] == d, "encoder"])) for d in datasets}
-    ratios = [max(1.3, len(groups[d])) for d in datasets]
-    figure, panels = plots.panels(datasets, 2.0, 3.8, room=1.6, width_ratios=ratios)
+    widest = max(map(len, groups.values()))
+    figure, panels = plots.panels(datasets, 1.0 + 1.1 * widest, 3.2)
     width = 0.8 / len(attentions)
     for dataset, axis in panels.items():
         own = part[part["dataset"] == dataset]
@@ -69,7 +69,8 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
                 axis.plot(np.full(len(values), place), values, linestyle="", ms=4, **marker)
         axis.axhline(0, color="#666666", linewidth=0.8)
         axis.set_xticks(range(len(groups[dataset])), [NAMES[e] for e in groups[dataset]])
-        axis.set_xlim(-0.6, len(groups[dataset]) - 0.4)
+        middle = (len(groups[dataset]) - 1) / 2  # a box is as wide in every panel
+        axis.set_xlim(middle - widest / 2 - 0.1, middle + widest / 2 + 0.1)
         plots.label(axis, short(dataset), "", "weighted τ", len(own), outer=True)
     plots.legend_below(figure)
     return figure
@@ -84,10 +85,10 @@ def averages(table: pd.DataFrame) -> plots.Chart:
 
 
 def special(table: pd.DataFrame) -> plots.Chart:
-    """Tables 2 and 4 as a picture: tau as trained minus tau in each setting, the paper's values hollow."""
+    """Tables 2 and 4 as a picture: the drop in tau from the model as trained, the paper's values hollow."""
     part = table.assign(line=table["dataset"] + ", " + table["variant"])
-    x = "τ as trained minus τ there"
-    return plots.intervals(part, "line", n="trainings", reference="paper", title="What τ loses", x=x)
+    x = "τ as trained minus τ of the variant"
+    return plots.intervals(part, "line", n="trainings", reference="paper", title="Drop in τ", x=x)
 
 
 @plots.styled
@@ -105,7 +106,7 @@ def gumbel(pairs: pd.DataFrame) -> plots.Chart:
 def uniformity(taus: pd.DataFrame) -> plots.Chart:
     """tau of every model against the entropy of its attention, one panel per corpus."""
     part = plain(taus)
-    figure, panels = plots.panels(part["dataset"].unique(), 3.6, 3.6)
+    figure, panels = plots.panels(part["dataset"].unique(), 3.6, 3.0, sharex=True)
     for dataset, axis in panels.items():
         own = part[part["dataset"] == dataset]
         _by_attention(axis, own, "entropy", "tau")

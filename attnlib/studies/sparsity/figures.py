@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 
@@ -42,16 +41,16 @@ def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
     part = pair(agreement[agreement["importance"].isin(wanted)])
     part = part.assign(
         model=part["encoder"].map(ENCODERS).str.partition(",")[0] + "\n" + part["projection"],
-        of=part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"}),
+        **{"importance of": part["importance"].map({wanted[0]: "inputs", wanted[1]: "hidden states"})},
     )
     return plots.box_by(
         part,
         "model",
         "value",
-        "of",
+        "importance of",
         title=f"{corpus_of(part)}: agreement of attention with {KINDS[kind]} importance",
         x_label="",
-        y_label="Kendall τ-b, one value per text and seed",
+        y_label="Kendall τ-b per text and training",
     )
 
 
@@ -132,7 +131,7 @@ def against_support(
             label = f"{names.get(name, name)}, {'sparsegen' if x == 'lam' else 'entmax'}"
             plots.whiskers(axis, line["share"], line, k, linestyle="-" if x == "lam" else "--", label=label)
         axis.set_xlim(1.03, -0.03)
-        axis.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        plots.percent(axis.xaxis)
         told = "words with weight (right: sparser)"
         plots.label(axis, ENCODERS[encoder], told, y, int(line["n"].max()), outer=True)
     return _finished(figure, axis, f"{corpus}: {title}")
@@ -155,7 +154,7 @@ def _lambda_axis(axis: Axes, places: Sequence[float]) -> None:
     axis.set_xscale("symlog", linthresh=1.0, linscale=1.2)
     axis.set_xlim(min(*places, -1.0) * 1.5, 1.1)
     shown = _spaced(axis, places)
-    axis.set_xticks(places, [f"{place:g}" if place in shown else "" for place in places])
+    axis.set_xticks(places, [f"{place:g}".replace("-", "−") if place in shown else "" for place in places])
     axis.minorticks_off()
 
 
@@ -173,27 +172,36 @@ def _spaced(axis: Axes, places: Sequence[float], gap: float = 0.08) -> list[floa
 
 @plots.styled
 def adversaries(duels: pd.DataFrame) -> plots.Chart:
-    """How far attention moved against what that cost, one marker per adversary with its λ, one line per base."""
+    """How far attention moved against what that cost, one line per base, one marker per adversary.
+
+    With its λ where there is room.
+    """
     title = f"{corpus_of(duels)}: what other attention costs"
     table = changes(duels)
+    named: dict[str, list[tuple[float, float, str, str]]] = {}
     figure, panels = plots.panels(table["encoder"].unique(), 3.8, 3.6, room=1.9)
     for encoder, axis in panels.items():
-        own = table[table["encoder"] == encoder]
+        own, names = table[table["encoder"] == encoder], []
         for k, ((variant, projection), line) in enumerate(own.groupby(["variant", "projection"], sort=False)):
             line = line.sort_values("push")
             plots.whiskers(axis, line["jsd"], line, k, linestyle="-", label=f"{NAMES[variant]}, {projection}")
-            for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True):
-                if np.isfinite([at, height]).all():
-                    style = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 7}
-                    axis.annotate(tables.push_label(push), (at, height), color=plots.CYCLE[k], **style)
+            names += [
+                (at, height, tables.push_label(push), plots.CYCLE[k])
+                for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True)
+                if np.isfinite([at, height]).all()
+            ]
         axis.axhline(0, color="#666666", linestyle=":", linewidth=1)
         axis.axvline(FAR, color="#666666", linestyle="--", linewidth=0.8)
         axis.axvline(np.log(2), color="#666666", linewidth=0.8)
         axis.set_xlim(-0.02, 0.74)
-        axis.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
+        plots.percent(axis.yaxis)
         x = f"JSD of attentions (nats; dashed: {FAR}, line: ln 2)"
         plots.label(axis, ENCODERS[encoder], x, "change of accuracy", int(own["n"].max()), outer=True)
-    return _finished(figure, axis, title)
+        named[encoder] = names
+    _finished(figure, axis, title)
+    for encoder, axis in panels.items():
+        plots.name_points(axis, named[encoder], size=7)
+    return figure
 
 
 def facets(frame: pd.DataFrame) -> plots.Chart:

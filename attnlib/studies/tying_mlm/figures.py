@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.transforms import Bbox
 
     from attnlib.data.types import Example
     from attnlib.training.fitted import Fitted
@@ -44,7 +43,7 @@ def information(table: pd.DataFrame) -> Chart:
     """Mutual information by variant and sample of words."""
     part = _lines(table.assign(sample=table["metric"].map(NAMES), line=table["variant"]))
     return plots.intervals(
-        part, "line", hue="sample", n="occurrences", title="What hidden states know of their words",
+        part, "line", hue="sample", n="occurrences", title="How much hidden states tell about their words",
         x="mutual information (nats)",
     )  # fmt: skip
 
@@ -88,9 +87,16 @@ def frontier(table: pd.DataFrame) -> Chart:
 
 def by_strength(table: pd.DataFrame) -> Chart:
     """Ablation of δ and η: macro-F1, and its changes, against the weight of the loss."""
-    axes = {"tying": "δ, weight of its loss", "mlm": "η, weight of its loss"}
+    axes = {"tying": "δ, weight of the tying loss", "mlm": "η, weight of the MLM loss"}
     return _curves(
-        table, "variant", "strength", "metric", ("macro_trained", *DROPS), axes, "percent, points", "log"
+        table,
+        "variant",
+        "strength",
+        "metric",
+        ("macro_trained", *DROPS),
+        axes,
+        "macro-F1, change (points)",
+        "log",
     )
 
 
@@ -123,8 +129,10 @@ def _curves(
         axis.set_xscale(scale)
         axis.set_xticks(ticks := sorted(part[at].unique()), [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()
-        plots.label(axis, f"{NAMES.get(name, name)}, {dataset}", x[name], y, f"{int(part['texts'].max()):,} texts")
-    axes[0][-1].legend()
+        title = f"{NAMES.get(name, name)}\n{dataset}"
+        plots.label(axis, title, x[name], y, f"{int(part['texts'].max()):,} texts", outer=True)
+        axis.set_xlabel(x[name])
+    plots.legend_below(figure)
     return figure
 
 
@@ -186,18 +194,9 @@ def _lines(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _label_weights(axis: Axes, points: pd.DataFrame) -> None:
-    """λ beside its point: first the ends of every curve, then whatever does not touch a label that stands."""
-    figure = axis.get_figure()
-    figure.draw_without_rendering()  # the layout decides how far apart points are
+    """λ beside its point where there is room: first at the ends of every curve, then at the others."""
     order = points.groupby("variant")["λ"].transform(lambda lam: (lam != lam.min()) & (lam != lam.max()))
-    taken: list[Bbox] = []
-    for row in points.loc[order.sort_values(kind="stable").index].to_dict("records"):
-        text = axis.annotate(
-            f"{row['λ']:g}", (row["jsd"], row["tvd"]), xytext=(4, 4), textcoords="offset points", fontsize=8,
-            color=LOOK[row["variant"]]["color"],
-        )  # fmt: skip
-        box = text.get_window_extent().padded(2)
-        if any(box.overlaps(other) for other in taken):
-            text.remove()
-        else:
-            taken.append(box)
+    rows = points.loc[order.sort_values(kind="stable").index].to_dict("records")
+    plots.name_points(
+        axis, [(row["jsd"], row["tvd"], f"{row['λ']:g}", LOOK[row["variant"]]["color"]) for row in rows]
+    )

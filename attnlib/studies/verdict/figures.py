@@ -67,7 +67,7 @@ def diagnosticity(table: pd.DataFrame) -> plots.Chart:
 def parts(table: pd.DataFrame) -> plots.Chart:
     """What each part changes by each test, one panel per part."""
     tests = list(dict.fromkeys(table["test"]))
-    figure, axes = plots.panels(list(dict.fromkeys(table["part"])), 2.1, 4.8, room=2.0)
+    figure, axes = plots.panels(list(dict.fromkeys(table["part"])), 2.1, 4.8, room=2.0, sharex=True)
     for k, (part, axis) in enumerate(axes.items()):
         own = table[table["part"] == part]
         plots.whiskers(axis, [tests.index(test) for test in own["test"]], own, k, across=True, ms=5, capsize=2)

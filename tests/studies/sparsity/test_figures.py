@@ -125,6 +125,6 @@ def test_labels_of_eleven_lambdas_do_not_overlap() -> None:
     for axis in chart.axes:
         labels = [t for t in axis.get_xticklabels() if t.get_text()]
         boxes = [t.get_window_extent() for t in labels]
-        assert {"0", "0.9", "-100"} <= {t.get_text() for t in labels}
+        assert {"0", "0.9", "−100"} <= {t.get_text() for t in labels}
         assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
         assert len(axis.get_xticks()) == len(lambdas)
