@@ -183,4 +183,6 @@ def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) ->
             f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one number "
             "per token; rationales mark words, so that scores of word pieces must be summed to words first."
         )
+    if np.isnan(scores).any():
+        raise DataError("plausibility: NaN among the scores, which no ranking can place. Give a number per token.")
     return scores, marked

@@ -67,6 +67,12 @@ def fit(
     Fitted(mlp, additive, softmax, scaling lin, regulariser none; epoch 1 of 1, seed 7, classes: negative, positive)
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
+    for given, kind in ((model_config, ModelConfig), (train_config, TrainConfig)):
+        if not isinstance(given, kind):
+            raise ConfigError(
+                f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
+                f"Name it: fit(corpus, train_config=TrainConfig(…))."
+            )
     device = resolve(train_config.device)
     check(corpus, train_config, device, seed)
     with torch.random.fork_rng():
