@@ -329,12 +329,13 @@ def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     """
     begun = time.monotonic()
     from attnlib.audit.run import audit as run
+    from attnlib.utils.files import check_out
     from attnlib.utils.text import duration
 
-    out.mkdir(parents=True, exist_ok=True)
+    check_out(out)
     card = run(model, data, **options)
+    click.echo(repr(card))  # first: a disk that is full by now takes the page, and not the answer
     file = card.save(out / "card.html")
-    click.echo(repr(card))
     click.echo(f"{file} and {file.with_name('audit.json')}, {duration(time.monotonic() - begun)}")
     sys.exit(card.exit_code)
 

@@ -97,12 +97,17 @@ def fit(
     return fitted
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what no random generator starts from."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+
+
 def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int = 0) -> None:
     """Refuse what cannot work before any work is done."""
     if not isinstance(corpus, Corpus):
         raise DataError(f"fit needs a Corpus; got {corpus!r}. Load one: fit(load_corpus('rotten_tomatoes'), ...).")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+    check_seed(seed)
     if not corpus.train:
         raise DataError(f"Corpus {corpus.name!r} has no training texts.")
     if config.precision in MIXED and device.type != "cuda":
