@@ -220,12 +220,15 @@ class Audit:
         """
         self.corpus = replace(self.corpus, min_df=max(2, self.corpus.min_df), known=None)
         fixed, each = self._pilot()
-        allowed = max(200, int((0.25 * self.clock.seconds - fixed) / (each * self.train.epochs)))
-        if allowed < len(self.corpus.train):
-            self.notes.append(
-                f"trained on {allowed:,} of {len(self.corpus.train):,} training texts, to fit the budget"
-            )
-            self.corpus = self.corpus.sample(allowed, seed=self.seed, splits=("train",))
+        allowed = (0.25 * self.clock.seconds - fixed) / (each * self.train.epochs)
+        total, lengths = len(self.corpus.train), _lengths(self.corpus.train)
+        if allowed < lengths.sum():
+            short = np.flatnonzero(lengths <= LONG * np.median(lengths))
+            self.corpus = replace(self.corpus, train=tuple(self.corpus.train[i] for i in short))
+            most = max(200, int(allowed / lengths[short].mean()))
+            self.corpus = self.corpus.sample(most, seed=self.seed, splits=("train",))
+            trained = len(self.corpus.train)
+            self.notes.append(f"trained on {trained:,} of {total:,} training texts, to fit the budget")
         return self._fit(fit, self.seed)
 
     def _fit(self, how: Callable[..., Fitted], seed: int) -> Fitted:
@@ -235,19 +238,21 @@ class Audit:
         return fitted
 
     def _pilot(self, texts: int = 128) -> tuple[float, float]:
-        """Seconds of a training before its first step, and of one text in one epoch."""
+        """Seconds of a training before its first step, and of one word in one epoch."""
         some, spent = self.corpus.sample(texts, seed=self.seed), []
+        longest = LONG * np.median(_lengths(some.train))
+        some = replace(some, train=tuple(e for e in some.train if len(e) <= longest))
         for epochs in (1, 0, 1):  # the first loads what a training loads once
             begun = time.monotonic()
             fit(some, self.config, self.train.replace(epochs=epochs), self.seed)
             spent.append(time.monotonic() - begun)
-        return spent[1], max(spent[2] - spent[1], 1e-4) / len(some.train)
+        return spent[1], max(spent[2] - spent[1], 1e-4) / _lengths(some.train).sum()
 
     def _forecast(self) -> float:
         """Seconds of a training: the longest so far, or what a pilot says."""
         if self.training is None:
             fixed, each = self._pilot()
-            self.training = fixed + each * len(self.corpus.train) * max(self.train.epochs, 1)
+            self.training = fixed + each * _lengths(self.corpus.train).sum() * max(self.train.epochs, 1)
         return self.training
 
     def _probe(self, model: Explainable, scores: Any, texts: int | None) -> tuple[Probe, Any]:
@@ -256,7 +261,7 @@ class Audit:
         # in a random order: should the time run out, what is done is a random part
         places = [places[i] for i in np.random.default_rng(self.seed).permutation(len(places))]
         # but for the few that take as long as hundreds of others: they come last
-        longest = LONG * np.median([len(self.pool[i]) for i in places])
+        longest = LONG * np.median(_lengths([self.pool[i] for i in places]))
         places.sort(key=lambda i: len(self.pool[i]) > longest)
         pool = [self.pool[i] for i in places]
         given = None
@@ -384,6 +389,10 @@ class Audit:
         ranked = {judging.NAMES[n]: scores for n, scores in probe.rankings.items() if n in judging.NAMES}
         ranked["leave-one-out"] = found.erased[found.inputs[-1]].alone
         return {name: plausibility([scores[i] for i in marked], masks) for name, scores in ranked.items()}
+
+
+def _lengths(texts: Sequence[Example]) -> np.ndarray:
+    return np.array([len(e) for e in texts])
 
 
 def _described(model: Explainable, own: bool) -> str:

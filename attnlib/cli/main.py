@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 from textwrap import indent
@@ -49,6 +50,9 @@ class Group(click.Group):
                 raise  # the reader of our output is gone: click handles it
             place = f" ({error.filename})" if error.filename else ""
             raise Refused(f"{error.strerror or error}{place}.{hint(str(error))}") from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(130)
         finally:
             warnings.formatwarning = usual
 
@@ -325,7 +329,7 @@ def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     --model a BiLSTM with attention is trained on it. Writes OUT/card.html and OUT/audit.json.
 
     The exit code is 0 when attention may be read, 1 when it must not be read, 3 when that stays undetermined, and 2
-    when the data, the model or an option cannot be used.
+    when the data, the model or an option cannot be used or the audit breaks off, 130 after Ctrl-C.
     """
     begun = time.monotonic()
     from attnlib.audit.run import audit as run
@@ -333,7 +337,13 @@ def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     from attnlib.utils.text import duration
 
     check_out(out)
-    card = run(model, data, **options)
+    try:
+        card = run(model, data, **options)
+    except (AttnlibError, OSError):
+        raise
+    except Exception:  # Python would exit with 1, which is an answer here
+        traceback.print_exc()
+        sys.exit(2)
     click.echo(repr(card))  # first: a disk that is full by now takes the page, and not the answer
     file = card.save(out / "card.html")
     click.echo(f"{file} and {file.with_name('audit.json')}, {duration(time.monotonic() - begun)}")

@@ -141,6 +141,18 @@ def test_a_few_very_long_texts_come_last(fitted, corpus):
     assert any("1 text of more than" in note and "came last" in note for note in run.notes)
 
 
+def test_a_very_long_text_is_not_trained_on_where_the_budget_is_short(corpus, monkeypatch):
+    trained = []
+    monkeypatch.setattr(Audit, "_pilot", lambda self: (0.0, 0.001))
+    monkeypatch.setattr(Audit, "_fit", lambda self, how, seed: trained.append(self.corpus.train))
+    some = replace(corpus, train=(*corpus.train, lengthened(corpus.train[0])))
+    for minutes in (0.5, 100.0):
+        Audit(Clock(minutes), some, list(corpus.test), SMALL, QUICK, 0, [])._train_own()
+    assert max(map(len, trained[0])) < 100
+    assert 200 <= len(trained[0]) < 300
+    assert len(trained[1]) == 301
+
+
 def test_a_long_text_is_not_begun_where_its_time_is_not_left(fitted, corpus, monkeypatch):
     """Its time is forecast from the square of its length, and not from the short texts before it."""
     probe = Probe(fitted, [*corpus.test[:40], lengthened(corpus.test[0])])
@@ -193,7 +205,7 @@ def test_the_budget_keeps_time_back_for_the_card(monkeypatch):
     assert not clock.fits(31 - CARD_SECONDS)
 
 
-def test_the_command_line(tmp_path):
+def test_the_command_line(tmp_path, monkeypatch):
     table = tmp_path / "reviews.csv"
     corpus = al.load_corpus("planted", n_train=200, n_dev=100, n_test=100, longest=9)
     rows = [f'"{e.text}",{corpus.classes[e.label]}' for _, e in corpus.items()]
@@ -206,6 +218,9 @@ def test_the_command_line(tmp_path):
     for bad in (["nope.csv"], [str(table), "--scores", "x"], [str(table), "--budget", "0"]):
         assert CliRunner().invoke(main, ["audit", *bad, "--out", str(tmp_path / "none")]).exit_code == 2
     assert not (tmp_path / "none").exists(), "an error leaves no empty folder"
+    for error, code in ((KeyboardInterrupt, 130), (ZeroDivisionError, 2)):  # 1 would say: must not be read
+        monkeypatch.setattr(Audit, "run", lambda *_, error=error: (_ for _ in ()).throw(error()))
+        assert CliRunner().invoke(main, ["audit", str(table), "--out", str(tmp_path / "none")]).exit_code == code
     said = CliRunner().invoke(main, ["audit", str(table), "--out", str(table / "in")])
     assert said.exit_code == 2
     assert "--out: " in said.output
