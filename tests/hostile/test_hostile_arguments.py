@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,6 +70,22 @@ def test_rows_of_a_heat_map_are_names(fitted):
 def test_scores_without_a_rank(fitted):
     with pytest.raises(DataError, match="NaN"):
         al.plausibility([[float("nan"), 0.1]], [[True, False]])
+
+
+def test_own_scores_go_with_their_texts(fitted, corpus):
+    """Texts without a rationale are left out, and so are their scores."""
+    examples = [replace(corpus.test[0], rationale=None), *corpus.test[1:]]
+    scores = al.importance(fitted, examples, "omission")
+    expected = al.plausibility(fitted, examples, "omission")
+    pd.testing.assert_frame_equal(al.plausibility(fitted, examples, scores), expected)
+    with pytest.raises(DataError, match="5 arrays of scores for 6 texts"):
+        al.plausibility(fitted, examples, scores[1:])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_config_holds_finite_numbers(value):
+    with pytest.raises(ConfigError, match="learning_rate"):
+        al.TrainConfig(learning_rate=value)
 
 
 def test_a_grid_of_something_else(tmp_path):
