@@ -50,7 +50,7 @@ Options = Annotated[dict[str, Any], AfterValidator(FrozenDict)]
 class Config(BaseModel):
     """Base of the three: unknown keys and wrong values are errors that name the nearest match."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -175,7 +175,7 @@ class ModelConfig(Config):
     file in the text format of GloVe and fastText or the binary format of word2vec."""
     oov: Literal["normal", "zero"] = "normal"
     """Words without a vector: drawn from N(0, oov_scale²) (TaSc), or zero (Jain & Wallace)."""
-    oov_scale: float | None = Field(None, ge=0.0, allow_inf_nan=False)
+    oov_scale: float | None = Field(None, ge=0.0)
     """None: the standard deviation of the vectors found. TaSc draws with scale 1."""
     embedding_size: int = Field(50, ge=1)
     """With packaged vectors, their width unless given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,36 +100,55 @@ def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[E
     return replace(corpus, train=tuple(train), test=tuple(test), known=None), test, [said]
 
 
-def load_scores(scores: Any, examples: Sequence[Example], tokens: Sequence[Sequence[str]]) -> list[np.ndarray]:
-    """An explanation made elsewhere: one number per token of every text, from a file, a mapping or a sequence.
+def load_scores(
+    scores: Any,
+    examples: Sequence[Example],
+    tokens: Callable[[Example], Sequence[str]],
+    places: Sequence[int],
+    *,
+    ordered: bool = True,
+) -> list[np.ndarray]:
+    """An explanation made elsewhere: one number per token of the texts at `places`, which are all that is read.
 
     A file is a table (csv, tsv, jsonl, parquet) with the columns `id` and `scores`; a cell of scores is a list of
-    numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error.
+    numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error. A mapping is
+    by id as well, a sequence in the order of `examples`, if they are `ordered` as their owner knows them.
     """
     if isinstance(scores, str | Path):
         scores = _score_table(user_path(scores))
-    if not isinstance(scores, Mapping):
-        found = list(scores)
-        if len(found) != len(examples):
+    chosen = [examples[i] for i in places]
+    if isinstance(scores, Mapping):
+        missing = [e.id for e in chosen if e.id not in scores]
+        if missing:
             raise DataError(
-                f"scores: {len(found):,} arrays for {len(examples):,} texts. Give one per text, or by id."
+                f"scores: {len(missing):,} of {len(chosen):,} texts have none (ids {some(map(repr, missing), 3)}). "
+                f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with "
+                "the same ids."
             )
-        scores = {example.id: one for example, one in zip(examples, found, strict=True)}
-    missing = [e.id for e in examples if e.id not in scores]
-    if missing:
-        raise DataError(
-            f"scores: {len(missing):,} of {len(examples):,} texts have none (ids {some(map(repr, missing), 3)}). "
-            f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with the "
-            "same ids."
-        )
-    arrays = []
-    for example, own in zip(examples, tokens, strict=True):
-        try:
-            array = np.asarray(scores[example.id], dtype=float)
-        except (TypeError, ValueError):
+        found = [scores[e.id] for e in chosen]
+    else:
+        if not isinstance(scores, Iterable) or hasattr(scores, "columns"):
             raise DataError(
-                f"scores of text {example.id!r} are no list of numbers: {scores[example.id]!r:.60}."
-            ) from None
+                "scores are a file, a mapping by id, or one array per text; got " + type(scores).__name__ + "."
+            )
+        scores = list(scores)
+        if not ordered:
+            raise DataError(
+                "scores: the split of these texts was drawn here, so a list of arrays has no order to go by. Give "
+                "the scores by id: a mapping, or a file."
+            )
+        if len(scores) != len(examples):
+            raise DataError(
+                f"scores: {len(scores):,} arrays for {len(examples):,} texts. Give one per text, or by id."
+            )
+        found = [scores[i] for i in places]
+    arrays = []
+    for example, given in zip(chosen, found, strict=True):
+        own = tokens(example)
+        try:
+            array = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise DataError(f"scores of text {example.id!r} are no list of numbers: {given!r:.60}.") from None
         if array.shape != (len(own),):
             raise DataError(
                 f"scores of text {example.id!r}: {array.size} numbers for {len(own)} tokens ({some(own, 6)}). Give "

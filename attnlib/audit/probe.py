@@ -164,15 +164,17 @@ class Probe:
             return self.erased([ways], rankings, deep=deep, left=left)[ways]
         found: dict[str, list[dict[str, np.ndarray]]] = {way: [] for way in ways}
         starts = range(0, len(self), CHUNK)
-        last = 0.0
+        last = spent = done = 0.0
         for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
             begun = time.monotonic()
-            if start and left(start) < last:
-                break
             rows = range(start, min(start + CHUNK, len(self)))
+            work = float((self.lengths[rows.start : rows.stop] ** 2).sum())  # what a recurrent encoder needs
+            if start and left(start) < max(last, spent / done * work):
+                break
             for way in ways:
                 found[way] += self._some(way, rows, rankings, deep is None or start < deep)
             last = time.monotonic() - begun
+            spent, done = spent + last, done + work
             self.seconds["removing"] += last * (ATTENTION not in ways)
         return {way: _joined(texts) for way, texts in found.items()}
 

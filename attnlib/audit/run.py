@@ -7,10 +7,13 @@ forecast from what was measured so far; what does not fit is left out and said o
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +25,15 @@ from attnlib.audit.probe import Probe
 from attnlib.audit.repairs import Repaired
 from attnlib.audit.rules import Row, not_applicable, overall, rules, unmeasured
 from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.checks import DataWarning
 from attnlib.data.selection import presentable, sampled
 from attnlib.data.types import Corpus, Example
-from attnlib.engine.explainable import Explainable, aligned, cut
+from attnlib.engine.explainable import Explainable, aligned, cut, is_model
 from attnlib.hf.loading import load_model
 from attnlib.importance.scores import importance
 from attnlib.measures.rationales import plausibility
 from attnlib.store.processes import turn
-from attnlib.training.fit import fit
+from attnlib.training.fit import check_seed, fit
 from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.progress import bar
@@ -42,6 +46,8 @@ TEXTS = 500
 """Texts judged on, where budget and data allow: precision depends on this number, not on the size of the corpus."""
 DEEP = 32
 """Texts of which the best order of removal is searched."""
+LONG = 8
+"""Texts this many times longer than the median come last: removing words takes the square of the length."""
 TRAININGS = 3
 REPAIR_TEXTS, REPAIR_DEEP = 100, 16
 """Texts that words are removed from, and searched, to judge a repair."""
@@ -87,7 +93,7 @@ def audit(
     data     a corpus, its name, or a table (csv, tsv, jsonl, parquet) with a text and a label column
     text, label, split  columns of a table, where they are not found
     scores   an explanation made elsewhere, audited in place of attention: a file, a mapping by id, or one array per
-             text; needs `model`
+             test text of the corpus, in its order; needs `model`
     budget   minutes
     texts    judged on at most; None: all
     config, train  of the model that the kit trains where none is given
@@ -98,15 +104,19 @@ def audit(
     >>> card.verdict, len(card.rows)
     ('undetermined', 8)
     """
-    if not budget > 0:
-        raise ConfigError(f"budget is a number of minutes above 0; got {budget}.")
+    if not (isinstance(budget, Real) and 0 < budget < math.inf):
+        raise ConfigError(f"budget is a number of minutes above 0; got {budget!r}.")
+    check_seed(seed)
     if scores is not None and model is None:
         raise ConfigError("scores explain a certain model: give it too (--model).")
     if data is None:
         raise ConfigError("An audit needs data: a table with texts and labels, or the name of a corpus.")
-    with turn():  # among reports that are written side by side, the budget begins when a core is free
+    with turn(), warnings.catch_warnings():  # among reports written side by side, it begins when a core is free
+        warnings.filterwarnings("ignore", ".* have more than .* were cut", DataWarning)  # it is said once
         clock = Clock(budget)
         model = load_model(model) if isinstance(model, str | Path) else model
+        if model is not None:
+            is_model(model)
         corpus = inputs.load_data(data, text, label, split)
         model = None if model is None else aligned(model, corpus.classes)
         corpus, pool, notes = inputs.pools(corpus, given=model is not None, seed=seed)
@@ -210,12 +220,15 @@ class Audit:
         """
         self.corpus = replace(self.corpus, min_df=max(2, self.corpus.min_df), known=None)
         fixed, each = self._pilot()
-        allowed = max(200, int((0.25 * self.clock.seconds - fixed) / (each * self.train.epochs)))
-        if allowed < len(self.corpus.train):
-            self.notes.append(
-                f"trained on {allowed:,} of {len(self.corpus.train):,} training texts, to fit the budget"
-            )
-            self.corpus = self.corpus.sample(allowed, seed=self.seed, splits=("train",))
+        allowed = (0.25 * self.clock.seconds - fixed) / (each * self.train.epochs)
+        total, lengths = len(self.corpus.train), _lengths(self.corpus.train)
+        if allowed < lengths.sum():
+            short = np.flatnonzero(lengths <= LONG * np.median(lengths))
+            self.corpus = replace(self.corpus, train=tuple(self.corpus.train[i] for i in short))
+            most = max(200, int(allowed / lengths[short].mean()))
+            self.corpus = self.corpus.sample(most, seed=self.seed, splits=("train",))
+            trained = len(self.corpus.train)
+            self.notes.append(f"trained on {trained:,} of {total:,} training texts, to fit the budget")
         return self._fit(fit, self.seed)
 
     def _fit(self, how: Callable[..., Fitted], seed: int) -> Fitted:
@@ -225,34 +238,46 @@ class Audit:
         return fitted
 
     def _pilot(self, texts: int = 128) -> tuple[float, float]:
-        """Seconds of a training before its first step, and of one text in one epoch."""
+        """Seconds of a training before its first step, and of one word in one epoch."""
         some, spent = self.corpus.sample(texts, seed=self.seed), []
+        longest = LONG * np.median(_lengths(some.train))
+        some = replace(some, train=tuple(e for e in some.train if len(e) <= longest))
         for epochs in (1, 0, 1):  # the first loads what a training loads once
             begun = time.monotonic()
             fit(some, self.config, self.train.replace(epochs=epochs), self.seed)
             spent.append(time.monotonic() - begun)
-        return spent[1], max(spent[2] - spent[1], 1e-4) / len(some.train)
+        return spent[1], max(spent[2] - spent[1], 1e-4) / _lengths(some.train).sum()
 
     def _forecast(self) -> float:
         """Seconds of a training: the longest so far, or what a pilot says."""
         if self.training is None:
             fixed, each = self._pilot()
-            self.training = fixed + each * len(self.corpus.train) * max(self.train.epochs, 1)
+            self.training = fixed + each * _lengths(self.corpus.train).sum() * max(self.train.epochs, 1)
         return self.training
 
     def _probe(self, model: Explainable, scores: Any, texts: int | None) -> tuple[Probe, Any]:
         """The probe for as many texts as can be read in a twentieth of what is left."""
-        pool = sampled(self.pool, texts, self.seed)
+        places = sampled(range(len(self.pool)), texts, self.seed)
         # in a random order: should the time run out, what is done is a random part
-        pool = [pool[i] for i in np.random.default_rng(self.seed).permutation(len(pool))]
+        places = [places[i] for i in np.random.default_rng(self.seed).permutation(len(places))]
+        # but for the few that take as long as hundreds of others: they come last
+        longest = LONG * np.median(_lengths([self.pool[i] for i in places]))
+        places.sort(key=lambda i: len(self.pool[i]) > longest)
+        pool = [self.pool[i] for i in places]
+        given = None
+        if scores is not None:
+            ordered = len(self.pool) == len(self.corpus.test)
+            given = inputs.load_scores(scores, self.pool, model.tokens, places, ordered=ordered)
         begun = time.monotonic()
         model.logits(pool[:8])
         most = int(0.05 * self.clock.left / ((time.monotonic() - begun) / 8))
         chosen = pool[: max(most, rules()["gates"]["texts"])]
         if len(chosen) < len(pool):
             self.notes.append(f"{len(chosen):,} of {len(pool):,} texts judged on, to fit the budget")
-        given = None if scores is None else inputs.load_scores(scores, chosen, [model.tokens(e) for e in chosen])
-        return Probe(model, chosen, seed=self.seed), given
+        if len(pool[-1]) > longest:
+            late = sum(len(e) > longest for e in pool)
+            self.notes.append(f"{plural(late, 'text')} of more than {longest:,.0f} words came last")
+        return Probe(model, chosen, seed=self.seed), given and given[: len(chosen)]
 
     def _battery(self, probe: Probe, given: Any, closed: bool) -> battery.Measured:
         """Everything that needs no training, in about half of the time that is left; longer for enough texts."""
@@ -271,7 +296,10 @@ class Audit:
             self.notes.append(f"words were removed from {len(found):,} of {len(probe):,} texts, to fit the budget")
         if len(found) > DEEP:
             self.notes.append(f"the best order of removal was searched for {DEEP} texts")
-        found.cut = cut(probe.model, probe.examples) / len(probe)
+        if number := cut(probe.model, probe.examples):
+            said = f"{number:,} of {len(probe):,} texts are longer than the model reads; their ends were cut."
+            warnings.warn(said, DataWarning, stacklevel=2)
+        found.cut = number / len(probe)
         return found
 
     def _no_twins(self, closed: bool, elsewhere: bool) -> list[Row]:
@@ -361,6 +389,10 @@ class Audit:
         ranked = {judging.NAMES[n]: scores for n, scores in probe.rankings.items() if n in judging.NAMES}
         ranked["leave-one-out"] = found.erased[found.inputs[-1]].alone
         return {name: plausibility([scores[i] for i in marked], masks) for name, scores in ranked.items()}
+
+
+def _lengths(texts: Sequence[Example]) -> np.ndarray:
+    return np.array([len(e) for e in texts])
 
 
 def _described(model: Explainable, own: bool) -> str:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +51,9 @@ class Group(click.Group):
                 raise  # the reader of our output is gone: click handles it
             place = f" ({error.filename})" if error.filename else ""
             raise Refused(f"{error.strerror or error}{place}.{hint(str(error))}") from error
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(130)
         finally:
             warnings.formatwarning = usual
 
@@ -327,16 +331,23 @@ def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     --model a BiLSTM with attention is trained on it. Writes OUT/card.html and OUT/audit.json.
 
     The exit code is 0 when attention may be read, 1 when it must not be read, 3 when that stays undetermined, and 2
-    when the data, the model or an option cannot be used.
+    when the data, the model or an option cannot be used or the audit breaks off, 130 after Ctrl-C.
     """
     begun = time.monotonic()
     from attnlib.audit.run import audit as run
+    from attnlib.utils.files import check_out
     from attnlib.utils.text import duration
 
-    out.mkdir(parents=True, exist_ok=True)
-    card = run(model, data, **options)
+    check_out(out)
+    try:
+        card = run(model, data, **options)
+    except (AttnlibError, OSError):
+        raise
+    except Exception:  # Python would exit with 1, which is an answer here
+        traceback.print_exc()
+        sys.exit(2)
+    click.echo(repr(card))  # first: a disk that is full by now takes the page, and not the answer
     file = card.save(out / "card.html")
-    click.echo(repr(card))
     click.echo(f"{file} and {file.with_name('audit.json')}, {duration(time.monotonic() - begun)}")
     sys.exit(card.exit_code)
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
+from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,7 +32,7 @@ from attnlib.engine import attention
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
-from attnlib.utils.errors import DataError, one_of
+from attnlib.utils.errors import ConfigError, DataError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
@@ -96,6 +98,20 @@ class Explainable(Protocol):
         ...
 
 
+def is_model(model: object) -> None:
+    """Refuse what is no model: arguments in the wrong order, or a path that has not been loaded."""
+    if not hasattr(model, "examples"):
+        path = isinstance(model, str | Path)
+        todo = f"Load it: al.load_model({str(model)!r})" if path else "The model comes first, then the texts"
+        raise ConfigError(f"A model is what al.fit or al.load_model returns; got {type(model).__name__}. {todo}.")
+
+
+def explained(model: Explainable, texts: Text | Iterable[Text]) -> Sequence[Example]:
+    """The texts as Examples of the model, for a function that takes both."""
+    is_model(model)
+    return model.examples(texts)
+
+
 def erase(
     model: Explainable,
     texts: Iterable[Text],
@@ -116,10 +132,10 @@ def erase(
     >>> bool(logits[0, 1] > logits[1, 1])  # "positive" loses without "great"
     True
     """
+    examples, sets = explained(model, texts), [_sets(of_text) for of_text in removed]
     allowed = operators(model)
     operator = operator or allowed[0]
     one_of("operator", operator, allowed)
-    examples, sets = model.examples(texts), [list(of_text) for of_text in removed]
     if len(sets) != len(examples):
         raise DataError(f"erase: sets were given for {len(sets)} texts, there are {len(examples)}.")
     found: list[np.ndarray | None] = [None] * len(examples)
@@ -129,6 +145,16 @@ def erase(
             for i, row in enumerate(batch.rows.tolist()):
                 found[row] = answer(i, sets[row]).cpu().numpy()
     return found
+
+
+def _sets(of_text: Sequence[Iterable[int]]) -> list[list[int]]:
+    try:
+        return [[index(i) for i in one] for one in of_text]
+    except TypeError:
+        raise DataError(
+            "erase: for each text, give a list of sets of whole numbers, such as [[0], [1, 2]]; got "
+            f"{of_text!r:.60}."
+        ) from None
 
 
 @singledispatch

@@ -14,6 +14,7 @@ import torch
 
 from attnlib import stats
 from attnlib.engine import attention, flips, orders
+from attnlib.engine.explainable import explained
 from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, RankedBatch, Ranking, ranked
 from attnlib.utils.errors import ConfigError, one_of
 
@@ -114,7 +115,7 @@ def erasure_curves(
 
     one_of("first", first, ("most", "least"))
     request = Erasure.of(ranking, how, without=("on_bad",))
-    examples = fitted.examples(examples)
+    examples = explained(fitted, examples)
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
         found = found if first == "most" else found.turned()
@@ -159,7 +160,7 @@ def single_removals(
 
     quirks = ("serrano_r", *RANKING_QUIRKS)
     request = Erasure.of(ranking, how, quirks=quirks, without=("operator", "on_bad"), level="attention")
-    examples = fitted.examples(examples)
+    examples = explained(fitted, examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, "single removals"):
         with torch.no_grad():
@@ -192,7 +193,7 @@ def _first_flips(
     """The frame of `fraction_to_flip`, looking at the first `most` removals, at a grid of them or at all."""
     import pandas as pd
 
-    examples = fitted.examples(examples)
+    examples = explained(fitted, examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
         with torch.no_grad():

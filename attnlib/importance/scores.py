@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
+from attnlib.engine.explainable import explained
 from attnlib.importance import LEVELS, METHODS, TARGETS, Case, Spec
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, one_of
@@ -57,7 +58,7 @@ def importance(
     'great'
     """
     explain = Explainer(method, level, target, seed, quirk_names.checked(quirks), options)
-    examples = fitted.examples(examples)
+    examples = explained(fitted, examples)
     scores: list[np.ndarray | None] = [None] * len(examples)
     with bar(f"{method}, {level} level", total=len(examples), unit="text") as line:
         for batch, trace in fitted.traces(examples, batch_size=batch_size, **explain.kept(fitted)):

@@ -136,7 +136,7 @@ def plausibility(
     """How well a ranking agrees with human rationales, between random scores and other humans.
 
     model, examples  a model and Examples with rationales (texts without one are left out); or scores and masks
-    ranking          of the model: the name of an importance, or scores of your own
+    ranking          of the model: the name of an importance, or scores of your own, one array per text
     humans           further annotators' masks of the same texts: each is scored like a ranking
 
     One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random);
@@ -147,11 +147,18 @@ def plausibility(
     {'average_precision': 1.0, 'token_f1': 1.0, 'iou_f1': 1.0}
     """
     if hasattr(model, "logits"):
-        kept = [e for e in model.examples(examples) if e.rationale is not None and any(e.rationale)]
-        if not kept:
+        every = model.examples(examples)
+        places = [i for i, e in enumerate(every) if e.rationale is not None and any(e.rationale)]
+        if not places:
             raise DataError("plausibility: no text says which of its tokens are decisive (a rationale).")
+        kept = [every[i] for i in places]
         masks = [np.array(e.rationale, bool) for e in kept]
-        scores = importance(model, kept, ranking) if isinstance(ranking, str) else list(ranking)
+        if isinstance(ranking, str):
+            scores = importance(model, kept, ranking)
+        elif len(ranking) == len(every):
+            scores = [ranking[i] for i in places]
+        else:
+            raise DataError(f"plausibility: {len(ranking)} arrays of scores for {len(every)} texts.")
     else:
         scores, masks = list(model), [np.asarray(mask, bool) for mask in examples]
     table = summary(rationale_scores(scores, masks, seed=seed, quirks=quirks)).set_index("metric")
@@ -183,4 +190,6 @@ def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) ->
             f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one number "
             "per token; rationales mark words, so that scores of word pieces must be summed to words first."
         )
+    if np.isnan(scores).any():
+        raise DataError("plausibility: NaN among the scores, which no ranking can place. Give a number per token.")
     return scores, marked

@@ -25,7 +25,7 @@ from attnlib.reports import kernel
 from attnlib.reports.plan import Plan
 from attnlib.store.processes import GRACE, LocalExecutor, WorkerDied, cores, turns
 from attnlib.utils import files, paths
-from attnlib.utils.errors import AttnlibError, ConfigError
+from attnlib.utils.errors import AttnlibError
 
 
 class OutError(AttnlibError, OSError):
@@ -127,10 +127,7 @@ def place(plan: Plan, out: Path) -> Path:
 def check_out(plans: list[Plan], out: Path) -> None:
     """Refuse a folder of reports that cannot be written, before anything runs; nothing is made."""
     for folder in dict.fromkeys([out, *(place(plan, out) for plan in plans)]):
-        try:
-            files.check_writable(folder)
-        except OSError as error:
-            raise ConfigError(f"--out: {files.trouble(error, folder, 'name a folder you may write to')}") from None
+        files.check_out(folder)
 
 
 def _supervise(

@@ -193,7 +193,9 @@ def run_grid(
     1 runs: 1 from the store, 0 computed.
     """
     start = time.monotonic()
-    runs = tuple(dict.fromkeys(runs))
+    runs = tuple(dict.fromkeys(runs if isinstance(runs, Iterable) else [runs]))
+    if wrong := [run for run in runs if not hasattr(run, "fits")]:
+        raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
     models = [fit.model for run in runs for fit in _models(run)]
     for name in dict.fromkeys(model.vectors for model in models):
         check_vectors(name)

@@ -67,6 +67,12 @@ def fit(
     Fitted(mlp, additive, softmax, scaling lin, regulariser none; epoch 1 of 1, seed 7, classes: negative, positive)
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
+    for given, kind in ((model_config, ModelConfig), (train_config, TrainConfig)):
+        if not isinstance(given, kind):
+            raise ConfigError(
+                f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
+                f"Name it: fit(corpus, train_config=TrainConfig(…))."
+            )
     device = resolve(train_config.device)
     check(corpus, train_config, device, seed)
     with torch.random.fork_rng():
@@ -91,12 +97,17 @@ def fit(
     return fitted
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what no random generator starts from."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+
+
 def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int = 0) -> None:
     """Refuse what cannot work before any work is done."""
     if not isinstance(corpus, Corpus):
         raise DataError(f"fit needs a Corpus; got {corpus!r}. Load one: fit(load_corpus('rotten_tomatoes'), ...).")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError(f"seed must be a whole number, 0 or more; got {seed!r}.")
+    check_seed(seed)
     if not corpus.train:
         raise DataError(f"Corpus {corpus.name!r} has no training texts.")
     if config.precision in MIXED and device.type != "cuda":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -173,6 +173,11 @@ class TextClassifier:
             return texts
         if isinstance(texts, str | Example) or (self.query and _is_pair(texts)):
             texts = [texts]
+        if not isinstance(texts, Iterable) or isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            raise DataError(
+                f"Texts are strings or Examples, one or a list of them; got {type(texts).__name__}. Of a corpus, "
+                "give a part, such as corpus.test; of a table, its column of texts."
+            )
         examples = [self._example(text) for text in texts]
         if not examples:
             raise DataError("No text was given; at least one is needed.")

@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import filesize
 
 FOREIGN_AGE = 7 * 24 * 3600
@@ -150,6 +151,14 @@ def check_writable(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
     with tempfile.TemporaryFile(dir=place, buffering=0) as file:
         file.write(b"x" * 4096)
+
+
+def check_out(folder: Path) -> None:
+    """Refuse --out where it cannot be written, before anything runs; nothing is made."""
+    try:
+        check_writable(folder)
+    except OSError as error:
+        raise ConfigError(f"--out: {trouble(error, folder, 'name a folder you may write to')}") from None
 
 
 def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = None) -> str:

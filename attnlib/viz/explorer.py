@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from attnlib.data.texts import Example
+from attnlib.engine.explainable import explained
 from attnlib.erasure.flips import erasure_curves
 from attnlib.importance.scores import readings as readings_of
 from attnlib.stats import descending
 from attnlib.utils import paths
-from attnlib.utils.errors import AttnlibError, UnknownName, unknown
+from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
 from attnlib.viz.explorer_script import MODULE
@@ -29,7 +31,6 @@ from attnlib.viz.heatmap import Reading, read
 from attnlib.viz.textmap import Html, Scale
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Example
     from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
 
@@ -81,6 +82,11 @@ def explore(
     if level not in LEVELS:
         raise UnknownName(unknown("level", level, LEVELS))
     models = dict(fitted) if isinstance(fitted, Mapping) else {"": fitted}
+    if not models:
+        raise ConfigError("explore needs a model, or several by name; got none.")
+    examples = [examples] if isinstance(examples, str | Example) else examples
+    for model in models.values():
+        explained(model, examples)
     by = list(dict.fromkeys(by or _rows(models.values())))
     if batch_run():
         return frozen(models, list(examples)[:TEXTS], by, level, seed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attnlib.engine.explainable import explained, is_model
 from attnlib.importance.scores import METHODS, importance
 from attnlib.measures.perturbation import token_probabilities
 from attnlib.models.trace import Trace
@@ -115,7 +116,14 @@ def read(
     seed: int = 0,
 ) -> list[Reading]:
     """One `Reading` per text, in the order given; `by` and `target` as of `heatmap`."""
+    is_model(fitted)
     names = [by] if isinstance(by, str) else list(by)
+    for name in names:
+        if not isinstance(name, str):
+            raise ConfigError(
+                f"Rows of a heat map are names, such as alpha; got {type(name).__name__}. For scores of your own: "
+                "attnlib.viz.textmap.text_heatmap(tokens, scores)."
+            )
     if "probability" in names and not hasattr(fitted, "model_config"):
         raise ConfigError(
             "Row 'probability' decodes each token alone, as one pooling attention allows; a Hugging Face "
@@ -127,7 +135,7 @@ def read(
     for name in names:
         if name not in METHODS and name not in OWN_ROWS:
             raise UnknownName(unknown("row of a heat map", name, {*METHODS, *OWN_ROWS}))
-    examples = fitted.examples(texts)
+    examples = explained(fitted, texts)
     scores = {name: importance(fitted, examples, name, seed=seed) for name in names if name not in OWN_ROWS}
     readings: list[Reading | None] = [None] * len(examples)
     for batch, trace in fitted.traces(examples):

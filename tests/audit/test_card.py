@@ -13,6 +13,7 @@ from attnlib.audit.card import Card
 from attnlib.audit.judging import INPUT, Gate, behind
 from attnlib.audit.repairs import Repaired
 from attnlib.audit.rules import OPEN, judge, overall, rules
+from tests.browser import browser, needs_browser  # noqa: F401
 
 REMOVALS = Gate("removals leave the model in its element", False, "it keeps 10%", INPUT, "train with masking")
 TEXTS = Gate("enough texts", False, "64 texts", INPUT, "give more minutes or more texts")
@@ -97,3 +98,29 @@ def test_the_cheapest_good_way_is_recommended():
         in card({"words": 0.0}, repairs=[repaired("TaSc", alpha=0.7)], **poor).recommended
     )
     assert "leave-one-out" in card({"words": 0.0}, **poor).recommended
+
+
+JUPYTERLAB = """
+.jp-RenderedHTMLCommon table { table-layout: fixed; margin-left: auto; }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th { vertical-align: middle; text-align: right; }
+.jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) td, .jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) th
+  { text-align: right; }
+.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: rgb(1, 2, 3); }
+"""
+"""What JupyterLab lays on every table of an output."""
+
+
+@needs_browser
+@pytest.mark.slow
+def test_in_jupyterlab_the_card_keeps_its_own_tables(browser, tmp_path):  # noqa: F811
+    page = f"<style>{JUPYTERLAB}</style><div class='jp-RenderedHTMLCommon'>{card({})._repr_html_()}</div>"
+    (tmp_path / "card.html").write_text(f"<!DOCTYPE html><meta charset='utf-8'>{page}", encoding="utf-8")
+    browser.open((tmp_path / "card.html").as_uri())
+
+    def styles(which, name):
+        found = f"[...document.querySelectorAll('.audit {which}')].map(e => getComputedStyle(e)['{name}'])"
+        return browser.run(f"[...new Set({found})]")
+
+    assert styles("table", "tableLayout") == ["auto"]
+    assert styles("td", "textAlign") == styles("th", "textAlign") == ["left"]
+    assert "rgb(1, 2, 3)" not in styles("tbody tr", "backgroundColor")

@@ -67,8 +67,9 @@ def test_texts_longer_than_the_model_are_said_to_be_cut(checkpoint, data, tmp_pa
     lines = data.read_text(encoding="utf-8").splitlines()
     stretched = [line.replace(",", " " + "w1 " * 40 + ",") if i % 2 else line for i, line in enumerate(lines[1:])]
     long.write_text("\n".join([lines[0], *stretched]), encoding="utf-8")
-    with pytest.warns(DataWarning, match="were cut"):
+    with pytest.warns(DataWarning, match="were cut") as told:
         card = audit(checkpoint, long, budget=0.3)
+    assert sum("were cut" in str(one.message) for one in told) == 1
     gate = next(gate for gate in card.gates if gate.name == "texts read to their end")
     assert not gate.passed
     assert card.verdict == "undetermined"

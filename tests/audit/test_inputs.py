@@ -45,8 +45,13 @@ def test_classes_that_are_not_the_models(tmp_path):
 
 
 def test_arguments():
-    with pytest.raises(ConfigError, match="budget"):
-        al.audit(None, "planted", budget=0)
+    for budget in (0, -1, float("nan"), float("inf"), "3"):
+        with pytest.raises(ConfigError, match="budget is a number of minutes"):
+            al.audit(None, "planted", budget=budget)
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        al.audit(None, "planted", seed=-1)
+    with pytest.raises(ConfigError, match=r"A model is what al.fit or al.load_model returns; got int"):
+        al.audit(3, "planted")
     with pytest.raises(ConfigError, match="scores explain a certain model"):
         al.audit(None, "planted", scores="x.jsonl")
     with pytest.raises(ConfigError, match="needs data"):
@@ -72,24 +77,28 @@ def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
 
 def test_scores_from_elsewhere(tmp_path):
     examples = [al.Example(("a", "b"), 0, id="x"), al.Example(("c",), 1, id="y")]
-    tokens = [e.tokens for e in examples]
+    tokens, places = (lambda e: e.tokens), range(2)
     file = tmp_path / "s.jsonl"
     file.write_text('{"id": "y", "scores": [0.5]}\n{"id": "x", "scores": [1, 2]}\n')
-    assert [a.tolist() for a in load_scores(file, examples, tokens)] == [[1, 2], [0.5]]
+    assert [a.tolist() for a in load_scores(file, examples, tokens, places)] == [[1, 2], [0.5]]
     csv = tmp_path / "s.csv"
     csv.write_text('id,scores\nx,"[1, 2]"\ny,[0.5]\n')
-    assert [a.tolist() for a in load_scores(csv, examples, tokens)] == [[1, 2], [0.5]]
+    assert [a.tolist() for a in load_scores(csv, examples, tokens, places)] == [[1, 2], [0.5]]
     for text, said in (
         ({"x": [1, 2]}, "1 of 2 texts have none"),
         ({"x": [1, 2], "y": [1, 2]}, "2 numbers for 1 tokens"),
         ({"x": [1, 2], "y": ["a"]}, "no list of numbers"),
         ({"x": [1, 2], "y": [float("nan")]}, "NaN"),
         ([[1, 2]], "1 arrays for 2 texts"),
+        (3, "one array per text; got int"),
     ):
         with pytest.raises(DataError, match=said):
-            load_scores(text, examples, tokens)
+            load_scores(text, examples, tokens, places)
+    assert [a.tolist() for a in load_scores([[1, 2], [0.5]], examples, tokens, [1, 0])] == [[0.5], [1, 2]]
+    with pytest.raises(DataError, match="the split of these texts was drawn here"):
+        load_scores([[1, 2], [0.5]], examples, tokens, places, ordered=False)
     file.write_text(json.dumps({"name": "x", "scores": [1]}))
     with pytest.raises(DataError, match="needs the columns 'id' and 'scores'"):
-        load_scores(file, examples, tokens)
+        load_scores(file, examples, tokens, places)
     with pytest.raises(DataError, match="no file"):
-        load_scores(tmp_path / "none.csv", examples, tokens)
+        load_scores(tmp_path / "none.csv", examples, tokens, places)

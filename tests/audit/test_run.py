@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from click.testing import CliRunner
 
 import attnlib as al
 from attnlib.audit import trainings
-from attnlib.audit.run import CARD_SECONDS, Clock, audit
+from attnlib.audit.probe import Probe
+from attnlib.audit.run import CARD_SECONDS, Audit, Clock, audit
 from attnlib.cli.main import main
 
 SMALL = al.ModelConfig(encoder="none", embedding_size=16)
@@ -114,6 +116,58 @@ def test_scores_from_elsewhere_are_audited_in_place_of_attention(fitted, corpus)
     assert audit(fitted, corpus, scores=backwards, budget=2).verdict == "must not be read"
 
 
+def test_a_list_of_scores_is_in_the_order_of_the_test_texts(fitted, corpus):
+    """The texts judged on are drawn from the test texts in a random order, so each must keep its own scores."""
+    even = replace(corpus, test=tuple(e for e in corpus.test if len(e) == len(corpus.test[0])) * 20)
+    scores = al.importance(fitted, even.test, "omission")
+    probe, given = Audit(Clock(2), even, list(even.test), SMALL, QUICK, 0, [])._probe(fitted, scores, 110)
+    assert len(given) == len(probe.examples) > 100
+    assert [e.id for e in probe.examples] != [e.id for e in even.test[: len(given)]]
+    for own, expected in zip(given, al.importance(fitted, probe.examples, "omission"), strict=True):
+        assert own == pytest.approx(expected)
+
+
+def lengthened(example):
+    return al.Example(example.tokens * 40, example.label, id="long")
+
+
+def test_a_few_very_long_texts_come_last(fitted, corpus):
+    """Else one of them takes the time of hundreds of others."""
+    giant = lengthened(corpus.test[3])
+    some = [*corpus.test[:3], giant, *corpus.test[4:]]
+    run = Audit(Clock(2), replace(corpus, test=tuple(some)), some, SMALL, QUICK, 0, [])
+    probe, _ = run._probe(fitted, None, None)
+    assert probe.examples[-1] is giant
+    assert any("1 text of more than" in note and "came last" in note for note in run.notes)
+
+
+def test_a_very_long_text_is_not_trained_on_where_the_budget_is_short(corpus, monkeypatch):
+    trained = []
+    monkeypatch.setattr(Audit, "_pilot", lambda self: (0.0, 0.001))
+    monkeypatch.setattr(Audit, "_fit", lambda self, how, seed: trained.append(self.corpus.train))
+    some = replace(corpus, train=(*corpus.train, lengthened(corpus.train[0])))
+    for minutes in (0.5, 100.0):
+        Audit(Clock(minutes), some, list(corpus.test), SMALL, QUICK, 0, [])._train_own()
+    assert max(map(len, trained[0])) < 100
+    assert 200 <= len(trained[0]) < 300
+    assert len(trained[1]) == 301
+
+
+def test_a_long_text_is_not_begun_where_its_time_is_not_left(fitted, corpus, monkeypatch):
+    """Its time is forecast from the square of its length, and not from the short texts before it."""
+    probe = Probe(fitted, [*corpus.test[:40], lengthened(corpus.test[0])])
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def one_second(way, rows, *_):
+        now[0] += 1
+        return [{"best": np.zeros(1), "masked": np.zeros(1), "alone": np.zeros(1)} for _ in rows]
+
+    monkeypatch.setattr(probe, "_some", one_second)
+    assert len(probe.erased("unk", left=lambda done: 5.0)) == 40
+    assert len(probe.erased("unk", left=lambda done: 1e6)) == 41
+
+
 def test_a_model_worse_than_the_majority_is_said_to_be(corpus):
     untrained = al.fit(corpus, SMALL, al.TrainConfig(epochs=0))
     told = audit(untrained, corpus, budget=1)
@@ -151,7 +205,7 @@ def test_the_budget_keeps_time_back_for_the_card(monkeypatch):
     assert not clock.fits(31 - CARD_SECONDS)
 
 
-def test_the_command_line(tmp_path):
+def test_the_command_line(tmp_path, monkeypatch):
     table = tmp_path / "reviews.csv"
     corpus = al.load_corpus("planted", n_train=200, n_dev=100, n_test=100, longest=9)
     rows = [f'"{e.text}",{corpus.classes[e.label]}' for _, e in corpus.items()]
@@ -162,7 +216,15 @@ def test_the_command_line(tmp_path):
     assert (tmp_path / "out" / "card.html").exists()
     assert "card.html" in found.output
     for bad in (["nope.csv"], [str(table), "--scores", "x"], [str(table), "--budget", "0"]):
-        assert CliRunner().invoke(main, ["audit", *bad]).exit_code == 2
+        assert CliRunner().invoke(main, ["audit", *bad, "--out", str(tmp_path / "none")]).exit_code == 2
+    assert not (tmp_path / "none").exists(), "an error leaves no empty folder"
+    for error, code in ((KeyboardInterrupt, 130), (ZeroDivisionError, 2)):  # 1 would say: must not be read
+        monkeypatch.setattr(Audit, "run", lambda *_, error=error: (_ for _ in ()).throw(error()))
+        assert CliRunner().invoke(main, ["audit", str(table), "--out", str(tmp_path / "none")]).exit_code == code
+    said = CliRunner().invoke(main, ["audit", str(table), "--out", str(table / "in")])
+    assert said.exit_code == 2
+    assert "--out: " in said.output
+    assert "name a folder you may write to" in said.output
 
 
 @pytest.mark.slow

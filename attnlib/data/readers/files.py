@@ -250,7 +250,7 @@ def _parquet(path: Path) -> dict[str, Sequence[Any]]:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{path.name} cannot be read as parquet: {first_line(error)} Write it again, or save it as csv."
+            f"{path.name} cannot be read as parquet ({first_line(error)}). Write it again, or save it as csv."
         ) from None
     return {name: _arrow(table.column(name)) for name in names}
 
