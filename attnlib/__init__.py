@@ -7,10 +7,8 @@ imported when first used, so that `attnlib --help` and the check of a parameter 
 from __future__ import annotations
 
 import ast
-import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -32,14 +30,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """Importing the package `attnlib.importance` must not replace the function of that name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _PUBLIC or name in _MODULES or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

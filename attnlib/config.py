@@ -5,24 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from attnlib.utils.errors import ConfigError, nearest, unknown
+from attnlib.utils.registry import Registry
 
-Encoder = Literal["none", "mlp", "cnn", "lstm", "gru", "transformer", "bert"]
-Attention = Literal["additive", "dot", "deep"]
-Projection = Literal["softmax", "sparsemax", "sparsegen", "entmax", "gumbel"]
-Scaling = Literal["none", "lin", "feat", "conv"]
-Regulariser = Literal["none", "concat", "residual", "tying", "mlm"]
+ENCODERS = ("none", "mlp", "cnn", "lstm", "gru", "transformer", "bert")
+ATTENTIONS = ("additive", "dot", "deep")
+PROJECTIONS = ("softmax", "sparsemax", "sparsegen", "entmax", "gumbel")
+SCALINGS = ("none", "lin", "feat", "conv")
+REGULARISERS = ("none", "concat", "residual", "tying", "mlm")
 
-ENCODERS: tuple[str, ...] = get_args(Encoder)
-ATTENTIONS: tuple[str, ...] = get_args(Attention)
-PROJECTIONS: tuple[str, ...] = get_args(Projection)
-SCALINGS: tuple[str, ...] = get_args(Scaling)
-REGULARISERS: tuple[str, ...] = get_args(Regulariser)
+
+def _known(kind: str, own: tuple[str, ...]) -> AfterValidator:
+    """A name of the kit's own, which need not import torch to be known, or one that was registered since."""
+
+    def check(name: str) -> str:
+        if name not in (names := {*own, *Registry.kinds.get(kind, ())}):
+            raise ValueError(unknown(kind, name, names))
+        return name
+
+    return AfterValidator(check)
+
+
+Encoder = Annotated[str, _known("encoder", ENCODERS)]
+Attention = Annotated[str, _known("attention", ATTENTIONS)]
+Projection = Annotated[str, _known("projection", PROJECTIONS)]
+Scaling = Annotated[str, _known("scaling", SCALINGS)]
+Regulariser = Annotated[str, _known("regulariser", REGULARISERS)]
 
 PACKAGED_VECTORS = {"glove": 50, "word2vec": 300}
 """Word vectors that are downloaded by name, and their width."""
@@ -136,25 +149,19 @@ class DataConfig(Config):
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)
-    part: tuple[int, int] | None = None
-    """(k, n): of the test texts only the k-th of n parts, from 0; train, dev stay whole (`MeasureSpec.shards`)."""
-
-    @model_validator(mode="after")
-    def _one_of_n(self) -> Self:
-        if self.part is not None and not 0 <= self.part[0] < self.part[1]:
-            raise ValueError(f"part is (k, n) with 0 <= k < n, the k-th of n parts; got {self.part}.")
-        return self
 
 
 class ModelConfig(Config):
     """A point of the model space: encoder × attention × projection × scaling × regulariser.
+
+    Each is a name of the kit's own or one that was registered (`attnlib.models.attention.ATTENTIONS` and its like).
 
     >>> print(al.ModelConfig(encoder="gru", hidden_size=64).to_yaml(only_changed=True), end="")
     encoder: gru
     hidden_size: 64
     >>> al.ModelConfig(encoder="gruu")
     Traceback (most recent call last):
-    attnlib.utils.errors.ConfigError: ModelConfig: encoder must be 'none', 'mlp', ... Did you mean 'gru'?
+    attnlib.utils.errors.ConfigError: ModelConfig: encoder: Unknown encoder 'gruu'. Did you mean 'gru'? ...
     """
 
     encoder: Encoder = "lstm"
@@ -332,7 +339,7 @@ class TrainConfig(Config):
     embedding_update: Literal["dense", "lazy"] = "dense"
     """dense: Adam as the papers ran it, every word moves at every step (by momentum and weight decay, also
     where it does not occur). lazy: a word moves only in steps whose batch contains it, with its own Adam state;
-    another algorithm, and much cheaper for large vocabularies. See `attnlib.training.optimise`."""
+    another algorithm, and cheaper where vectors are wide and words many. See `attnlib.training.optimise`."""
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)
@@ -348,8 +355,9 @@ class TrainConfig(Config):
     class_weights: bool = False
     """Weight the loss by inverse class frequency."""
     device: str = "auto"
-    precision: Literal["float32", "float64", "bfloat16", "float16"] = "float32"
-    """float16 and bfloat16 mean mixed precision, on a GPU."""
+    precision: Literal["float32", "float64", "tf32", "bfloat16", "float16"] = "float32"
+    """Of the training; on CUDA also tf32 (float32 with faster, coarser products), and bfloat16 and float16, which
+    mean mixed precision. What a trained model answers is computed in whole float32 or float64 in any case."""
 
     @model_validator(mode="after")
     def _parts(self) -> Self:

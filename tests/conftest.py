@@ -1,4 +1,4 @@
-"""Fixtures for the whole suite: small planted corpora, made once."""
+"""Fixtures for the whole suite: small planted corpora, made once; registries that hold the kit's parts alone."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 os.environ.setdefault("ATTNLIB_PROGRESS", "0")
-os.environ.setdefault("ATTNLIB_STRICT", "1")
-sys.path.insert(0, str(Path(__file__).parent))
+ROOT = Path(__file__).parents[1]
+os.environ.setdefault("ATTNLIB_STRICT", "tests.limits")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+sys.path.insert(0, str(ROOT / "tests"))
 pytest_plugins = ["series_fixtures"]
 
 
 @pytest.fixture(autouse=True)
 def charts_hold_their_data(monkeypatch):
-    """Every chart that a test draws has all its marks inside its axes, and no texts that touch."""
+    """Every chart that a test draws passes `tests.limits.check`."""
     if "attnlib.viz.plots" not in sys.modules:  # a test without charts need not wait for matplotlib
         yield
         return
-    from attnlib.viz.limits import outside, touching
     from attnlib.viz.plots import Chart
+    from tests.limits import check
 
     drawn, start = [], Chart.__init__
 
@@ -33,10 +36,32 @@ def charts_hold_their_data(monkeypatch):
 
     monkeypatch.setattr(Chart, "__init__", remember)
     yield
-    cut = [(chart.axes[0].get_title("left"), found) for chart in drawn if chart.axes and (found := outside(chart))]
-    assert not cut, f"cut off by their axes: {cut}"
-    close = [found for chart in drawn if (found := touching(chart))]
-    assert not close, f"texts that touch: {close}"
+    for chart in drawn:
+        check(chart, chart.axes[0].get_title("left") if chart.axes else "")
+
+
+@pytest.fixture(scope="session")
+def the_kits_parts():
+    """The registries with all that the kit itself registers: the rooms that hold parts are imported whole."""
+    from attnlib.utils.registry import Registry
+
+    for room in ("data", "models", "engine", "hf", "rankings", "erasure", "measures"):
+        for file in sorted((ROOT / "attnlib" / room).rglob("*.py")):
+            import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    return dict(Registry.kinds)
+
+
+@pytest.fixture(autouse=True)
+def parts_are_the_kits(the_kits_parts):
+    """What a test registers, or a registry that it makes, is gone after it: parts belong to a run's identity."""
+    from attnlib.utils.registry import Registry
+
+    held = {kind: (dict(registry._items), dict(registry.first)) for kind, registry in the_kits_parts.items()}
+    yield
+    Registry.kinds.clear()
+    Registry.kinds.update(the_kits_parts)
+    for kind, (items, first) in held.items():
+        the_kits_parts[kind]._items, the_kits_parts[kind].first = items, first
 
 
 @pytest.fixture(scope="session")

@@ -144,39 +144,10 @@ def fit_fails(corpus, model, train, seed):
     raise RuntimeError("no training today")
 
 
-def loses_connection() -> None:
-    raise ConnectionResetError("by peer")
+def by_initial(fitted, corpus, initial: str) -> pd.DataFrame:
+    """Uses a ranking that it finds by itself."""
+    from attnlib.erasure.flips import erasure_curves
+    from attnlib.rankings.scores import METHODS
 
-
-def counts(n: int) -> int:
-    """Says how far it is."""
-    from attnlib.store.processes import tell
-
-    for k in range(n):
-        tell({"done": k})
-    return n
-
-
-def tidies(folder: str) -> str:
-    """Waits, and has something to say when it is interrupted."""
-    (Path(folder) / "waiting").touch()
-    try:
-        time.sleep(600)
-    except KeyboardInterrupt:
-        return "tidied"
-    return "slept"
-
-
-def alone(folder):
-    """Fails where another call with the same folder is under way."""
-    marker = Path(folder) / "busy"
-    marker.touch(exist_ok=False)
-    time.sleep(0.05)
-    marker.unlink()
-
-
-def answers(fitted, corpus) -> pd.DataFrame:
-    """The decision on every test text."""
-    log(f"answers {len(corpus.test)}")
-    ids = [example.id for example in corpus.test]
-    return pd.DataFrame({"instance": ids, "value": fitted.predict(corpus.test).labels})
+    name = next(name for name in METHODS if name.startswith(initial))
+    return erasure_curves(fitted, corpus.test, name)

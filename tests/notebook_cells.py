@@ -28,8 +28,10 @@ def run_cells(name: str, folder: Path, **values: Any) -> dict[str, Any]:
             if cell.cell_type == "code":
                 exec(compile(cell.source, f"{name}, cell {number}", "exec"), space)
                 if "parameters" in cell.metadata.get("tags", ()):
-                    assert values.keys() <= space.keys(), "a parameter that the notebook does not have"
-                    space |= values
+                    shown = {option: value for option, value in values.items() if option in space}
+                    more = {option: value for option, value in values.items() if option not in space}
+                    assert not more or "options" in space, f"parameters that the notebook does not have: {more}"
+                    space |= shown | ({"options": more} if more else {})
     return space
 
 

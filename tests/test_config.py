@@ -27,7 +27,7 @@ CONFIGS = (
     ("make", "message"),
     [
         (lambda: ModelConfig(encodr="lstm"), "Unknown option of ModelConfig 'encodr'. Did you mean 'encoder'?"),
-        (lambda: ModelConfig(encoder="lstn"), "encoder must be 'none', 'mlp', .* got 'lstn'. Did you mean 'lstm'?"),
+        (lambda: ModelConfig(encoder="lstn"), "Unknown encoder 'lstn'. Did you mean 'lstm'.* Available: bert, cnn"),
         (lambda: TrainConfig(epochs=-1), "epochs must .*greater than or equal to 0; got -1"),
         (lambda: TrainConfig(epochs="many"), "epochs must .*integer.*; got 'many'"),
         (lambda: TrainConfig(clip_norm=0), "clip_norm must .*greater than 0; got 0"),

@@ -1,4 +1,4 @@
-"""Every example that `--help` or the README gives is run: notebooks as dry runs, without a forecast."""
+"""Every example that `--help` or the README gives is run: notebooks as dry runs."""
 
 from __future__ import annotations
 
@@ -63,17 +63,13 @@ def test_there_are_examples() -> None:
 def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("ATTNLIB_STORE", str(folder / "store"))
-    monkeypatch.setattr("attnlib.store.forecast.dry_run", lambda grid, **_: f"{len(list(grid))} runs")
+    monkeypatch.setattr("attnlib.store.grid.outlook", lambda grid, **_: f"{len(list(grid))} runs")
     arguments = shlex.split(line)[1:]
     if arguments[0] == "audit":
         card = SimpleNamespace(save=Path, exit_code=0)
-        monkeypatch.setattr(import_module("attnlib.audit.run"), "audit", lambda *_, **__: card)
+        monkeypatch.setattr(import_module("attnlib.auditing.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "gallery":
         monkeypatch.setattr(import_module("attnlib.reports.series"), "gallery", lambda *_: {})
-    if arguments[0] == "export":
-        module = import_module("attnlib.reports.export")
-        monkeypatch.setattr(module, "folder_of", lambda report: report)
-        monkeypatch.setattr(module, "export", lambda folder, to, out, only: [folder / f"first.{to}"])
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

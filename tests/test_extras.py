@@ -41,13 +41,8 @@ def test_train_and_erase_without_any_extra() -> None:
         ("from attnlib.cli.main import main; main(['run', '01_tasc'], standalone_mode=False)", "notebooks"),
         ("from attnlib.store.executors import make_executor; make_executor('dask:tcp://127.0.0.1:1')", "cluster"),
         ("import attnlib as al; al.load_corpus('hub:imdb')", "hub"),
-        (
-            "import attnlib as al; c = al.load_corpus('planted', n_train=40, n_dev=20, n_test=20); "
-            "al.importance(al.fit(c, al.ModelConfig(encoder='mlp'), al.TrainConfig(epochs=0)), c.test[:2], 'lime')",
-            "captum",
-        ),
     ],
-    ids=["notebooks", "cluster", "hub", "captum"],
+    ids=["notebooks", "cluster", "hub"],
 )
 def test_a_missing_extra_is_named(code: str, extra: str) -> None:
     done = run(code)

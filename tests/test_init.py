@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import FunctionType
 
 import pytest
@@ -26,10 +28,12 @@ def test_every_name_can_be_imported(name):
     assert name == "__version__" or found.__doc__
 
 
-def test_importing_a_package_leaves_the_function_of_its_name():
-    import attnlib.importance.scores  # noqa: F401
-
-    assert isinstance(al.importance, FunctionType)
+def test_no_function_shares_its_name_with_a_package():
+    """Else `import attnlib.audit.run as run` would find the function where it looks for the package."""
+    packages = {module.name for module in iter_modules(al.__path__)}
+    assert not [name for name in al.__all__ if name in packages and isinstance(getattr(al, name), FunctionType)]
+    run = import_module("attnlib.auditing.run")
+    assert al.audit is run.audit
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from attnlib.cli.main import main
-from attnlib.reports.plan import copy_out, plans
+from attnlib.reports.plan import copy_out
+from attnlib.studies.study import planned
 from attnlib.utils import paths
 
 SOURCES = ("attnlib", "notebooks", "params", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
@@ -112,7 +113,7 @@ def test_a_copy_has_parameters_of_its_own_and_is_not_overwritten(tmp_path: Path)
     assert copy_out(mine) == [], "what is the same already needs no --force"
     profile = mine / "params" / "00_quickstart" / "cpu.yaml"
     profile.write_text("epochs: 17\n")
-    (one,) = plans([str(mine / "notebooks" / "00_quickstart.ipynb")], "cpu", [])
+    (one,) = planned([str(mine / "notebooks" / "00_quickstart.ipynb")], "cpu", [])
     assert one.changed == {"epochs": 17}
     refused = CliRunner().invoke(main, ["notebooks", str(mine)])
     assert refused.exit_code == 2

@@ -59,12 +59,12 @@ def test_make_targets_exist(command: str) -> None:
     assert run.returncode == 0, run.stderr
 
 
-def test_a_forecast_as_the_readme_asks_for_it(tmp_path: Path) -> None:
-    """With everything it measures; `test_examples` runs the other commands."""
+def test_a_dry_run_as_the_readme_asks_for_it(tmp_path: Path) -> None:
+    """`test_examples` runs the other commands."""
     command = next(c for c in ATTNLIB if "--profile paper --dry-run" in c)
     run = attnlib(command, tmp_path)
     assert run.returncode == 0, run.stderr
-    assert "to compute: about" in run.stdout
+    assert "to compute" in run.stdout
 
 
 @pytest.mark.slow

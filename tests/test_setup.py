@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from importlib.metadata import packages_distributions
+from pkgutil import walk_packages
 
 import pytest
 import yaml
@@ -63,7 +65,7 @@ def test_one_version() -> None:
     assert len(citation["references"]) == 5
 
 
-TARGETS = "setup lab report reports gallery docs test nbval lint calibrate bench clean"
+TARGETS = "setup lab report reports gallery docs test nbval lint lowest calibrate bench clean"
 
 
 @pytest.mark.parametrize("target", TARGETS.split())
@@ -90,3 +92,16 @@ def test_everything_imported_is_declared() -> None:
     foreign = {n for n in imported() if n not in sys.stdlib_module_names and n != "attnlib"}
     undeclared = {n for n in foreign if not {d.lower() for d in providers.get(n, [n])} & set(ranges())}
     assert not undeclared
+
+
+def test_every_module_can_be_imported_by_its_name() -> None:
+    """`import attnlib.rankings.base as b` goes by attributes, which a function of a package's name would hide."""
+    import attnlib
+
+    hidden = []
+    for module in walk_packages(attnlib.__path__, "attnlib."):
+        package, _, name = module.name.rpartition(".")
+        found = import_module(module.name)
+        if getattr(import_module(package), name) is not found:
+            hidden.append(module.name)
+    assert not hidden

@@ -18,7 +18,7 @@ PARTS: dict[str, dict[str, str]] = yaml.safe_load(
 
 def corpora() -> Rows:
     """Every registered corpus with its source and what to cite."""
-    from attnlib.data import corpora
+    from attnlib.data.corpora import corpora
 
     return [(n, f"{c.summary}\nsource: {c.source}\ncite: {c.citation}") for n, c in sorted(corpora.items())]
 
@@ -35,7 +35,7 @@ def vectors() -> Rows:
 
 def importances() -> Rows:
     """Every ranking of words, and the models it applies to."""
-    from attnlib.importance.scores import METHODS
+    from attnlib.rankings.scores import METHODS
 
     return [(name, f"{method.summary}\nfor {method.models}") for name, method in METHODS.items()]
 
@@ -43,28 +43,29 @@ def importances() -> Rows:
 def notebooks() -> Rows:
     """Every notebook with its title, profiles and parameters."""
     from attnlib.reports.plan import names, profiles, read
+    from attnlib.studies.study import params_of
 
     rows = []
     for name in names():
-        notebook = read(name)
-        lines = [f"{notebook.title}  [{', '.join(profiles(name))}]"]
-        for p in notebook.parameters.values():
-            comment = f"  # {p.comment}" if p.comment else ""
-            lines.append(f"  {p.name}: {p.annotation} = {p.default!r}{comment}")
-        rows.append((name, "\n".join(lines)))
+        notebook = read(name, params_of)
+        shown = [p for p in notebook.parameters.values() if p.shown]
+        lines = [f"  {p.name}: {p.type} = {p.default!r}" + (f"  # {p.comment}" if p.comment else "") for p in shown]
+        rows.append((name, "\n".join([f"{notebook.title}  [{', '.join(profiles(name))}]", *lines])))
     return rows
 
 
 def params(name: str) -> Rows:
-    """Every parameter of a notebook: type, default, comment, and what each profile sets instead."""
-    from attnlib.reports.plan import plans, profiles, read
+    """Every parameter of a notebook, in its cell or not: type, default, comment, what profiles set instead."""
+    from attnlib.reports.plan import profiles, read
+    from attnlib.studies.study import params_of, planned
 
-    notebook = read(name)
-    planned = {profile: plans([name], profile, [])[0] for profile in profiles(notebook.name)}
+    notebook = read(name, params_of)
+    found = {profile: planned([name], profile)[0] for profile in profiles(notebook.name)}
     rows = []
     for p in notebook.parameters.values():
-        told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in planned.items() if p.name in one.changed]
-        lines = [f"{p.annotation} = {p.default!r}", *([p.comment] if p.comment else []), *told]
+        told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in found.items() if p.name in one.changed]
+        comment = p.comment or ("" if p.shown else "not in the cell: set by name in a parameter file or with -p")
+        lines = [f"{p.type} = {p.default!r}", *([comment] if comment else []), *told]
         rows.append((p.name, "\n".join(lines)))
     return rows
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 import sys
 import time
 import traceback
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import click
+import yaml
 
 from attnlib import __version__
 from attnlib.cli import examples
@@ -68,37 +69,55 @@ def main() -> None:
     """Is attention an explanation? Audit your classifier, run the notebooks, list what is available."""
 
 
+FOLDER = click.Path(path_type=Path)
+MINUTES = click.FloatRange(min=0, min_open=True)
+WHERE = "Where the work is done: in this process, in processes on this machine, on a Dask cluster."
+
+
+def reading(command: Any) -> Any:
+    """What a table may need to be read: the options that messages about tables name."""
+    for option in (
+        click.option("--text", help="Column of the texts, where it is not found."),
+        click.option("--label", help="Column of the labels, where it is not found."),
+        click.option("--split", help="Column that says train, dev or test, where it is not found; none: draw one."),
+        click.option("--encoding", help="Of a table, such as latin-1; default: UTF-8."),
+        click.option("--sep", help="Sign between the cells of a table, where it is not found."),
+        click.option("--header/--no-header", default=None, help="Whether row 1 names the columns, if in doubt."),
+        click.option("--drop-missing", is_flag=True, default=None, help="Leave out rows without a label."),
+    ):
+        command = option(command)
+    return command
+
+
+def _reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the options that were given."""
+    return {name: None if value == "none" else value for name, value in options.items() if value is not None}
+
+
+def _read_so(params: list[tuple[str, str]], options: dict[str, Any]) -> list[tuple[str, str]]:
+    """The parameters, with these options for every table that they name."""
+    if not options:
+        return params
+    from attnlib.data.corpora import with_options
+
+    given = [(name, yaml.safe_load(text)) for name, text in params]
+    changed = [(name, with_options(value, options)) for name, value in given]
+    if changed == given:
+        told = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+        raise ConfigError(f"{told} is for a table: name one with -p corpus FILE.")
+    return [(name, yaml.safe_dump(value)) for name, value in changed]
+
+
 @main.command(epilog=examples("run"))
 @click.argument("notebooks", nargs=-1, required=True, metavar="NOTEBOOK... | all")
 @click.option("--profile", default="smoke", show_default=True, help="Size of the run: smoke, cpu or paper.")
-@click.option(
-    "-p", "--param", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML)."
-)
+@click.option("-p", "params", nargs=2, multiple=True, metavar="NAME VALUE", help="Set a parameter (VALUE is YAML).")
 @click.option("--name", help="Name of the run: its report goes to OUT/<notebook>/<profile>-<name>.")
-@click.option(
-    "--out", default="reports", show_default=True, type=click.Path(path_type=Path), help="Folder of reports."
-)
-@click.option(
-    "--executor",
-    default="local",
-    show_default=True,
-    metavar="serial|local|dask:ADDRESS",
-    help="Where the work is done: in this process, in processes on this machine, on a Dask cluster.",
-)
+@click.option("--out", default="reports", show_default=True, type=FOLDER, help="Folder of reports.")
+@click.option("--executor", default="local", show_default=True, metavar="serial|local|dask:ADDRESS", help=WHERE)
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes at once for local; default: one per core.")
-@click.option(
-    "--settle",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="MINUTES",
-    help="Then spend about this many minutes on trainings that undetermined claims need, and judge again.",
-)
-@click.option(
-    "--rehearse",
-    is_flag=True,
-    help="Run every cell of the grid in small (few short texts, one epoch, tiny models), with generated stand-ins "
-    "for missing corpora, vectors and encoders, to find what would fail. No results: own store, own folder.",
-)
 @click.option("--dry-run", is_flag=True, help="Check everything, print what would run, run nothing.")
+@reading
 def run(
     notebooks: tuple[str, ...],
     profile: str,
@@ -107,9 +126,8 @@ def run(
     out: Path,
     executor: str,
     jobs: int | None,
-    settle: float | None,
-    rehearse: bool,
     dry_run: bool,
+    **options: Any,
 ) -> None:
     """Run notebooks and write OUT/<notebook>/<profile>/report.html.
 
@@ -120,110 +138,89 @@ def run(
     The exit code is 0 when all reports are complete, 1 when a notebook failed (its report shows where), 2 when
     something asked for does not exist or cannot be written, 130 after Ctrl-C.
     """
-    from attnlib.cli.check import check
-    from attnlib.reports import execute, series
-    from attnlib.reports.plan import plans
+    from attnlib.reports import execute
     from attnlib.store.executors import check_executor
+    from attnlib.studies.study import planned as plans
 
     check_executor(executor, jobs)
-    planned = plans(list(notebooks), profile, list(params), name)
+    planned = plans(notebooks, profile, _read_so(list(params), _reading(options)), name)
     checked = check(planned)
-    if rehearse:
-        from attnlib.cli.rehearse import rehearsed
-
-        if settle is not None:
-            raise ConfigError("--settle answers claims, and a rehearsal has none; leave out one of the two.")
-        if notebooks == ("all",):
-            checked = [one for one in checked if one.study is not None]
-        checked = [rehearsed(one) for one in checked]
-        planned = [one.plan for one in checked]
     absent = [text for one in checked for text in one.absent]
     if absent and not dry_run:
         raise ConfigError("\n".join([*absent, "Bring these files, or name others with -p."]))
     execute.check_out(planned, out)
     if dry_run:
-        from attnlib.store.processes import cores
+        from attnlib.store.executors import cores
 
         for one in checked:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
     for package in ("papermill", "nbconvert", "ipykernel"):
-        if find_spec(package) is None:  # they are imported where they work, which is mostly elsewhere
+        if find_spec(package) is None:  # they are imported where they work
             needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit counts as Ctrl-C too
-    outcomes = execute.run_all(planned, out.resolve(), executor, jobs, ProgressLine())
-    cut = len(outcomes) < len(planned)
-    if settle is not None and not cut and all(o.status == "done" for o in outcomes):
-        outcomes = _settle(checked, settle, out.resolve(), executor, jobs) or outcomes
-    if outcomes:
-        series.relink(out.resolve())
-        click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
-    if cut or any(outcome.status == "interrupted" for outcome in outcomes):
+    outcomes = execute.run_all(planned, out.resolve(), executor, jobs, _tell)
+    click.echo(f"All reports: {_short(out.resolve() / 'index.html')}")
+    if any(outcome.status == "interrupted" for outcome in outcomes):
         click.echo("Interrupted. What was done is kept; the same command starts the notebook again.", err=True)
         sys.exit(130)
     if any(outcome.status == "failed" for outcome in outcomes):
         sys.exit(1)
 
 
-def _settle(checked: list[Any], minutes: float, out: Path, executor: str, jobs: int | None) -> list[Any]:
-    """Add the trainings that open claims need, one notebook after the other, and report the outcome."""
-    from attnlib.cli.settle import addition, outcome
-    from attnlib.reports import execute
-    from attnlib.store.processes import cores
+@dataclass(frozen=True)
+class Checked:
+    """A plan with values that its study accepts.
 
-    outcomes: list[Any] = []
-    for one in checked:
-        added = addition(one, minutes / len(checked), out, jobs or (1 if executor == "serial" else cores()))
-        click.echo(added.said)
-        if added.plan is not None:
-            outcomes += execute.run_all([added.plan], out, executor, jobs, ProgressLine())
-            if outcomes[-1].status != "done":
-                break
-            click.echo(outcome(added, out))
-    return outcomes
+    study, params  None for a notebook without a study
+    absent         files that the profile expects from the user and that are missing, one sentence each
+    """
+
+    plan: Any
+    study: Any = None
+    params: Any = None
+    absent: tuple[str, ...] = ()
 
 
-class ProgressLine:
-    """Reports progress: one updated line on a terminal, one line per notebook elsewhere."""
+def check(plans: Sequence[Any]) -> list[Checked]:
+    """Refuse what a study refuses, and missing files that `-p` names; all problems are in one error."""
+    from attnlib.reports.parameters import located
+    from attnlib.studies.study import study_for
 
-    def __init__(self) -> None:
-        self.living = sys.stderr.isatty()
-        self.told = 0
+    found, problems = [], []
+    for plan in plans:
+        name = plan.notebook.name
+        try:
+            if (study := study_for(name)) is None:
+                found.append(Checked(plan))
+                continue
+            params = study.Params.of(plan.values)
+            wrong = [(option, f"{option}: {text}") for option, text in params.absent()]
+            if now := [text for option, text in wrong if option in plan.own]:
+                raise ConfigError("\n".join(now))
+            found.append(Checked(plan, study, params, tuple(f"{name}: {text}" for _, text in wrong)))
+        except ConfigError as error:
+            problems.append(located(error, name))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return found
 
-    def __call__(self, states: list[Any], outcomes: list[Any]) -> None:
-        if self.living:
-            click.echo("\r\x1b[K", nl=False, err=True)
-        for outcome in outcomes[self.told :]:
-            self._tell(outcome)
-        self.told = len(outcomes)
-        ended = {outcome.plan.notebook.name for outcome in outcomes}
-        running = [s for s in states if s.started is not None and s.plan.notebook.name not in ended]
-        if self.living and running:
-            line = "  ".join(self._state(state) for state in running)
-            click.echo(line[: shutil.get_terminal_size().columns - 1], nl=False, err=True)
 
-    def _state(self, state: Any) -> str:
-        filled = round(16 * state.cell / state.total) if state.total else 0
-        seconds = int(time.monotonic() - state.started)
-        clock = f"{seconds // 60}:{seconds % 60:02d}"
-        note = " (second try)" if state.note else ""
-        bar = "█" * filled + "░" * (16 - filled)
-        return f"{state.plan.notebook.name} {bar} cell {state.cell}/{state.total or '?'} {clock}{note}"
+def _tell(outcome: Any) -> None:
+    """Say how a run ended, and where its report is."""
+    from attnlib.utils.text import duration
 
-    def _tell(self, outcome: Any) -> None:
-        from attnlib.utils.text import duration
-
-        head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
-        if outcome.status == "done":
-            click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
-            return
-        click.echo(f"✗ {head} {outcome.status} in cell {outcome.cell} of {outcome.total}", err=True)
-        if outcome.status == "failed":
-            source = outcome.source.splitlines()
-            shown = [*source[:8], "…"] if len(source) > 8 else source
-            click.echo("".join(f"    | {line}\n" for line in shown), nl=False, err=True)
-            click.echo("".join(f"    {line}\n" for line in outcome.error.splitlines()[-8:]), nl=False, err=True)
-        click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
+    head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
+    if outcome.status == "done":
+        click.echo(f"✓ {head} {duration(outcome.seconds)}  {_short(outcome.report)}")
+        return
+    click.echo(f"✗ {head} {outcome.status} in cell {outcome.cell} of {outcome.total}", err=True)
+    if outcome.status == "failed":
+        source = outcome.source.splitlines()
+        shown = [*source[:8], "…"] if len(source) > 8 else source
+        click.echo("".join(f"    | {line}\n" for line in shown), nl=False, err=True)
+        click.echo("".join(f"    {line}\n" for line in outcome.error.splitlines()[-8:]), nl=False, err=True)
+    click.echo(f"    {_short(outcome.report)}\n    {_short(outcome.folder / 'run.ipynb')}", err=True)
 
 
 def _describe(checked: Any, out: Path, jobs: int) -> None:
@@ -237,15 +234,12 @@ def _describe(checked: Any, out: Path, jobs: int) -> None:
         default = plan.notebook.parameters[name].default
         was = f"   (default {default!r})" if name in plan.changed else ""
         click.echo(f"  {name} = {value!r}{was}")
-    for text in plan.rehearsal:
-        click.echo(f"  in the rehearsal: {text}")
     for text in checked.absent:
         click.echo(f"  to bring: {text.removeprefix(f'{plan.notebook.name}: ')}")
     if checked.study is not None and (grid := checked.study.grid(checked.params)):
-        from attnlib.store.forecast import dry_run
+        from attnlib.store.grid import outlook
 
-        sizes = getattr(checked.study, "sizes", None)
-        click.echo(indent(str(dry_run(grid, jobs=jobs, sizes=sizes)), "  "))
+        click.echo(f"  {outlook(grid, jobs=jobs)}")
 
 
 @main.command("list", epilog=examples("list"))
@@ -269,14 +263,12 @@ def list_(kind: str, notebook: str | None) -> None:
         click.echo(f"There are no {kind}.")
     width = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
-        first, *rest = text.split("\n") if text else [""]
-        click.echo(f"{name:<{width}}  {first}".rstrip())
-        for line in rest:
-            click.echo(f"{'':<{width}}  {line}".rstrip())
+        for k, line in enumerate(text.split("\n")):
+            click.echo(f"{'' if k else name:<{width}}  {line}".rstrip())
 
 
 @main.command(epilog=examples("notebooks"))
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--force", is_flag=True, help="Overwrite files in DIR that differ.")
 def notebooks(folder: Path, force: bool) -> None:
     """Copy the notebooks and their parameter files to DIR, to edit them."""
@@ -290,8 +282,8 @@ def notebooks(folder: Path, force: bool) -> None:
 
 
 @main.command(epilog=examples("gallery"))
-@click.argument("out", metavar="REPORTS", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("to", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("out", metavar="REPORTS", type=FOLDER)
+@click.argument("to", metavar="DIR", type=FOLDER)
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")
 def gallery(out: Path, to: Path, profile: str) -> None:
     """Copy finished reports to DIR as a static site, in place of what is there."""
@@ -302,45 +294,32 @@ def gallery(out: Path, to: Path, profile: str) -> None:
 
 @main.command(epilog=examples("audit"))
 @click.argument("data", metavar="DATA")
-@click.option("--text", help="Column of the texts, where it is not found.")
-@click.option("--label", help="Column of the labels, where it is not found.")
-@click.option("--split", help="Column that says train, dev or test, where it is not found.")
+@reading
 @click.option("--model", help="A saved attnlib model or a Hugging Face classifier: a folder or a hub id.")
-@click.option(
-    "--scores", help="An explanation made elsewhere, to audit in place of attention: columns id and scores."
-)
-@click.option(
-    "--budget",
-    default=10.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    help="Minutes to spend.",
-)
+@click.option("--scores", help="An explanation to audit in place of attention: columns id and scores.")
+@click.option("--budget", default=10.0, show_default=True, type=MINUTES, help="Minutes to spend.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
-@click.option(
-    "--out",
-    default="audit",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write.",
-)
-def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
+@click.option("--out", default="audit", show_default=True, type=FOLDER, help="Folder to write.")
+def audit(
+    data: str, model: str | None, out: Path, scores: str | None, budget: float, seed: int, **options: Any
+) -> None:
     """Can attention be read as an explanation of my classifier, and if not, what is the cheapest repair?
 
-    DATA is a table (csv, tsv, jsonl, parquet) with a text and a label column, or the name of a corpus. Without
-    --model a BiLSTM with attention is trained on it. Writes OUT/card.html and OUT/audit.json.
+    DATA is a table (csv, tsv, jsonl, parquet) with a text and a label column, the name of a corpus, or a mapping
+    such as "{path: reviews.csv, encoding: latin-1}". Without --model a BiLSTM with attention is trained on it.
+    Writes OUT/card.html and OUT/audit.json.
 
     The exit code is 0 when attention may be read, 1 when it must not be read, 3 when that stays undetermined, and 2
     when the data, the model or an option cannot be used or the audit breaks off, 130 after Ctrl-C.
     """
     begun = time.monotonic()
-    from attnlib.audit.run import audit as run
+    from attnlib.auditing.run import audit as run
     from attnlib.utils.files import check_out
     from attnlib.utils.text import duration
 
     check_out(out)
     try:
-        card = run(model, data, **options)
+        card = run(model, data, scores=scores, budget=budget, seed=seed, **_reading(options))
     except (AttnlibError, OSError):
         raise
     except Exception:  # Python would exit with 1, which is an answer here
@@ -350,26 +329,6 @@ def audit(data: str, model: str | None, out: Path, **options: Any) -> None:
     file = card.save(out / "card.html")
     click.echo(f"{file} and {file.with_name('audit.json')}, {duration(time.monotonic() - begun)}")
     sys.exit(card.exit_code)
-
-
-@main.command(epilog=examples("export"))
-@click.argument("report", metavar="REPORT", type=click.Path(path_type=Path))
-@click.option(
-    "--to", required=True, metavar="csv|latex|svg|png|pdf", help="Tables as csv or latex, figures as the others."
-)
-@click.option("--only", multiple=True, metavar="NAME", help="This table or figure alone; may be repeated.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: REPORT/export.")
-def export(report: Path, to: str, only: tuple[str, ...], out: Path | None) -> None:
-    """Write the tables or the figures of a finished report as files, with the names they have in the report.
-
-    REPORT is its folder, its report.html, or NOTEBOOK/PROFILE within reports. LaTeX needs booktabs for tables and
-    xcolor for heat maps.
-    """
-    from attnlib.reports.export import export as write
-    from attnlib.reports.export import folder_of
-
-    written = write(folder_of(report), to, out, only)
-    click.echo(f"{len(written)} files in {written[0].parent}." if written else f"This report has nothing for {to}.")
 
 
 main.add_command(runs)

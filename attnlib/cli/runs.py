@@ -111,15 +111,20 @@ def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool)
 
 
 def stale(spec: dict[str, Any]) -> list[str]:
-    """Modules whose code has changed since the run was made."""
-    from attnlib.store.codehash import code_of
+    """What has changed since the run was made: the kit or its task; parts of a notebook are not known here."""
+    from attnlib.store.keys import UNCACHED
+    from attnlib.store.sources import KIT, NoSource, source_of
+    from attnlib.store.specs import resolve
 
-    try:
-        now = code_of(spec["task"])
-    except ConfigError:
-        return [spec["task"]]
-    then = spec["code"]
-    return sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    changed = []
+    for name, then in spec["code"].items():
+        try:
+            now = KIT if name == "attnlib" else source_of(resolve(name)).digest if ":" in name else then
+        except (ConfigError, ImportError, NoSource):
+            now = ""
+        if now != then or then.startswith(UNCACHED):
+            changed.append(name)
+    return changed if "attnlib" in spec["code"] else [spec["task"]]
 
 
 def parse_age(text: str) -> timedelta:

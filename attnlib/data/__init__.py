@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from attnlib.data.assemble import assemble
-from attnlib.data.corpora import corpora, load_corpus, register_corpus
+from attnlib.data.assembly import assemble
+from attnlib.data.corpora import load_corpus, register_corpus
 from attnlib.data.preprocess import Preprocessing
 from attnlib.data.types import Corpus, Example, RawCorpus, RawExample
 from attnlib.data.vocabulary import Vocabulary
@@ -25,7 +25,6 @@ __all__ = [
     "Vocabulary",
     "WordVectoriser",
     "assemble",
-    "corpora",
     "load_corpus",
     "register_corpus",
 ]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib.data.preprocess import Preprocessing, sentence_starts
-from attnlib.data.texts import Example, Ragged, Texts, gathered, looked_up, packed
+from attnlib.data.texts import Example, Ragged, Texts, gathered, packed
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
 from attnlib.utils.errors import DataError
 
@@ -278,11 +278,11 @@ class WordVectoriser(Vectoriser):
         if self.max_length is not None and len(texts) and texts.lengths.max() > self.max_length:
             tokens = tokens.first(self.max_length)
         table = np.array(self.vocabulary.ids(texts.words), dtype=np.int32)
-        ids, lengths = looked_up(table, tokens.values), tokens.lengths
+        ids, lengths = table[tokens.values], tokens.lengths
         content = np.ones(len(ids), dtype=bool)
         if self.unattended:
             seen = np.array([word not in self.unattended for word in texts.words], dtype=bool)
-            content = looked_up(seen, tokens.values)
+            content = seen[tokens.values]
             content |= np.repeat(~texts.holding(seen, tokens), lengths)  # of nothing else, all are attended
         words = np.arange(len(ids), dtype=np.int32)
         words -= np.repeat(tokens.ends[:-1].astype(np.int32), lengths)
@@ -297,7 +297,7 @@ class WordVectoriser(Vectoriser):
             ends = ends + 2 * np.arange(len(ends))
         query = texts.query
         if query is not None:
-            query = Ragged(looked_up(table, query.values), query.ends, query.there)
+            query = Ragged(table[query.values], query.ends, query.there)
         return Packed(ids, content, words, ends, texts.labels, query, numbers)
 
     def _numbers(self, texts: Texts, tokens: Ragged) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attnlib.data.markup import without_html
 from attnlib.data.texts import Texts
 from attnlib.data.types import SPLITS, RawCorpus
 from attnlib.data.vocabulary import Vocabulary
@@ -28,11 +27,19 @@ def some(items: Iterable[object], n: int = 5) -> str:
     return f"{shown}, … ({len(items):,} in all)" if len(items) > n else shown
 
 
+def floats(scores: object, whose: str) -> np.ndarray:
+    """Scores as an array of floats, those of a tensor too; an error says whose are none."""
+    try:
+        return np.asarray(scores.detach().cpu() if hasattr(scores, "detach") else scores, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        told = f"The scores of {whose} are no numbers: {str(scores)[:60]!r}."
+        raise DataError(f"{told} Give one number per token, as `importance` returns.") from None
+
+
 def missing(label: object) -> bool:
     """Whether a label is absent: None, NaN or blank."""
-    if label is None or (isinstance(label, float) and math.isnan(label)):
-        return True
-    return isinstance(label, str) and not label.strip()
+    nan = isinstance(label, float) and math.isnan(label)
+    return label is None or nan or (isinstance(label, str) and not label.strip())
 
 
 def is_number(text: str) -> bool:
@@ -67,114 +74,68 @@ def labelled(raw: RawCorpus) -> tuple[Labelled, list[str]]:
     if bad and not raw.drop_missing:
         raise DataError(
             f"{raw.name}: {len(bad):,} of {len(raw.rows):,} rows have no label (rows {some(bad)}, counted from 0). "
-            "Fill them in, or say drop_missing=True to leave them out."
+            "Fill them in, or say drop_missing=True (--drop-missing) to leave them out."
         )
     return found, [f"{len(bad):,} rows without a label dropped"] if bad else []
 
 
 def class_name(label: object) -> str:
     """A label as the name of its class: 1, 1.0 and "1" are one class, and blanks around a name do not count."""
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return str(label).strip()
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label).strip()
 
 
 def class_names(labels: Sequence[Any], classes: tuple[str, ...] | None) -> tuple[str, ...]:
     """The classes in order: as given, else those that occur, numbers by value and names by alphabet."""
-    if classes is not None:
-        return tuple(classes)
     found = set(map(class_name, labels))
-    try:
-        return tuple(sorted(found, key=lambda c: (float(c), c)))
-    except ValueError:
-        return tuple(sorted(found))
+    numbers = all(map(is_number, found))
+    return (
+        tuple(sorted(found, key=lambda c: (float(c) if numbers else 0, c))) if classes is None else tuple(classes)
+    )
 
 
 def label_indices(raw: RawCorpus, labels: Sequence[Any], ids: Sequence[str], classes: Sequence[str]) -> list[int]:
     """The class index of every row. A number is a position in the list of classes where the reader gives one."""
     places, found = {c: i for i, c in enumerate(classes)}, []
     for label, name in zip(labels, ids, strict=True):
-        if raw.classes is not None and isinstance(label, int) and not isinstance(label, bool):
-            if not 0 <= label < len(classes):
-                raise DataError(
-                    f"{raw.name}, text {name!r}: label {label} is out of range; there are {len(classes)} classes, "
-                    "from 0."
-                )
-            found.append(label)
-        elif (named := class_name(label)) in places:
-            found.append(places[named])
-        else:
-            raise DataError(f"{raw.name}, text {name!r}: {unknown('label', named, places)}")
+        place = label if raw.classes is not None and type(label) is int else places.get(class_name(label), -1)
+        if not 0 <= place < len(classes):
+            raise DataError(f"{raw.name}, text {name!r}: {unknown('label', label, places)}")
+        found.append(place)
     return found
 
 
 def check_classes(name: str, train: Texts, classes: Sequence[str]) -> list[str]:
     """At least two classes among the training texts; classes without a training text are noted."""
     counts = np.bincount(train.labels, minlength=len(classes))
-    present = [c for i, c in enumerate(classes) if counts[i]]
+    present, absent = (
+        [c for c, n in zip(classes, counts, strict=True) if bool(n) == held] for held in (True, False)
+    )
     if len(present) < 2:
         what = f"only the class {present[0]!r}" if present else "no class"
         raise DataError(
             f"{name}: the training texts hold {what}. A classifier needs at least two classes: check the label "
             "column, or raise `limit` if you sample."
         )
-    absent = [c for c in classes if c not in present]
     return [f"no training text for {len(absent)} of {len(classes)} classes: {some(absent)}"] if absent else []
-
-
-def check_span(span: Any, text: str, where: str) -> tuple[int, int]:
-    """Start and end of a span, whole numbers within the text."""
-    try:
-        start, end = span
-        whole = int(start) == start and int(end) == end
-    except (TypeError, ValueError, OverflowError):
-        whole = False
-    if not whole:
-        raise DataError(
-            f"{where}: a rationale over a text is a list of character spans (start, end), two whole numbers each; "
-            f"got {str(span)[:60]!r}. Marks by token need the text as tokens."
-        )
-    if not 0 <= start <= end <= len(text):
-        raise DataError(
-            f"{where}: the span [{start}, {end}] lies outside the text, which has {len(text):,} characters. Count "
-            "from 0, start before end."
-        )
-    return int(start), int(end)
 
 
 def leaks(splits: Mapping[str, Texts]) -> dict[str, tuple[str, list[str]]]:
     """For dev and test: a note on texts (with their queries) that are training texts too, and their ids."""
-    # Of a million texts only hashes fit beside them; texts with the hash of a training text are compared in full.
-    train = np.fromiter(map(hash, splits["train"].keys()), np.int64, len(splits["train"]))
-    hashes = {split: np.fromiter(map(hash, splits[split].keys()), np.int64) for split in SPLITS[1:]}
-    alike = np.flatnonzero(np.isin(train, np.concatenate([*hashes.values()])))
-    known = set(splits["train"].take(alike).keys())
+    # of a million texts only hashes fit beside them
+    hashes = {split: np.fromiter(map(hash, texts.keys()), np.int64, len(texts)) for split, texts in splits.items()}
     found = {}
     for split in SPLITS[1:]:
-        texts = splits[split].take(np.flatnonzero(np.isin(hashes[split], train)))
-        if leaked := [name for name, key in zip(texts.ids.to_pylist(), texts.keys(), strict=True) if key in known]:
-            n, total = len(leaked), len(splits[split])
+        rows = np.flatnonzero(np.isin(hashes[split], hashes["train"]))
+        if n := len(rows):
+            total = len(splits[split])
             note = f"{n:,} of {total:,} {split} texts ({n / total:.1%}) are word for word training texts"
-            found[split] = note, leaked
+            found[split] = note, [splits[split].ids[i] for i in rows.tolist()]
     return found
-
-
-def note_html(raw: RawCorpus, rows: Sequence[int]) -> list[str]:
-    """How many texts hold HTML that is removed."""
-    if raw.preprocessing.html != "strip":
-        return []
-    n = sum(row.tokens is None and without_html(row.text) != row.text for row in map(raw.rows.__getitem__, rows))
-    said = f"HTML removed from {n:,} of {len(rows):,} texts: no tags, line breaks as spaces, entities as characters"
-    return [f"{said}. To keep it: preprocessing={{'html': 'keep'}}"] if n else []
 
 
 def note_unknown(splits: Mapping[str, Texts], vocabulary: Vocabulary) -> list[str]:
     """Texts without a single known word are kept (every word is UNK); their number is noted."""
-    notes = []
     known = np.array([word in vocabulary for word in splits["train"].words])
-    for split in SPLITS:
-        if n := int((~splits[split].holding(known)).sum()):
-            notes.append(
-                f"{n:,} {split} texts hold no word of the vocabulary; they are kept and read as unknown words"
-            )
-    return notes
+    counts = {split: int((~splits[split].holding(known)).sum()) for split in SPLITS}
+    said = "texts hold no word of the vocabulary; they are kept and read as unknown words"
+    return [f"{n:,} {split} {said}" for split, n in counts.items() if n]

@@ -1,72 +1,101 @@
-"""`load_corpus`, the one way in: from a name, a file or a configuration to a checked Corpus."""
+"""`load_corpus`, the one way in: from a name, a file, texts in memory or a configuration to a checked Corpus."""
 
 from __future__ import annotations
 
 import ctypes
-import inspect
 import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from attnlib.config import DataConfig
-from attnlib.data.assemble import assemble
-from attnlib.data.narrowing import check_excerpts, check_shares
+import yaml
+from pydantic import Field, StrictBool, StrictInt
+
+from attnlib.config import Config, DataConfig
+from attnlib.data.assembly import assemble
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers import hub, packaged, pairs, planted, reviews  # noqa: F401  they register
+from attnlib.data.readers import frames, hub, packaged, papers, planted  # noqa: F401  they register
 from attnlib.data.readers.base import CorpusSpec, corpora, find_source, register_corpus
-from attnlib.data.readers.files import SUFFIXES, is_table
-from attnlib.data.readers.table import SPEC as TABLE
-from attnlib.data.types import Corpus
-from attnlib.utils import paths
+from attnlib.data.readers.tables import SUFFIXES, is_table
+from attnlib.data.types import Corpus, RawCorpus
 from attnlib.utils.errors import ConfigError, DataError, nearest
 from attnlib.utils.paths import user_path
 
-__all__ = ["CorpusSpec", "check_source", "corpora", "data_config", "load_corpus", "register_corpus"]
+__all__ = ["CorpusSpec", "check_source", "corpora", "data_config", "load_corpus", "register_corpus", "with_options"]
 
-SHARED = ("preprocessing", "drop_missing", "name", "shares", "excerpts")
-"""Options that every reader has, in addition to those of DataConfig."""
 QUICK = 2**20
 """Tables up to this size, in bytes, are read in advance to check that they can be."""
+HELD = "texts in memory"
+"""What a DataConfig says of texts that no name or file brings back."""
 
 
-def load_corpus(corpus: str | Path | Mapping[str, Any] | DataConfig | None = None, /, **options: Any) -> Corpus:
-    """The corpus of that name, file or configuration.
+class Shared(Config):
+    """Options that every reader has, in addition to those of DataConfig."""
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
-             mapping as `data_config` takes it. Left out for separate files:
-             `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`; without dev or test, they are cut from train
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`, `part`), those of
-             the reader (`vocabulary=500` for planted, `text="review"` for a file), and those that every reader
-             has: `preprocessing` (a Preprocessing, or a dict of changes to the corpus's own),
-             `drop_missing` (leave out rows without a label), `name` (what tables call it), `shares`
-             (`{"positive": 0.12}` thins a class) and `excerpts` (`[[20, 276], [-256, None]]`, parts of each text)
+    preprocessing: dict[str, Any] = Field(default_factory=dict)
+    drop_missing: StrictBool = False
+    name: str = ""
+    shares: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
+    excerpts: list[tuple[StrictInt | None, StrictInt | None]] = Field(default_factory=list)
+
+
+SHARED = tuple(Shared.model_fields)
+
+
+def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
+    """The corpus of that name, file, configuration, or of these texts.
+
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a
+             DataConfig or a mapping as `data_config` takes it, also in braces:
+             "{path: latin.csv, encoding: latin-1}". In memory: a DataFrame, pairs (text, label), a
+             `datasets.Dataset` or `DatasetDict`, a Corpus. Left out for separate files:
+             `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`, of which dev and test may lack
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`),
+             those of the reader (`vocabulary=500` for planted, `text="review"` for a table), and those
+             that every reader has: `preprocessing` (a Preprocessing, or a dict of changes to the
+             corpus's own), `drop_missing` (leave out rows without a label), `name` (what tables call
+             it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
+             (`[[20, 276], [-256, None]]`, parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
     >>> stories.task, len(stories.classes)
     ('query', 4)
+    >>> pairs = [(f"{mood} film {n}", mood) for mood in ("good", "bad") for n in range(20)]
+    >>> al.load_corpus(pairs, name="mine")
+    Corpus('mine', 32/4/4 train/dev/test, classes: bad, good)
     >>> al.load_corpus("plantd")
     Traceback (most recent call last):
     attnlib.utils.errors.UnknownName: Unknown corpus 'plantd'. Did you mean 'planted'? ...
     """
-    config = data_config({} if corpus is None else corpus, changes=options)
-    if config.part is not None:
-        return load_corpus(config.replace(part=None)).part(*config.part)
+    if isinstance(corpus, Corpus):
+        if options:
+            raise ConfigError(f"{', '.join(options)}: options are for texts that are read; a Corpus was given.")
+        return corpus
+    named = corpus is None or (isinstance(corpus, str | Path | Mapping | DataConfig) and not hub.is_dataset(corpus))
+    config = data_config(({} if corpus is None else corpus) if named else HELD, changes=options)
+    made = assemble(_read(config, None if named else corpus), config)
+    _give_back()
+    return made
+
+
+def _read(config: DataConfig, held: Any = None) -> RawCorpus:
+    """The rows that a reader returns for this configuration, or those held in memory, with the user's changes."""
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
     if "seed" in spec.options:
         own.setdefault("seed", config.seed)
-    raw = replace(spec.loader(*first, **own), **spec.prepared)
+    if held is not None and hub.is_dataset(held):
+        raw = hub.from_datasets(held, own)
+    elif held is not None:
+        raw = spec.loader(frames.frames_of(held), **own)
+    else:
+        raw = replace(spec.loader(*first, **own), **spec.prepared)
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
-    raw = replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
-    made = assemble(raw, config)
-    del raw
-    _give_back()
-    return made
+    return replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
 
 
 def _give_back() -> None:
@@ -82,22 +111,19 @@ def data_config(
     defaults: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> DataConfig:
-    """The config of a corpus as users write it: a name, a path, or a mapping.
+    """The config of a corpus as users write it: a name, a path, or a mapping (or its YAML in braces).
 
     A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` it is the reader's
     option of that name) or `train`, with `dev` and `test` if they exist (tables). All other keys are fields of
-    DataConfig or options of the reader (text, label, delimiter, …). An unknown name of a corpus or an option is an
+    DataConfig or options of the reader (text, label, sep, …). An unknown name of a corpus or an option is an
     error; no file is opened.
 
     defaults  the same keys, for what the spec leaves out
     changes   the same keys, overriding the spec
     """
-    if isinstance(spec, DataConfig):
-        values = {**spec.model_dump(exclude={"options"}), "options": spec.options}
-    elif isinstance(spec, Mapping):
-        values = dict(spec)
-    else:
-        values = {"corpus": spec}
+    spec = written(spec)
+    values = spec.model_dump() if isinstance(spec, DataConfig) else spec
+    values = values if isinstance(values, Mapping) else {"corpus": values}
     fields: dict[str, Any] = {}
     options: dict[str, Any] = {}
     for part in (defaults or {}, values, changes or {}):
@@ -116,42 +142,64 @@ def data_config(
     return config
 
 
+def written(spec: Any) -> Any:
+    """What a text in braces stands for: "{path: latin.csv, encoding: latin-1}" is a mapping; all else stays."""
+    if not isinstance(spec, str) or not spec.strip().startswith("{"):
+        return spec
+    try:
+        found = yaml.safe_load(spec)
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{spec[:60]!r} is no mapping such as '{{path: latin.csv, encoding: latin-1}}'.")
+    return found
+
+
+def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
+    """An entry as users write it, or a list of them, with these options for every table among them."""
+    spec = written(spec)
+    if isinstance(spec, list):
+        return [with_options(one, options) for one in spec]
+    if isinstance(spec, str) and is_table(Path(spec)):
+        return {"path": spec, **options}
+    if isinstance(spec, Mapping) and any(is_table(Path(str(spec.get(key)))) for key in ("corpus", "path", "train")):
+        return {**spec, **options}
+    return spec
+
+
 def check_source(config: DataConfig) -> Corpus | None:
     """Raise what `load_corpus` would, as far as it is known in advance: DataError for missing files.
 
-    Tables of up to a megabyte are read, so that a wrong column, delimiter or encoding is reported here, and
+    Tables of up to a megabyte are read, so that a wrong column, separator or encoding is reported here, and
     returned; larger ones are not.
     """
     spec, first = _resolve(config.corpus)
-    own = spec is TABLE
+    own = spec is frames.SPEC
     files = [*(first if own else ()), *map(config.options.get, ("path", "dev", "test"))]
-    given = [find_source(file, "", config.corpus) for file in files if file is not None]
+    given = [find_source(file, config.corpus) for file in files if file is not None]
+    if spec.kind == "raw" and not given:
+        find_source(None, config.corpus)
     if own and sum(file.stat().st_size for file in given) <= QUICK:
         with warnings.catch_warnings():  # the run itself repeats them
             warnings.simplefilter("ignore")
             return load_corpus(config)
-    if spec.kind == "raw" and not any(files) and paths.development_data() is None:
-        find_source(None, "", config.corpus)
     return None
 
 
 def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
     """The corpus, by whichever of its keys it is named; `options` loses that key."""
-    corpus = fields.get("corpus")
-    if "train" in options:
-        train = options.pop("train")
-        if corpus is not None:
-            raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
-        if not isinstance(train, str | Path) or not is_table(Path(train)):
-            raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
-        corpus = train
-    elif corpus is None and "path" in options:
-        corpus = options.pop("path")
-    if not isinstance(corpus, str | Path) or not str(corpus).strip():
+    corpus, train = fields.get("corpus"), options.pop("train", None)
+    if corpus is not None and train is not None:
+        raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
+    corpus = train if corpus is None else corpus
+    corpus = options.pop("path", None) if corpus is None else corpus
+    if (not isinstance(corpus, str | Path) or not str(corpus).strip()) and train is None:
         raise ConfigError(
             "No corpus is named. Give a name or a path, a mapping with 'corpus' or 'path', or separate files: "
             f"train='a.csv', test='b.csv'. Got {corpus!r} and the keys {sorted(map(str, [*fields, *options]))}."
         )
+    if train is not None and not is_table(Path(str(corpus))):
+        raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
     return str(corpus)
 
 
@@ -162,35 +210,24 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     if name in corpora:
         return corpora[name], ()
     path = user_path(name)
-    if is_table(path):
-        return TABLE, (str(path),)
+    if name == HELD or is_table(path):
+        return frames.SPEC, (str(path),)
     if path.is_dir() or path.is_file():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}). If it holds a corpus in its "
-            f"publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}, plain or as .gz or .xz). If it holds a "
+            f"corpus in its publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
             f"{', '.join(taking)}."
         )
     return corpora[name], ()
 
 
 def _check_options(spec: CorpusSpec, first: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    if not isinstance(steps := given.get("preprocessing", {}), Mapping):
-        raise ConfigError(f"preprocessing must be a Preprocessing or a dict of its options; got {steps!r}.")
-    Preprocessing(**{str(name): value for name, value in steps.items()})
-    if not isinstance(given.get("drop_missing", True), bool):
-        raise ConfigError(f"drop_missing must be true or false; got {given['drop_missing']!r}.")
-    check_shares(given.get("shares", {}))
-    check_excerpts(given.get("excerpts", ()))
-    if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(spec.loader).parameters.values()):
-        return
-    allowed = spec.options[len(first) :]
-    general = [n for n in DataConfig.model_fields if n not in ("corpus", "options")]
-    for name in given:
-        if name not in (*allowed, *SHARED):
-            guess = nearest(name, [*allowed, *general, *SHARED])
-            raise ConfigError(
-                f"Unknown option {name!r} of corpus {spec.name!r}."
-                + (f" Did you mean {guess!r}?" if guess else "")
-                + f" Its own: {', '.join(allowed) or 'none'}. For every corpus: {', '.join([*general, *SHARED])}."
-            )
+    Preprocessing(**Shared(**{name: given[name] for name in SHARED if name in given}).preprocessing)
+    own, general = spec.options[len(first) :], [*DataConfig.model_fields, *SHARED]
+    if wrong := [name for name in given if name not in (*own, *SHARED)]:
+        guess = nearest(wrong[0], [*own, *general])
+        raise ConfigError(
+            f"Unknown option {wrong[0]!r} of corpus {spec.name!r}.{f' Did you mean {guess!r}?' if guess else ''} "
+            f"Its own: {', '.join(own) or 'none'}. For every corpus: {', '.join(general[2:])}."
+        )

@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from attnlib.data.splits import SEED
 from attnlib.data.texts import Example, Packer, Texts
 from attnlib.data.types import SPLITS
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.utils.errors import DataError, unknown
 
 BINS, REACHED, SHORT = 100, 0.95, 50
 """Of `usual_length`."""
-
-
-def check_shares(shares: Any) -> None:
-    """Refuse what is no mapping of classes to shares that leave something for the others."""
-    numbers = list(shares.values()) if isinstance(shares, Mapping) else [None]
-    if not all(isinstance(p, float) and 0 < p < 1 for p in numbers) or sum(numbers) >= 1:
-        raise ConfigError(f"shares must give classes a share between 0 and 1, below 1 in all; got {shares!r}.")
-
-
-def check_excerpts(excerpts: Any) -> None:
-    """Refuse what is no list of (start, stop)."""
-    listed = excerpts if isinstance(excerpts, list | tuple) else [None]
-    for one in listed:
-        ends = one if isinstance(one, list | tuple) and len(one) == 2 else ["?"]
-        if not all(end is None or (isinstance(end, int) and not isinstance(end, bool)) for end in ends):
-            raise ConfigError(f"excerpts must be pairs such as [20, 276] or [-256, null]; got {excerpts!r}.")
 
 
 def thinned(
@@ -49,6 +32,8 @@ def thinned(
             raise DataError(f"{name}: {unknown('class in shares', label, classes)}")
     if not shares:
         return range(len(labels)), []
+    if sum(shares.values()) >= 1:
+        raise DataError(f"{name}: shares must leave something for the other classes; got {dict(shares)}.")
     kept: list[int] = []
     for split in SPLITS:
         own = {c: [i for i, (s, y) in enumerate(zip(splits, labels, strict=True)) if s == split and classes[y] == c]

@@ -6,13 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import accumulate, groupby
 from typing import Literal
 
 from pydantic import Field
 
 from attnlib.config import Config
-from attnlib.data.markup import without_html, without_tags
 
 DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
@@ -31,8 +29,6 @@ _REPEATED = re.compile(r"([^a-zA-Z0-9\s])(\s*\1)+")
 class Preprocessing(Config):
     """How a text becomes words. The steps run in this order; all of them are deterministic.
 
-    0. `html`: with `strip`, tags are removed (line breaks and blocks become spaces) and entities become their
-       characters: see `attnlib.data.markup`. With `keep` they are text, escaped where it is shown.
     1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white
        space become one space.
     2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns
@@ -46,7 +42,6 @@ class Preprocessing(Config):
     6. Words longer than `max_word` characters (links, binary garbage) are cut there.
     """
 
-    html: Literal["keep", "strip"] = "keep"
     normalise: bool = True
     clean: Literal["none", "sst", "mimic"] = "none"
     tokenizer: Literal["spacy", "whitespace"] = "spacy"
@@ -79,25 +74,7 @@ class Preprocessing(Config):
             found.append(self._word(word))
         return tuple(found)
 
-    def marked(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], tuple[bool, ...]]:
-        """Words of a text, and whether each lies in one of the character spans [start, end).
-
-        The text is cut at the spans' ends and the pieces are tokenised one by one, so that no cleaning step
-        can shift a mark; an end within a word is moved to the word's edge.
-        """
-        if self.html == "strip":
-            text, spans = without_tags(text, spans)
-        words: list[str] = []
-        marks: list[bool] = []
-        for piece, inside in _pieces(text, spans):
-            found = self.tokens(piece)
-            words += found
-            marks += [inside] * len(found)
-        return tuple(words), tuple(marks)
-
     def _cleaned(self, text: str) -> str:
-        if self.html == "strip":
-            text = without_html(text)
         if self.normalise:
             text = _normalised(text)
         if self.clean == "sst":
@@ -112,10 +89,6 @@ class Preprocessing(Config):
         if self.digits == "qqq" and any(map(str.isdigit, token)):
             return DIGITS
         return token[: self.max_word]
-
-
-BROUGHT = Preprocessing(html="strip")
-"""For texts that users bring, often from the web; the papers' corpora have their own steps."""
 
 
 def sentence_starts(tokens: Sequence[str]) -> tuple[int, ...]:
@@ -167,21 +140,3 @@ def _shorter(match: re.Match[str]) -> str:
     if run.isalnum():
         return run[:RUN]
     return " ".join(run[i : i + RUN] for i in range(0, len(run), RUN))
-
-
-def _pieces(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
-    inside = [False] * len(text)
-    for start, end in spans:
-        if start < end:
-            start, end = _outward(text, start, -1), _outward(text, end, 1)
-            inside[start:end] = [True] * (end - start)
-    runs = [(mark, len(list(run))) for mark, run in groupby(inside)]
-    starts = accumulate((length for _, length in runs), initial=0)
-    return [(text[start : start + length], mark) for start, (mark, length) in zip(starts, runs, strict=False)]
-
-
-def _outward(text: str, i: int, step: int) -> int:
-    i = min(max(i, 0), len(text))
-    while 0 < i < len(text) and text[i - 1].isalnum() and text[i].isalnum():
-        i += step
-    return i

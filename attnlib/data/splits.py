@@ -1,16 +1,8 @@
 """Train, dev and test: the words that sources use for them, and a draw where a source does not say.
 
-| word (in any case) | means |
-| --- | --- |
-| train, training, trn | train |
-| dev, val, valid, validation, development | dev |
-| test, testing, tst | test |
-| eval, evaluation | dev; test where another word names dev and none names test (train, dev, eval) |
-| heldout, held-out, holdout, hold-out | test; dev where another word names test and none names dev (train, holdout, test) |
-
-A word outside this table is an error: rows of a part that nobody recognised must not end up in training. A draw is
-fixed, stratified, and puts no text on both sides.
-"""  # noqa: E501  a table row is one line
+A word that is none of `WORDS` is an error, and so are two words for one split: rows of a part that nobody
+recognised must not end up in training. A draw is fixed, stratified, and puts no text on both sides.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +17,11 @@ from attnlib.data.checks import some
 from attnlib.data.types import SPLITS, RawExample
 from attnlib.utils.errors import DataError, unknown
 
-SURE = {
+WORDS = {
     **dict.fromkeys(("train", "training", "trn"), "train"),
-    **dict.fromkeys(("dev", "val", "valid", "validation", "development"), "dev"),
-    **dict.fromkeys(("test", "testing", "tst"), "test"),
+    **dict.fromkeys(("dev", "val", "valid", "validation", "development", "eval", "evaluation"), "dev"),
+    **dict.fromkeys(("test", "testing", "tst", "heldout", "holdout"), "test"),
 }
-EITHER = {**dict.fromkeys(("eval", "evaluation"), "dev"), **dict.fromkeys(("heldout", "holdout"), "test")}
-"""Words that people use for dev and for test, with what they mean unless the other words say otherwise."""
-WORDS = SURE | EITHER
-ALLOWED = "train (training, trn), dev (validation, valid, val, development, eval), test (testing, tst, holdout)"
 SEED = 1378
 """Fixed, so that a corpus is the same corpus whatever the seed of a run."""
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -41,26 +29,13 @@ HELD_OUT = 0.15
 """Share of the training texts that becomes dev or test where the source lacks just that one."""
 
 
-def word(value: object) -> str:
-    """The value spelled like the words above: lower case, "held-out" and "held out" as "heldout"."""
-    return re.sub(r"[\s_-]+", "", str(value)).lower()
+def meant(value: object) -> str | None:
+    """The split that a word stands for, in any case, `held-out` and `held out` as `heldout`; None: no word for one.
 
-
-def meant(values: Iterable[object]) -> dict[object, str]:
-    """Split of each of these values that is a word for one, read together; others are left out.
-
-    >>> meant(["Train", "holdout", "?"]), meant(["train", "dev", "eval"])
-    ({'Train': 'train', 'holdout': 'test'}, {'train': 'train', 'dev': 'dev', 'eval': 'test'})
+    >>> meant("Held-Out"), meant("validation"), meant("unsupervised")
+    ('test', 'dev', None)
     """
-    values = list(dict.fromkeys(values))
-    found = {value: SURE[word(value)] for value in values if word(value) in SURE}
-    named = set(found.values())
-    for value in values:
-        usual = EITHER.get(word(value))
-        if usual is not None:
-            other = "test" if usual == "dev" else "dev"
-            found[value] = other if usual in named and other not in named else usual
-    return found
+    return WORDS.get(re.sub(r"[\s_-]+", "", str(value)).lower())
 
 
 def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
@@ -68,32 +43,26 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
 
     where  the column and its file, for the message
     """
-    cells = list(cells)
-    counts = Counter("" if cell is None else str(cell).strip() for cell in cells)
-    found = meant(counts)
+    values = ["" if cell is None else str(cell).strip() for cell in cells]
+    counts = Counter(values)
+    found = {value: meant(value) for value in counts}
     listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
-    if strange := [repr(v[:40]) if v else "blank cells" for v in counts if v not in found]:
+    words = Counter(split for split in {value.lower(): found[value] for value in counts}.values())
+    strange = [repr(value[:40]) if value else "blank cells" for value in counts if found[value] is None]
+    if strange or max(words.values()) > 1:
+        said = f"values that name no split: {some(strange)}" if strange else "two words for one split"
         raise DataError(
-            f"The {where} holds values that name no split: {some(strange)}. Found: {listed}. Allowed: {ALLOWED}. "
-            "Rename them; if the column is no split, say split=None (`split: null` in a mapping), and one is drawn."
+            f"The {where} holds {said}. Found: {listed}. Allowed: one word each of {', '.join(WORDS)}. Rename "
+            "them; for a column that is no split, split=None (--split none, `split: null`): one is drawn."
         )
-    sure = {split for value, split in found.items() if word(value) in SURE}
-    mixed = [v for v, split in found.items() if word(v) in EITHER and split in sure]
-    if mixed:
-        raise DataError(
-            f"The {where} names the {found[mixed[0]]} texts in two ways, {mixed[0]!r} among them. Found: {listed}. "
-            f"Rename {mixed[0]!r} to train, dev or test, or leave these rows out."
-        )
-    used = ", ".join(
-        f"{value} ({n:,})" + ("" if word(value) == found[value] else f" is used as {found[value]}")
-        for value, n in counts.items()
-    )
-    return [found["" if cell is None else str(cell).strip()] for cell in cells], f"split of {where}: {used}"
+    used = (f"{value} ({n:,}){'' if value.lower() == found[value] else f' is used as {found[value]}'}"
+            for value, n in counts.items())  # fmt: skip
+    return [found[value] for value in values], f"split of {where}: {', '.join(used)}"
 
 
 def is_split(cells: Iterable[object]) -> bool:
     """Whether a column can only be a split: words of the table alone, one for train and one for another part."""
-    kinds = {WORDS.get(word(cell)) for cell in cells if cell is not None}
+    kinds = {meant(cell) for cell in cells if cell is not None}
     return None not in kinds and "train" in kinds and len(kinds) > 1
 
 

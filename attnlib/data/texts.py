@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from attnlib.utils.errors import DataError
 
 BLOCK = 4096
 """Texts that are turned into Examples at once."""
-AT_ONCE = 2**20
-"""Values that are looked up at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +109,20 @@ def gathered(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndar
     return ends, places
 
 
-def looked_up(table: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """table[places], some at a time: numpy makes a copy of the places in 64 bits, twice the size of the answer."""
-    found = np.empty(len(places), table.dtype)
-    for start in range(0, len(places), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
-        found[part] = table[places[part]]
-    return found
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Texts(Sequence[Example]):
     """Examples, packed.
 
     words      the distinct words, one list for all splits of a corpus; `tokens` and `query` hold places in it
     labels     (n,) indices of classes
-    ids        what the texts are called, as an arrow array of strings
+    ids        what the texts are called
     query, rationale, sentences   None where no text has them
     """
 
     words: Sequence[str]
     tokens: Ragged
     labels: np.ndarray
-    ids: Any
+    ids: Sequence[str]
     query: Ragged | None = None
     rationale: Ragged | None = None
     sentences: Ragged | None = None
@@ -163,7 +151,7 @@ class Texts(Sequence[Example]):
             empty if part is None else part.lists(start, stop)
             for part in (self.tokens, self.query, self.rationale, self.sentences)
         ]
-        labels, ids = self.labels[start:stop].tolist(), self.ids[start:stop].to_pylist()
+        labels, ids = self.labels[start:stop].tolist(), self.ids[start:stop]
         for tokens, query, marks, starts, label, name in zip(*columns, labels, ids, strict=True):
             yield Example(
                 tuple(map(word, tokens)),
@@ -176,12 +164,11 @@ class Texts(Sequence[Example]):
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Texts:
         """Some of the texts, in the order of `rows`."""
-        import pyarrow as pa
-
         rows = np.asarray(rows, dtype=np.int64)
         ragged = (self.query, self.rationale, self.sentences)
         parts = [None if part is None else part.take(rows) for part in ragged]
-        return Texts(self.words, self.tokens.take(rows), self.labels[rows], self.ids.take(pa.array(rows)), *parts)
+        ids = [self.ids[i] for i in rows.tolist()]
+        return Texts(self.words, self.tokens.take(rows), self.labels[rows], ids, *parts)
 
     def readable(self, *, query: bool) -> bool:
         """Whether there are texts, none is empty, and all of them have a query or, where none is read, none has."""
@@ -206,7 +193,7 @@ class Texts(Sequence[Example]):
         """(n,) whether a text has a token of which `known` (words,) is true; `tokens`: others than its own."""
         tokens = tokens or self.tokens
         hits = np.zeros(len(tokens.values) + 1, dtype=np.int32)
-        np.cumsum(looked_up(known, tokens.values), out=hits[1:])
+        np.cumsum(known[tokens.values], out=hits[1:])
         return hits[tokens.ends[1:]] > hits[tokens.ends[:-1]]
 
     def keys(self) -> Iterator[tuple[bytes, bytes | None]]:
@@ -241,11 +228,8 @@ class Packer:
 
     def pack(self, examples: Iterable[Example]) -> Texts:
         """The examples as Texts; they are read once, and none is kept."""
-        import pyarrow as pa
-
         tokens, query, rationale, sentences = (_Column(kind) for kind in "iiBi")
         labels, ids = array("i"), []
-        blocks = []
         for example in examples:
             tokens.add(map(self._place, example.tokens))
             query.add(None if example.query is None else map(self._place, example.query))
@@ -253,13 +237,9 @@ class Packer:
             sentences.add(example.sentences)
             labels.append(example.label)
             ids.append(example.id)
-            if len(ids) == BLOCK:
-                blocks.append(pa.array(ids, pa.string()))
-                ids = []
-        blocks.append(pa.array(ids, pa.string()))
         parts = [column.ragged() for column in (query, rationale, sentences)]
         numbers = np.frombuffer(labels, dtype=np.int32) if labels else np.zeros(0, np.int32)
-        return Texts(self.words, tokens.ragged() or _NONE, numbers, pa.concat_arrays(blocks), *parts)
+        return Texts(self.words, tokens.ragged() or _NONE, numbers, ids, *parts)
 
     def _place(self, word: str) -> int:
         place = self.places.get(word)

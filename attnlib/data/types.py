@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "dev", "test")
 Split = Literal["train", "dev", "test"]
-Spans = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -99,18 +98,6 @@ class Corpus:
         known = None if "train" in drawn else self.known
         return replace(self, **drawn, notes=self.notes + note, known=known)
 
-    def part(self, k: int, n: int) -> Corpus:
-        """The same corpus with the k-th of n parts of its test texts, from 0; parts differ by at most one text."""
-        size = len(self.test)
-        if n > size:
-            raise DataError(f"{self.name}: {size:,} test texts cannot be cut into {n:,} parts.")
-        made = replace(
-            self, test=self.test[size * k // n : size * (k + 1) // n], options={**self.options, "part": [k, n]}
-        )
-        vars(made).update(vocabulary=self.vocabulary)
-        vars(made).update(fingerprint=hashlib.sha256(f"{self.fingerprint} {k} {n}".encode()).hexdigest())
-        return made
-
     def stats(self) -> pd.DataFrame:
         """One row per split: texts, mean and extreme lengths, share of each class; |V| from train."""
         import pandas as pd
@@ -135,6 +122,10 @@ class Corpus:
         sizes = "/".join(f"{len(getattr(self, s)):,}" for s in SPLITS)
         return f"Corpus({self.name!r}, {sizes} train/dev/test, classes: {', '.join(self.classes)})"
 
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{len(getattr(self, s)):,} {s}" for s in SPLITS)
+        return f"{self.name}: {sizes} texts; classes: {', '.join(self.classes)}"
+
 
 @dataclass(frozen=True, slots=True)
 class RawExample:
@@ -143,9 +134,9 @@ class RawExample:
     label      class name, or a number: an index into `RawCorpus.classes` where those are given
     split      None where the source has none; `assemble` then splits
     query      question (QA) or hypothesis (NLI), as text or as tokens
-    rationale  one bool per token (with `tokens`), or character spans [start, end) of `text`
+    rationale  one bool per token (with `tokens`)
     id         None: one is made from split and row
-    sentences  index of the first token of every sentence (with `tokens`)
+    sentences  index of the first token of every sentence (with `tokens`), or how many words make one (with `text`)
     """
 
     text: str = ""
@@ -153,9 +144,9 @@ class RawExample:
     tokens: tuple[str, ...] | None = None
     split: Split | None = None
     query: str | tuple[str, ...] | None = None
-    rationale: tuple[bool, ...] | Spans | None = None
+    rationale: tuple[bool, ...] | None = None
     id: str | None = None
-    sentences: tuple[int, ...] | None = None
+    sentences: tuple[int, ...] | int | None = None
 
 
 @dataclass(frozen=True)

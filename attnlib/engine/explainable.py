@@ -4,7 +4,7 @@
 importances, erasure, heat maps and the audit take either. A model predicts (`model.predict`, `model.logits`); what
 needs more than its own code are functions of it, in the rooms where the algorithms are:
 
-readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.importance.scores`
+readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.rankings.scores`
            names those that apply
 erase      `erase(model, texts, removed, operator)`: logits without sets of words; `operators(model)` names the
            ways, `attention` (words stay in the text, their weights go) among them; `cut(model, texts)` counts the
@@ -32,6 +32,7 @@ from attnlib.engine import attention
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
+from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, DataError, one_of
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def erase(
     if len(sets) != len(examples):
         raise DataError(f"erase: sets were given for {len(sets)} texts, there are {len(examples)}.")
     found: list[np.ndarray | None] = [None] * len(examples)
-    with torch.no_grad():
+    with measuring():
         for batch, trace in model.traces(examples, batch_size):
             answer = answers(model, batch, trace, operator)
             for i, row in enumerate(batch.rows.tolist()):

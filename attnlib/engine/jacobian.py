@@ -2,14 +2,13 @@ r"""How much every input moves every hidden state (Meister et al. 2021, eq. 5).
 
 .. math:: G_{pi} = \Big\| \frac{\partial \|h_p\|_2}{\partial X_i} \Big\|_2
 
-for all p and i. Definition: one backward pass per position p (`by_loop`). Cheaper and equal:
+for all p and i. Definition: one backward pass per position p (`by_loop`). Cheaper and equal, for the kit's own
+encoders of one layer (`select.plain`):
 
 none, mlp      h_p depends on X_p alone: one backward pass of :math:`\sum_p \|h_p\|`
 cnn            closed form: the gradient reaches the window of p alone
 lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row per p, swept over
-               the text once per direction (one layer; more go by the loop)
-transformer    adjoints of all p at once, text by text; the last layer passes them on through row p alone
-bert           backward passes batched by vmap
+               the text once per direction
 """
 
 from __future__ import annotations
@@ -21,10 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attnlib.engine import adjoints
 from attnlib.engine.attention import CELLS
 from attnlib.engine.bptt import sweep
-from attnlib.models.encoders import reversal, turned
+from attnlib.engine.operators import self_attentive
+from attnlib.engine.select import plain
+from attnlib.models.encoders import CNN, MLP, NoEncoder, Recurrent, reversal, turned
+from attnlib.models.regularise import Concat, Residual
+from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.progress import bar
 
@@ -33,6 +35,7 @@ PASS_TOKENS = 512
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
+    from attnlib.data.types import Example
     from attnlib.training.fitted import Fitted
 
 
@@ -47,34 +50,58 @@ def norm_jacobian(fitted: Fitted, examples: Iterable, *, batch_size: int = 64) -
             "norm_jacobian reads one encoder over words; a hierarchical model has two. Use a flat one."
         )
     found: list[np.ndarray | None] = [None] * len(examples)
-    most = PASS_TOKENS if fitted.model_config.encoder in ("transformer", "bert") else None
+    most = PASS_TOKENS if self_attentive(fitted.model) else None
     with bar("influence of inputs on hidden states", total=len(examples), unit="text") as line:
         for batch in fitted.vectoriser.batches(examples, batch_size, labels=False, max_tokens=most):
             batch = batch.to(fitted.device)
             norms = influence(fitted.model, batch)
             for i, row in enumerate(batch.rows.tolist()):
                 where = batch.content[i]
-                square = norms[i][where][:, where].double().cpu().numpy()
-                total = square.sum(1, keepdims=True)
-                found[row] = square / np.where(total > 0, total, 1.0)
+                found[row] = _shares(norms[i][where][:, where])
             line.update(len(batch))
     return found
 
 
+def full_jacobian(fitted: Fitted, example: Example) -> np.ndarray:
+    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p normalised to sum to one.
+
+    The text is repeated once per component of h, so that one backward pass gives all components of one state.
+    A state that no input moves keeps its zeros.
+    """
+    model, vectoriser = fitted.model, fitted.vectoriser
+    batch = vectoriser.batch(vectoriser.encode(fitted.examples([example]))).to(fitted.device)
+    content = batch.content[0]
+    with fitted.evaluating(grad=True):
+        embedded = model.embed(batch).detach()
+        width = model.reader.encode(embedded, batch.mask).shape[-1]
+        leaf = embedded.expand(width, -1, -1).clone().requires_grad_()
+        hidden = model.reader.encode(leaf, batch.mask.expand(width, -1))
+        rows = []
+        for p in content.nonzero().squeeze(1).tolist():
+            facet = hidden[:, p].diagonal().sum()
+            gradient = torch.autograd.grad(facet, leaf, retain_graph=True)[0]
+            rows.append(gradient.square().sum((0, 2)).sqrt())
+    return _shares(torch.stack(rows)[:, content])
+
+
+def _shares(square: Tensor) -> np.ndarray:
+    """Rows divided by their sums; a row of zeros stays so."""
+    square = square.double().cpu().numpy()
+    total = square.sum(1, keepdims=True)
+    return square / np.where(total > 0, total, 1.0)
+
+
+@measuring()
 def influence(model: nn.Module, batch: Batch) -> Tensor:
     """(B, T, T): G of every text, by the cheapest exact way; zero at padding."""
-    config = model.config
-    embedded = model.embed(batch).detach()
-    if config.encoder in ("none", "mlp"):
+    embedded, encoder = model.embed(batch).detach(), model.encoder
+    kind = type(encoder) if plain(model) else None
+    if kind in (NoEncoder, MLP):
         norms = _diagonal(model, embedded, batch.mask)
-    elif config.recurrent and config.layers == 1:
-        norms = _in_chunks(_recurrent, model, embedded, batch.mask, model.encoder.width)
-    elif config.encoder == "cnn" and config.layers == 1:
+    elif kind is Recurrent and len(encoder.forwards) == 1:
+        norms = _in_chunks(_recurrent, model, embedded, batch.mask, encoder.width)
+    elif kind is CNN and len(encoder.layers) == 1:
         norms = _in_chunks(_convolutional, model, embedded, batch.mask, 8 * embedded.shape[-1])
-    elif config.encoder == "transformer":
-        norms = _self_attentive(model, embedded, batch.mask)
-    elif config.encoder == "bert":
-        norms = by_vmap(model, embedded, batch.mask)
     else:
         norms = by_loop(model, embedded, batch.mask)
     real = batch.mask.unsqueeze(1) & batch.mask.unsqueeze(2)
@@ -83,7 +110,7 @@ def influence(model: nn.Module, batch: Batch) -> Tensor:
 
 def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     """The definition: a backward pass for each position."""
-    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+    with measuring(grad=True):
         leaf = embedded.detach().requires_grad_()
         length = model.reader.encode(leaf, mask).norm(dim=-1)
         rows = [
@@ -93,32 +120,15 @@ def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     return torch.stack(rows, 1)
 
 
-def by_vmap(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    """Backward passes of many positions at once."""
-    size = embedded.shape[1]
-    step = max(1, 4 * CELLS // (embedded.numel() * max(1, size // 16)))
-    with torch.enable_grad():
-        leaf = embedded.detach().requires_grad_()
-        length = model.reader.encode(leaf, mask).norm(dim=-1)
-        rows = []
-        for places in torch.arange(size, device=embedded.device).split(step):
-            seeds = torch.zeros(len(places), *length.shape, dtype=length.dtype, device=length.device)
-            seeds[torch.arange(len(places)), :, places] = 1.0
-            found = torch.autograd.grad(length, leaf, seeds, retain_graph=True, is_grads_batched=True)[0]
-            rows.append(found.norm(dim=-1))
-    return torch.cat(rows).transpose(0, 1)
-
-
 def _in_chunks(way, model, embedded: Tensor, mask: Tensor, width: int) -> Tensor:
     """A few texts at a time, so that memory stays flat as texts grow."""
     step = max(1, CELLS // (embedded.shape[1] * 4 * width))
-    with torch.no_grad():
-        parts = zip(embedded.split(step), mask.split(step), strict=True)
-        return torch.cat([way(model, some, its_mask) for some, its_mask in parts])
+    parts = zip(embedded.split(step), mask.split(step), strict=True)
+    return torch.cat([way(model, some, its_mask) for some, its_mask in parts])
 
 
 def _diagonal(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    with torch.enable_grad():
+    with measuring(grad=True):
         leaf = embedded.detach().requires_grad_()
         total = model.reader.encode(leaf, mask).norm(dim=-1).sum()
         return torch.diag_embed(torch.autograd.grad(total, leaf)[0].norm(dim=-1))
@@ -136,17 +146,6 @@ def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
         norms = norms + turned(back, turn)
         diagonal = diagonal + turned(corner, turn)
     return _with_diagonal(norms, diagonal + own)
-
-
-@torch.no_grad()
-def _self_attentive(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    direction, own = _directions(model, embedded, mask)
-    norms = embedded.new_zeros(*mask.shape, mask.shape[1])
-    for b, where in enumerate(mask):
-        found, diagonal = adjoints.sweep(model.encoder, embedded[b, where], direction[b, where])
-        found.diagonal().copy_((diagonal + own[b, where]).norm(dim=-1))
-        norms[b, : len(found), : len(found)] = found
-    return norms
 
 
 def _convolutional(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
@@ -178,10 +177,9 @@ def _directions(model: nn.Module, embedded: Tensor, mask: Tensor) -> tuple[Tenso
     hidden = model.reader.encode(embedded, mask)
     norm = hidden.norm(dim=-1, keepdim=True)
     unit = torch.where(norm > 0, hidden / norm, 0.0)
-    kind, width = model.config.regulariser, model.encoder.width
-    if kind == "concat":
-        return unit[..., :width], unit[..., width:]
-    return unit, unit if kind == "residual" else torch.zeros_like(embedded)
+    if isinstance(model.reader.regulariser, Concat):
+        return unit.split([model.encoder.width, embedded.shape[-1]], -1)
+    return unit, unit if isinstance(model.reader.regulariser, Residual) else torch.zeros_like(embedded)
 
 
 def _with_diagonal(norms: Tensor, vectors: Tensor) -> Tensor:

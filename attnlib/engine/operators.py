@@ -2,10 +2,10 @@
 
 pad     the word's id becomes PAD (the zero vector) in its place, and attention may not look there. The other
         words keep their positions. A recurrent or convolutional encoder steps over the place and reads a zero
-        vector; a self-attentive one (transformer, bert) leaves it out. The two levels of a hierarchical model do
-        the same: its encoder over words with the place of a removed word, its encoder over sentences with the
-        place of a sentence that has lost all its words, which is not attended either. This is what Chrysostomou &
-        Aletras run.
+        vector; one whose words look at each other (`self_attentive`: transformer, bert) leaves it out. The two
+        levels of a hierarchical model do the same: its encoder over words with the place of a removed word, its
+        encoder over sentences with the place of a sentence that has lost all its words, which is not attended
+        either. This is what Chrysostomou & Aletras run.
 delete  the word is taken out and the text closes up: what the papers' words say.
 mask    the word becomes the mask token, which stays in the text and may be attended to.
 unk     the same with the unknown word.
@@ -29,8 +29,6 @@ from attnlib.utils.registry import Registry
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch, Vectoriser
-
-SELF_ATTENTIVE = ("transformer", "bert")
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ OPERATORS: Registry[Callable[[nn.Module, Vectoriser], Operator]] = Registry("ope
 
 @OPERATORS.register("pad")
 def pad(model: nn.Module, vectoriser: Vectoriser) -> Operator:
-    return Operator(vectoriser.pad_id, hides=model.config.encoder in SELF_ATTENTIVE)
+    return Operator(vectoriser.pad_id, hides=self_attentive(model))
 
 
 @OPERATORS.register("delete")
@@ -84,6 +82,11 @@ def mask(model: nn.Module, vectoriser: Vectoriser) -> Operator:
 @OPERATORS.register("unk")
 def unk(model: nn.Module, vectoriser: Vectoriser) -> Operator:
     return Operator(vectoriser.unk_id, stays=True)
+
+
+def self_attentive(model: nn.Module) -> bool:
+    """Whether words look at each other, so that a removed one must not be there: its encoder says so itself."""
+    return any(getattr(module, "self_attentive", False) for module in model.modules())
 
 
 def close_up(batch: Batch, removed: Tensor) -> Batch:

@@ -3,12 +3,12 @@ r"""Input erasure in closed form, for encoders that read each word alone (none, 
 Without context, removing words changes no other h_i and no other score: what is left is the projection of the
 remaining scores. With softmax all prefixes are cumulative sums, as at the attention level; a sparse projection is
 applied again to each remaining set. A replacement token (mask, unk) has the same state and score in every position:
-
-.. math:: z_k = b + \frac{\sum_{i \notin R_k} w_i s_i v_i + k\, w_r s_r v_r}{\sum_{i \notin R_k} w_i + k\, w_r}
+the projection is applied to its score wherever it stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -28,10 +28,6 @@ class Pointwise(Rows):
         super().__init__(model, batch, trace, operator)
         if operator.stays:
             self._replacement()
-        self.sparse = not trace.exponential
-        if operator.stays and not self.sparse:
-            words, token = self._with_token()
-            self.sparse = bool(torch.cat([words[batch.content], token.flatten()]).min() < attention.VANISHED)
 
     def _replacement(self) -> None:
         """State, score and scale of the replacement token, read from a text that holds nothing else."""
@@ -48,13 +44,6 @@ class Pointwise(Rows):
         scale = 1.0 if trace.scale is None else trace.scale.double().unsqueeze(-1)
         self.token_part = (self._states(trace) * scale).squeeze(1)
 
-    def _with_token(self) -> tuple[Tensor, Tensor]:
-        """Weights (B, T) of the words and (B, 1) of one replacement token, on a common scale."""
-        content = self.batch.content
-        scores = torch.cat([self.trace.scores.double(), self.token_score], 1)
-        weight = self.trace.project(scores, torch.cat([content, torch.ones_like(content[:, :1])], 1))
-        return weight[:, :-1], weight[:, -1:]
-
     def _states(self, trace) -> Tensor:
         """(B, T, C) token logits of a linear decoder, else (B, T, H) states."""
         return (trace.token_logits if self.trace.linear else trace.hidden).double()
@@ -64,36 +53,23 @@ class Pointwise(Rows):
         return total + self.trace.bias.double() if self.trace.linear else attention.decode(self.trace, total)
 
     def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
-        if not self.operator.stays:
-            logits = attention.prefix_logits(self.trace, order, reproject=self.sparse)
-        elif self.sparse:
-            logits = self._replaced(lambda steps: inverse(order).unsqueeze(1) < steps.reshape(1, -1, 1), order)
+        if self.operator.stays:
+            rank = inverse(order).unsqueeze(1)
+            logits = self._replaced(lambda steps: rank < steps.reshape(1, -1, 1))
         else:
-            logits = self._replaced_prefixes(order)
+            logits = attention.prefix_logits(self.trace, order, reproject=not self.trace.exponential)
         step = torch.arange(start + 1, stop + 1, device=order.device).clamp_max(logits.shape[1] - 1)
         step = torch.minimum(step.unsqueeze(0), self.lengths[texts].unsqueeze(1))
         return logits[texts].gather(1, step.unsqueeze(-1).expand(-1, -1, logits.shape[-1]))
 
     def singles(self) -> Tensor:
         if not self.operator.stays:
-            return attention.single_logits(self.trace, reproject=self.sparse)
+            return attention.single_logits(self.trace, reproject=not self.trace.exponential)
         line = torch.arange(self.batch.ids.shape[1], device=self.device)
-        return self._replaced(lambda steps: line == (steps - 1).reshape(1, -1, 1), line)[:, 1:]
+        return self._replaced(lambda steps: line == (steps - 1).reshape(1, -1, 1))[:, 1:]
 
-    def _replaced_prefixes(self, order: Tensor) -> Tensor:
-        """(B, T + 1, C): the first k of an order replaced, with an exponential projection."""
-        weight, token = self._with_token()
-        factor = weight if self.trace.scale is None else weight * self.trace.scale.double()
-        part = self._states(self.trace) * factor.unsqueeze(-1)
-        total = attention.from_the_end(part.gather(1, order.unsqueeze(-1).expand_as(part)), 1)
-        left = attention.from_the_end(weight.gather(1, order), 1)
-        count = torch.arange(order.shape[1] + 1, device=order.device).minimum(self.lengths.unsqueeze(1))
-        mass = left + count * token
-        total = total + (count * token).unsqueeze(-1) * self.token_part.unsqueeze(1)
-        return self._finish(total / mass.unsqueeze(-1))
-
-    def _replaced(self, gone_at, order: Tensor) -> Tensor:
-        """(B, T + 1, C): sets of positions replaced, the projection applied again. `gone_at(steps)` (·, k, T)."""
+    def _replaced(self, gone_at: Callable[[Tensor], Tensor]) -> Tensor:
+        """(B, T + 1, C): sets of positions replaced; `gone_at(steps)` gives them (·, k, T)."""
         content = self.batch.content.unsqueeze(1)
         states = self._states(self.trace)
         scale = None if self.trace.scale is None else self.trace.scale.double().unsqueeze(1)

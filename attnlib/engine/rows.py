@@ -1,14 +1,14 @@
-"""Input erasure for any model: variants of a text as extra rows of a batch."""
+"""Input erasure for any model: variants of a text as rows of a batch, next to variants of about their length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from attnlib.engine.attention import empty_logits
+from attnlib.engine.attention import CELLS, empty_logits
 from attnlib.engine.operators import Operator
 from attnlib.engine.orders import inverse
 from attnlib.models.trace import Trace
@@ -43,7 +43,7 @@ class Rows:
     def device(self) -> torch.device:
         return self.batch.ids.device
 
-    def block(self, texts: Tensor, start: int) -> int:
+    def block(self, start: int) -> int:
         """How many removals to try at once on texts that have not flipped after `start`: as many as before, and 4.
 
         Blocks that double waste at most as many steps as a text needed.
@@ -80,13 +80,28 @@ class Rows:
         out[text, position] = logits
         return out
 
-    def variants(self, texts: Tensor, removed) -> Tensor:
+    def variants(self, texts: Tensor, removed: Callable[[slice], Tensor]) -> Tensor:
         """Logits (V, C) float64 of V variants; `removed(piece)` gives the removed positions (v, T) of a slice."""
-        pieces = [self.trace.logits.new_zeros(0, self.classes).double()]
-        for piece in self._pieces(len(texts)):
-            gone = removed(piece) & self.batch.content[texts[piece]]
-            pieces.append(self.answers(texts[piece], gone))
-        return torch.cat(pieces)
+        out = self.trace.logits.new_zeros(len(texts), self.classes).double()
+        step = max(1, CELLS // self.batch.ids.shape[1])
+        for low in range(0, len(texts), step):
+            some = texts[low : low + step]
+            gone = removed(slice(low, low + step)) & self.batch.content[some]
+            for rows in self.passes(some, gone):
+                out[low + rows] = self.answers(some[rows], gone[rows])
+        return out
+
+    def passes(self, texts: Tensor, removed: Tensor) -> Iterator[Tensor]:
+        """Indices of variants that share a forward pass: of about as many positions each, POSITIONS in all."""
+        sizes = self.batch.mask[texts].sum(1)
+        if self.operator.token is None:
+            sizes = sizes - removed.sum(1)
+        order = sizes.argsort(descending=True, stable=True)
+        widths, start = sizes[order].clamp_min(1).tolist(), 0
+        while start < len(widths):
+            stop = start + max(1, POSITIONS // widths[start])
+            yield order[start:stop]
+            start = stop
 
     def answers(self, texts: Tensor, removed: Tensor) -> Tensor:
         """Logits (v, C) float64 of the texts without the `removed` (v, T) positions, in one forward pass."""
@@ -95,61 +110,8 @@ class Rows:
         if not self.operator.stays:
             left = (self.batch.content[texts] & ~removed).any(1)
         if left.any():
-            out[left] = self.run(texts[left], removed[left]).double()
+            texts, removed = texts[left], removed[left]
+            width = int(self.batch.lengths[texts].max())
+            batch = self.batch.select(texts).until(width)
+            out[left] = self.model(self.operator(batch, removed[:, :width])).logits.double()
         return out
-
-    def run(self, texts: Tensor, removed: Tensor) -> Tensor:
-        """Logits (v, C) of variants that have something left."""
-        return self.model(self.operator(self.batch.select(texts), removed)).logits
-
-    def _pieces(self, n: int) -> Iterator[slice]:
-        step = max(1, POSITIONS // self.batch.ids.shape[1])
-        for start in range(0, n, step):
-            yield slice(start, start + step)
-
-
-class Shared(Rows):
-    """Base of erasers whose variants share work: many variants of many texts at a time.
-
-    at_once  variants of one text whose numbers fit into memory together
-    """
-
-    at_once: int
-
-    def texts_at_once(self, variants: int) -> int:
-        """Texts that fit together with this many variants each."""
-        raise NotImplementedError
-
-    def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
-        """Logits (R, K, C) of the variants that lost the first start + 1, …, stop of a ranking.
-
-        rank (R, T): when each position goes, counted from 1; positions that never go hold a larger number.
-        """
-        raise NotImplementedError
-
-    def separate(self, texts: Tensor, places: Tensor, real: Tensor) -> Tensor:
-        """Logits (R, K, C) of the variants that lost one of the `places` (K,) each, where `real` (R, K)."""
-        raise NotImplementedError
-
-    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
-        rank = (inverse(order) + 1).masked_fill(~self.batch.content, order.shape[1] + stop + 1)
-        blocks = []
-        for low in range(start, stop, self.at_once):
-            high = min(stop, low + self.at_once)
-            some = texts.split(self.texts_at_once(high - low))
-            blocks.append(torch.cat([self.nested(part, rank[part], low, high) for part in some]))
-        return torch.cat(blocks, 1)
-
-    def singles(self) -> Tensor:
-        texts, length = self.batch.ids.shape
-        out = self.trace.logits.double().unsqueeze(1).repeat(1, length, 1)
-        for some in torch.arange(texts, device=self.device).split(self.texts_at_once(length)):
-            for places in torch.arange(self.longest(some), device=self.device).split(self.at_once):
-                real = self.batch.content[some][:, places]
-                row, column = real.nonzero(as_tuple=True)
-                out[some[row], places[column]] = self.separate(some, places, real)[row, column]
-        return out
-
-    def longest(self, texts: Tensor) -> int:
-        """Positions of the longest of the texts."""
-        return max(1, int(self.batch.lengths[texts].max()))

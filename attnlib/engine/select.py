@@ -7,39 +7,56 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from attnlib.engine.branches import Branches
-from attnlib.engine.gapless import Gapless
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.pointwise import Pointwise
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
-from attnlib.models.encoders import Transformer
+from attnlib.models.attention import Additive, Deep, Dot
+from attnlib.models.classifier import AttentionClassifier, JoinDecoder, Reader
+from attnlib.models.encoders import CNN, MLP, Layer, NoEncoder, Recurrent, Transformer
+from attnlib.models.projections import Projection
+from attnlib.models.regularise import Concat, MaskedWords, Regulariser, Residual, Tying
+from attnlib.models.scaling import Conv, Feat, Lin
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted
 
+OURS = {AttentionClassifier, Reader, Projection, JoinDecoder, Additive, Deep, Dot, Lin, Feat, Conv}
+OURS |= {NoEncoder, MLP, CNN, Recurrent, Transformer, Layer, Regulariser, Concat, Residual, Tying, MaskedWords}
+TORCHS = {nn.Embedding, nn.Linear, nn.Conv1d, nn.LSTM, nn.GRU, nn.LayerNorm, nn.ReLU, nn.GELU}
+TORCHS |= {nn.Dropout, nn.Identity, nn.Sequential, nn.ModuleList}
+
 
 @singledispatch
 def input_eraser(fitted: Fitted, batch: Batch, trace: Trace, operator: str, *, generic: bool = False) -> Rows:
-    """The eraser of a batch at the input level; `generic` runs every variant, whatever the encoder."""
+    """The eraser of a batch at the input level; `generic` runs every variant, whatever the model."""
     made = OPERATORS[operator](fitted.model, fitted.vectoriser)
     kind = Rows if generic else cheapest(fitted.model)
     return kind(fitted.model, batch, trace, made)
 
 
 def cheapest(model: nn.Module) -> type[Rows]:
-    """The class of eraser for a model. Beyond one recurrent or convolutional layer nothing is shared."""
-    config = model.config
-    if config.hierarchical:
+    """The class of eraser for a model. Only where a word moves few states is anything saved."""
+    if not plain(model):
         return Rows
-    if not config.contextual:
+    encoder = model.encoder
+    if type(encoder) in (NoEncoder, MLP):
         return Pointwise
-    if config.recurrent and config.layers == 1:
-        return Branches
-    if isinstance(model.encoder, Transformer):  # not by its name: an encoder may be replaced by another one
-        return Gapless
-    if config.encoder == "cnn" and config.layers == 1:
-        return Windows
-    return Rows
+    short = type(encoder) is CNN and len(encoder.layers) == 1
+    return Windows if short and not isinstance(model.reader.regulariser, Concat | Residual) else Rows
+
+
+def plain(model: nn.Module) -> bool:
+    """Whether a flat model is made of modules that shortcuts know, whatever its config says.
+
+    Shortcuts take a model apart instead of calling it. So every module must be exactly of a known class, with no
+    hook and no `forward` of its own: an encoder or attention that somebody else wrote is run as it is.
+    """
+    return isinstance(model, AttentionClassifier) and all(map(_known, model.modules()))
+
+
+def _known(module: nn.Module) -> bool:
+    changed = module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module)
+    return type(module) in OURS | TORCHS and not changed

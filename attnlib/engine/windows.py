@@ -9,27 +9,48 @@ version is a sum of 2r + 1 rows of that table.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnlib.engine.attention import CELLS
-from attnlib.engine.head import Head
-from attnlib.engine.rows import Shared
+from attnlib.data.batching import Batch
+from attnlib.engine.attention import CELLS, decode
+from attnlib.engine.operators import Operator
+from attnlib.engine.orders import inverse
+from attnlib.engine.rows import Rows
+from attnlib.models.attention import Dot
+from attnlib.models.trace import Trace
 
 
-class Windows(Shared):
-    """Prefixes and single removals by versions of columns."""
+class Windows(Rows):
+    """Prefixes and single removals by versions of columns.
 
-    def __init__(self, model, batch, trace, operator) -> None:
+    What attention and decoder do first is linear in h_i: keys W_1 h_i, token logits W h_i. Both are worked out once
+    for every version of a column: `features` F h + f, the `keys` first (where the decoder is not linear, the state
+    itself follows them).
+    """
+
+    def __init__(self, model: nn.Module, batch: Batch, trace: Trace, operator: Operator) -> None:
         super().__init__(model, batch, trace, operator)
-        self.head = Head(model, batch, trace, operator)
         convolutions = model.encoder.layers[0]
         self.radius = max(conv.kernel_size[0] for conv in convolutions) // 2
         self.bias = torch.cat([conv.bias for conv in convolutions])
-        self.encoder_weight = self.head.weight[:, : len(self.bias)]
+        if operator.token is not None:
+            self.token = torch.tensor([operator.token], device=self.device)
+            self.token_embedding = model.embedding(self.token)
         self.table = self._contributions(convolutions)
+        self.attention, self.query = model.attention, model.query_vector(batch)
+        values = trace.weight if trace.linear else torch.eye(len(self.bias)).to(trace.hidden)
+        if isinstance(self.attention, Dot):  # its keys are the states, or with its own query the scores
+            keys = values.new_zeros(0, len(self.bias))
+            if self.query is None:
+                keys = (self.attention.query * self.attention.scale).unsqueeze(0)
+            offset = keys.new_zeros(len(keys))
+        else:
+            keys, offset = self.attention.key.weight, self.attention.key.bias
+        self.keys = len(keys)
+        self.features = torch.cat([keys, values]), torch.cat([offset, offset.new_zeros(len(values))])
 
-    def _contributions(self, convolutions) -> Tensor:
+    def _contributions(self, convolutions: nn.ModuleList) -> Tensor:
         """(B, T + 2, 2r + 1, H): what a word adds to the column at each distance; then the token; then nothing."""
         size, pieces = 2 * self.radius + 1, []
         for conv in convolutions:
@@ -37,59 +58,54 @@ class Windows(Shared):
             pieces.append(F.pad(conv.weight, (margin, margin)))
         weight = torch.cat(pieces)
         words = self.trace.embedded.masked_fill(~self.batch.mask.unsqueeze(-1), 0.0)
-        token = words.new_zeros(1, words.shape[-1])
-        if self.operator.token is not None:
-            token = self.head.token_embedding
+        token = words.new_zeros(1, words.shape[-1]) if self.operator.token is None else self.token_embedding
         words = torch.cat([words, token.expand(len(words), 1, -1), torch.zeros_like(words[:, :1])], 1)
         return (words @ weight.permute(1, 2, 0).flatten(1)).view(*words.shape[:2], size, -1)
 
-    @property
-    def at_once(self) -> int:
-        return self.texts_at_once(1)
+    def at_once(self, variants: int) -> int:
+        """Texts whose numbers fit into memory together with this many variants each."""
+        length, size, features = self.batch.ids.shape[1], 2 * self.radius + 1, len(self.features[0])
+        values = variants * length * (2 + features - self.keys)
+        return max(1, CELLS // (values + (length + size * variants) * (len(self.bias) + features)))
 
-    def texts_at_once(self, variants: int) -> int:
-        return max(1, CELLS // self._cells(variants))
+    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
+        # when each position goes, counted from 1; those that are no content never do
+        rank = (inverse(order) + 1).masked_fill(~self.batch.content, order.shape[1] + stop + 1)[texts].unsqueeze(1)
+        blocks = []
+        for block in torch.arange(start + 1, stop + 1, device=self.device).split(self.at_once(1)):
+            parts = []
+            for some in torch.arange(len(texts), device=self.device).split(self.at_once(len(block))):
+                steps = torch.cat([block[:1] - 1, block]).reshape(1, -1, 1)
+                here = rank[some] == steps[:, 1:]
+                place = torch.where(here.any(-1), here.to(torch.uint8).argmax(-1), order.shape[1])
+                parts.append(self._logits(texts[some], rank[some] <= steps, place, nested=True))
+            blocks.append(torch.cat(parts))
+        return torch.cat(blocks, 1)
 
-    def nested(self, texts: Tensor, rank: Tensor, start: int, stop: int) -> Tensor:
-        steps = torch.arange(start, stop + 1, device=self.device).reshape(1, -1, 1)
-        here = rank.unsqueeze(1) == steps[:, 1:]
-        place = torch.where(here.any(-1), here.to(torch.uint8).argmax(-1), rank.shape[1])
-        return self._logits(texts, rank.unsqueeze(1) <= steps, place, nested=True)
-
-    def separate(self, texts: Tensor, places: Tensor, real: Tensor) -> Tensor:
-        length = self.batch.ids.shape[1]
-        place = places.expand(len(texts), -1).masked_fill(~real, length)
-        removed = torch.arange(length, device=self.device) == place.unsqueeze(-1)
-        removed = torch.cat([torch.zeros_like(removed[:, :1]), removed], 1)
-        return self._logits(texts, removed, place, nested=False)
-
-    def _cells(self, variants: int) -> int:
-        """Numbers that this many variants of one text hold at a time."""
-        length, size = self.batch.ids.shape[1], 2 * self.radius + 1
-        values = self.head.width - self.head.keys
-        return variants * length * (2 + values) + (length + size * variants) * (len(self.bias) + self.head.width)
+    def singles(self) -> Tensor:
+        texts, length = self.batch.ids.shape
+        line = torch.arange(length, device=self.device)
+        out = self.trace.logits.double().unsqueeze(1).repeat(1, length, 1)
+        for some in torch.arange(texts, device=self.device).split(self.at_once(length)):
+            for places in line.split(self.at_once(1)):
+                real = self.batch.content[some][:, places]
+                place = places.expand(len(some), -1).masked_fill(~real, length)
+                removed = line == torch.cat([torch.full_like(place[:, :1], length), place], 1).unsqueeze(-1)
+                row, column = real.nonzero(as_tuple=True)
+                out[some[row], places[column]] = self._logits(some, removed, place, nested=False)[row, column]
+        return out
 
     def _logits(self, texts: Tensor, removed: Tensor, place: Tensor, nested: bool) -> Tensor:
         """Logits (R, K, C). removed (R, K + 1, T), of the trunk first; place (R, K): what variant k newly lost."""
-        length = removed.shape[-1]
-        mask = self.batch.mask[texts]
         neighbours = self._closed_up if self.operator.token is None else self._in_place
-        base, columns, windows = neighbours(mask, removed, place)
-        entries = torch.cat([base, windows.flatten(1, 2)], 1)
-        features = self._features(texts, entries)
-        centre = entries[..., self.radius]
-        own = self.head.own(texts, length)
-        if own is not None:
-            words, token = own
-            rows = torch.cat([words, (words[:, :1] * 0 if token is None else token.expand(len(words), 1, -1))], 1)
-            rows = torch.cat([rows, torch.zeros_like(rows[:, :1])], 1)
-            features = features + rows.gather(1, centre.unsqueeze(-1).expand(-1, -1, rows.shape[-1]))
-        version = self._newest(columns, length, nested)
-        scores = self.head.scores(texts, features).gather(1, version.flatten(1)).view(version.shape)
-        values = features[..., self.head.keys :]
+        base, columns, windows = neighbours(self.batch.mask[texts], removed, place)
+        features = self._features(texts, torch.cat([base, windows.flatten(1, 2)], 1))
+        version = self._newest(columns, removed.shape[-1], nested)
+        scores = self._scores(texts, features).gather(1, version.flatten(1)).view(version.shape)
+        values = features[..., self.keys :]
         start = torch.arange(len(texts), device=self.device).reshape(-1, 1, 1) * values.shape[1]
         values = values.flatten(0, 1).index_select(0, (start + version).flatten()).view(*version.shape, -1)
-        return self.head.combine(texts, scores, values, removed[:, 1:])
+        return self._combined(texts, scores, values, removed[:, 1:])
 
     def _features(self, texts: Tensor, entries: Tensor) -> Tensor:
         """(R, N, F) of N windows (R, N, 2r + 1) of rows of the table."""
@@ -98,8 +114,35 @@ class Windows(Shared):
         text = torch.arange(len(texts), device=self.device).reshape(-1, 1, 1) * table.shape[1]
         index = (text + entries) * size + torch.arange(size, device=self.device)
         hidden = F.embedding_bag(index.flatten(0, 1), table.flatten(0, 2), mode="sum") + self.bias
-        features = F.linear(hidden.relu_(), self.encoder_weight, self.head.bias)
-        return features.view(*entries.shape[:2], -1)
+        return F.linear(hidden.relu_(), *self.features).view(*entries.shape[:2], -1)
+
+    def _scores(self, texts: Tensor, features: Tensor) -> Tensor:
+        """Attention scores (R, N) of features (R, N, F)."""
+        query = None if self.query is None else self.query[texts]
+        if not isinstance(self.attention, Dot):
+            return self.attention.finish(features[..., : self.keys], query)
+        return features[..., 0] if self.query is None else self.attention(features, query)
+
+    def _combined(self, texts: Tensor, scores: Tensor, values: Tensor, removed: Tensor) -> Tensor:
+        """Logits (R, K, C) float64 of scores (R, K, T) and values (R, K, T, ·): token logits or states.
+
+        Where nothing is left the weights, and so the context, are zero.
+        """
+        kept = self.batch.content[texts].unsqueeze(1).expand(removed.shape)
+        kept = kept if self.operator.stays else kept & ~removed
+        alpha = self.trace.project(scores, kept)
+        if self.trace.scale is not None:
+            scale = self.trace.scale[texts].unsqueeze(1)
+            if self.operator.stays:
+                scale = torch.where(removed, self.model.scaling(self.token, self.token_embedding), scale)
+            alpha = alpha * scale
+        total = (alpha.unsqueeze(-2) @ values).squeeze(-2)
+        if self.trace.linear:
+            return total.double() + self.trace.bias.double()
+        # The decoder knows its texts by their place in the batch, so the others are decoded along as zeros.
+        context = total.new_zeros(len(self.batch), *total.shape[1:])
+        context[texts] = total
+        return decode(self.trace, context)[texts]
 
     def _in_place(self, mask: Tensor, removed: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Windows where words were replaced: of all columns of the trunk (R, T, s), and of those variant k changes.

@@ -6,17 +6,18 @@ what is removed and how, and options of the importance method may follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 import torch
 
 from attnlib import stats
-from attnlib.engine import attention, flips, orders
+from attnlib.engine import attention, orders
 from attnlib.engine.explainable import explained
 from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, RankedBatch, Ranking, ranked
-from attnlib.utils.errors import ConfigError, one_of
+from attnlib.utils.device import measuring
+from attnlib.utils.errors import one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,14 +29,7 @@ __all__ = ["FLIP_QUIRKS", "LEVELS", "erasure_curves", "fraction_to_flip", "singl
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)
 
 
-def fraction_to_flip(
-    fitted: Explainable,
-    examples: Iterable,
-    ranking: Ranking,
-    *,
-    percent: Sequence[float] | None = None,
-    **how: Unpack[How],
-) -> pd.DataFrame:
+def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
     """Units removed until the decision first flips. One row per text, in the order given.
 
     id, length       the text; its number of units (words; at the attention level of a HAN, sentences)
@@ -49,12 +43,7 @@ def fraction_to_flip(
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
-    percent          the grid, where one was given
 
-    percent  None: the exact first flip. A grid such as (1, 2, 5, 10, 20, 50, 100) looks only there, at input level:
-             ⌈p n / 100⌉ units gone. `removed` is then that of the first point of the grid at which the decision
-             differs, and `never` means at none of them. For texts of a thousand words and more, whose exact first
-             flip takes seconds each; DeYoung et al. 2020 (ERASER) use 1, 5, 10, 20 and 50
     how    level, operator, reproject, target, seed, batch_size, on_bad, quirks (see `Erasure`), and options of the
            importance method that `ranking` names
 
@@ -62,23 +51,9 @@ def fraction_to_flip(
     >>> random = al.fraction_to_flip(fitted, corpus.test, "random", level="input")
     >>> bool(flips["flipped"].mean() > 0.3), bool(flips["fraction"].mean() < random["fraction"].mean())
     (True, True)
-    >>> coarse = al.fraction_to_flip(fitted, corpus.test, "alpha", percent=(10, 20, 50, 100))
-    >>> bool((coarse["removed"] >= flips["removed"]).where(coarse["flipped"], True).all())
-    True
     """
     request = Erasure.of(ranking, how, quirks=FLIP_QUIRKS)
-    if percent is None:
-        return _first_flips(fitted, examples, request, "fraction to flip")
-    percent = tuple(percent)
-    if request.level != "input" or "tasc_nan_empty" in request.quirks:
-        raise ConfigError(
-            "percent looks at some removals at the input level; at level 'attention' the exact first flip costs no "
-            "more, and quirk 'tasc_nan_empty' is about all of them. Leave percent out."
-        )
-    if not percent or list(percent) != sorted(set(percent)) or not 0 < percent[0] <= percent[-1] <= 100:
-        raise ConfigError(f"percent must rise within (0, 100], such as (1, 5, 10, 20, 50); got {percent}.")
-    frame = _first_flips(fitted, examples, request, "fraction to flip", percent=percent)
-    return frame.assign(percent=", ".join(f"{p:g}" for p in percent))
+    return _first_flips(fitted, examples, request, "fraction to flip")
 
 
 def top_token_flips(fitted: Explainable, examples: Iterable, ranking: Ranking, **how: Unpack[How]) -> pd.DataFrame:
@@ -119,7 +94,7 @@ def erasure_curves(
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
         found = found if first == "most" else found.turned()
-        with torch.no_grad():
+        with measuring():
             logits = found.table(fitted, request)
         predicted, lengths = found.trace.prediction, found.lengths
         index = predicted.reshape(-1, 1, 1).expand(*logits.shape[:-1], 1)
@@ -161,50 +136,47 @@ def single_removals(
     quirks = ("serrano_r", *RANKING_QUIRKS)
     request = Erasure.of(ranking, how, quirks=quirks, without=("operator", "on_bad"), level="attention")
     examples = explained(fitted, examples)
-    rows: list[dict | None] = [None] * len(examples)
+    frames = []
     for found in ranked(fitted, examples, request, "single removals"):
-        with torch.no_grad():
+        with measuring():
             logits = attention.single_logits(found.trace, reproject=request.reproject)
             emptied = attention.emptied_by_one(found.trace, reproject=request.reproject).cpu().numpy()
-        whole = found.trace.logits.double().softmax(-1).unsqueeze(1)
-        js = stats.jsd(whole.cpu().numpy(), logits.softmax(-1).cpu().numpy())
+        whole = found.trace.logits.double().softmax(-1).unsqueeze(1).cpu().numpy()
+        js = stats.jsd(whole, logits.softmax(-1).cpu().numpy())
         flip = (logits.argmax(-1) != found.trace.prediction.unsqueeze(1)).cpu().numpy()
         alpha, units = found.trace.alpha.double().cpu().numpy(), found.units.cpu().numpy()
-        for i, place in enumerate(found.batch.rows.tolist()):
-            where, top = np.flatnonzero(units[i]), int(found.order[i, 0])
-            other = _other(where, top, np.random.default_rng([request.seed, place]), "serrano_r" in request.quirks)
-            row = {
-                "id": examples[place].id,
-                "length": len(where),
-                "prediction": fitted.classes[int(found.trace.prediction[i])],
-            }
-            rows[place] = row | _compared(where, top, other, alpha[i], js[i], flip[i], emptied[i])
-    return pd.DataFrame(rows).astype({"other": "Int64", "flip_other": "boolean"})
+        rows, top = found.batch.rows.cpu().numpy(), found.order[:, 0].cpu().numpy()
+        other = np.array([
+            _other(np.flatnonzero(one), first, np.random.default_rng([request.seed, row]), request.quirks)
+            for one, first, row in zip(units, top, rows.tolist(), strict=True)
+        ])  # fmt: skip
+        alone, texts, index = units.sum(1) < 2, np.arange(len(rows)), units.cumsum(1) - 1
+        columns = {"place": rows, "id": [examples[row].id for row in rows], "length": units.sum(1)}
+        columns["prediction"] = [fitted.classes[k] for k in found.trace.prediction.tolist()]
+        columns |= {"top": index[texts, top], "other": pd.array(index[texts, other], dtype="Int64")}
+        for name, table in (("alpha", alpha), ("js", js)):
+            first, second = table[texts, top], np.where(alone, np.nan, table[texts, other])
+            columns |= {f"{name}_top": first, f"{name}_other": second, f"delta_{name}": first - second}
+        columns |= {"flip_top": flip[texts, top], "flip_other": pd.array(flip[texts, other], dtype="boolean")}
+        gone = emptied[texts, top] | emptied[texts, other]
+        columns["status"] = np.select([alone, gone], ["one unit", "no weight left"], "compared").astype(object)
+        frame = pd.DataFrame(columns)
+        frame.loc[alone, ["other", "flip_other"]] = pd.NA
+        frames.append(frame)
+    return pd.concat(frames).sort_values("place", ignore_index=True).drop(columns="place")
 
 
 def _first_flips(
-    fitted: Explainable,
-    examples: Iterable,
-    request: Erasure,
-    what: str,
-    most: int | None = None,
-    percent: tuple[float, ...] = (),
+    fitted: Explainable, examples: Iterable, request: Erasure, what: str, most: int | None = None
 ) -> pd.DataFrame:
-    """The frame of `fraction_to_flip`, looking at the first `most` removals, at a grid of them or at all."""
+    """The frame of `fraction_to_flip`, looking at the first `most` removals or at all."""
     import pandas as pd
 
     examples = explained(fitted, examples)
     rows: list[dict | None] = [None] * len(examples)
     for found in ranked(fitted, examples, request, what):
-        with torch.no_grad():
-            if percent:
-                share = torch.tensor(percent, dtype=torch.float64, device=found.lengths.device) / 100
-                # a hair less before rounding up: 5% of 20 is one unit
-                counts = (found.lengths.unsqueeze(1) * share - 1e-9).ceil().long()
-                eraser = request.eraser(fitted, found.batch, found.trace)
-                first = flips.coarse_flips(eraser, found.order, found.trace.prediction, counts)
-            else:
-                first = _flips(fitted, found, request, most)
+        with measuring():
+            first = _flips(fitted, found, request, most)
             empty = first.removed == found.lengths
             if request.closed(found.trace):
                 emptied = attention.emptied(found.trace, found.order, reproject=request.reproject)
@@ -217,22 +189,22 @@ def _first_flips(
     return frame.astype({"removed": "Int64", "flipped": flags, "only_when_empty": flags})
 
 
-def _flips(fitted: Explainable, found: RankedBatch, request: Erasure, most: int | None) -> flips.Flips:
+def _flips(fitted: Explainable, found: RankedBatch, request: Erasure, most: int | None) -> orders.Flips:
     trace, lengths = found.trace, found.lengths
     if request.closed(trace):
         logits = attention.prefix_logits(trace, found.order, reproject=request.reproject)
-        return flips.from_table(logits[:, : None if most is None else most + 1], trace.prediction, lengths)
+        return orders.from_table(logits[:, : None if most is None else most + 1], trace.prediction, lengths)
     eraser = request.eraser(fitted, found.batch, trace)
-    first = flips.first_flips(eraser, found.order, trace.prediction, most)
+    first = orders.first_flips(eraser, found.order, trace.prediction, most)
     if "tasc_nan_empty" in request.quirks and not eraser.operator.stays:
         # Flips before the end stand; at the end the authors' NaN reads as class 0.
         at_end = ((first.removed == 0) | (first.removed == lengths)) & (lengths <= (most or lengths.max()))
         removed = torch.where(at_end, torch.where(trace.prediction != 0, lengths, 0), first.removed)
-        first = flips.Flips(removed, torch.where(at_end, 0, first.after))
+        first = orders.Flips(removed, torch.where(at_end, 0, first.after))
     return first
 
 
-def _rows(fitted, found: RankedBatch, first: flips.Flips, empty: torch.Tensor, quirks) -> Iterator[dict]:
+def _rows(fitted, found: RankedBatch, first: orders.Flips, empty: torch.Tensor, quirks) -> Iterator[dict]:
     mass = found.mass().gather(1, first.removed.unsqueeze(1)).squeeze(1)
     whole = found.batch.lengths if "tasc_denominator" in quirks else found.lengths
     columns = (first.removed, first.after, empty, found.lengths, whole, found.trace.prediction, mass)
@@ -255,27 +227,10 @@ def _rows(fitted, found: RankedBatch, first: flips.Flips, empty: torch.Tensor, q
         }
 
 
-def _compared(where: np.ndarray, top: int, other: int | None, alpha, js, flip, emptied) -> dict[str, Any]:
-    """The columns of `single_removals` that compare the units at positions `top` and `other`."""
-    values = {"top": int(np.searchsorted(where, top))}
-    values["other"] = None if other is None else int(np.searchsorted(where, other))
-    for name, table_ in (("alpha", alpha), ("js", js)):
-        first = float(table_[top])
-        second = float("nan") if other is None else float(table_[other])
-        values |= {f"{name}_top": first, f"{name}_other": second, f"delta_{name}": first - second}
-    values["flip_top"] = bool(flip[top])
-    values["flip_other"] = None if other is None else bool(flip[other])
-    if other is None:
-        values["status"] = "one unit"
-    else:
-        values["status"] = "no weight left" if emptied[top] or emptied[other] else "compared"
-    return values
-
-
-def _other(units: np.ndarray, top: int, rng: np.random.Generator, authors: bool) -> int | None:
-    """A random unit: any but the top one; with the authors' quirk, any but the first."""
+def _other(units: np.ndarray, top: int, rng: np.random.Generator, quirks: frozenset[str]) -> int:
+    """A random unit: any but the top one, unless it is alone; with the authors' quirk, any but the first."""
     if len(units) < 2:
-        return None
-    if authors:
+        return int(top)
+    if "serrano_r" in quirks:
         return int(units[rng.integers(1, len(units))])
     return int(rng.choice(units[units != top]))

@@ -5,8 +5,9 @@ level="attention"  zero attention weights and renormalise the rest (Serrano & Sm
 level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
                    default, what they run), `delete` (what they write), `mask`, `unk`
 
-A `ranking` is the name of an importance method, or scores of your own: one array per text, one number per unit, as
-`importance` returns. Units are removed from the highest score down; equal scores in the order of the text.
+A `ranking` is the name of an importance method, or scores of your own, Captum's for one: one array per text, one
+number per unit, as `importance` returns. Units are removed from the highest score down; equal scores in the order
+of the text.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
-from attnlib.engine import attention, flips, orders
+from attnlib.engine import attention, orders
 from attnlib.engine.explainable import ATTENTION, operators
 from attnlib.engine.operators import OPERATORS
 from attnlib.engine.select import input_eraser
-from attnlib.importance.scores import METHODS, Explainer
 from attnlib.models.trace import Trace
+from attnlib.rankings.scores import METHODS, Explainer
 from attnlib.utils.errors import ConfigError, DataError, one_of
 from attnlib.utils.progress import bar
 
@@ -180,7 +181,7 @@ class RankedBatch(NamedTuple):
     def table(self, fitted: Explainable, request: Erasure) -> Tensor:
         """(B, T + 1, C) float64 logits with k = 0, 1, … units removed."""
         if not request.closed(self.trace):
-            return flips.table(request.eraser(fitted, self.batch, self.trace), self.order)
+            return orders.table(request.eraser(fitted, self.batch, self.trace), self.order)
         logits = attention.prefix_logits(self.trace, self.order, reproject=request.reproject)
         logits[:, 0] = self.trace.logits.double()
         return logits

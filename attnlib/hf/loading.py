@@ -122,12 +122,10 @@ def _refuse(config: Any, place: str) -> None:
 
 def _classes(config: Any, given: Sequence[str] | None, place: str) -> tuple[str, ...]:
     own = tuple(str(config.id2label[i]) for i in range(config.num_labels))
-    if given is None:
-        names = own
-    elif len(names := tuple(map(str, given))) != len(own):
-        raise ConfigError(
-            f"classes: {place!r} has {len(own)} classes ({', '.join(own)}); {len(names)} names were given."
-        )
+    names = own if given is None else tuple(map(str, given))
+    if len(names) != len(own):
+        told = f"classes: {place!r} has {len(own)} classes ({', '.join(own)})"
+        raise ConfigError(f"{told}; {len(names)} names were given.")
     if len(set(names)) < len(names):
         raise ConfigError(f"Two classes of {place!r} have the same name: {', '.join(names)}. Give classes=(…).")
     return names

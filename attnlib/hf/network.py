@@ -1,36 +1,103 @@
-"""The model inside an HFClassifier, called as the kit calls models, and what it answers."""
+"""The model inside an HFClassifier, called as the kit calls models, and the self-attention of its layers.
+
+transformers lets a model use an attention function of one's own, by name. Ours runs the model's own plain
+attention, shows its weights to whoever watches, and forgets them: a watcher keeps one number per piece, so memory
+never grows with texts × T². It changes nothing unless a watcher returns new weights, and then the weights alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from attnlib.hf.attention import LayerAttention, Watch, watching
 from attnlib.hf.words import PieceBatch, WordBatch
 from attnlib.models.trace import Trace
+from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError
 
 CELLS = 2**24
 """Attention weights (texts × heads × T × T) that exist at a time."""
+NAME = "attnlib"
+
+
+class LayerAttention(NamedTuple):
+    """What one layer computes. weights (B, heads, T, T): queries × keys; value (B, heads, T, D); allowed: of the
+    shape of weights, whether a query may look at a key; number: the layer, from 0."""
+
+    weights: Tensor
+    value: Tensor
+    allowed: Tensor
+    number: int
+
+
+@dataclass
+class Watch:
+    """look: told of every layer in turn; what it returns, if anything, are new weights. calls: layers seen."""
+
+    look: Callable[[LayerAttention], Tensor | None] = lambda layer: None
+    calls: int = 0
+
+
+_watching: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watching(network: nn.Module, watch: Watch) -> Iterator[Watch]:
+    """Inside, every forward pass of a Hugging Face model goes through `watch`."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface, eager_mask
+
+    AttentionInterface.register(NAME, attend)
+    AttentionMaskInterface.register(NAME, eager_mask)
+    before = network.config._attn_implementation
+    network.set_attn_implementation(NAME)
+    token = _watching.set(watch)
+    try:
+        yield watch
+    finally:
+        _watching.reset(token)
+        network.set_attn_implementation(before)
+
+
+def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options):
+    """The model's own plain attention; the weights are handed to the watcher, who keeps one number per piece."""
+    plain = sys.modules[type(module).__module__].eager_attention_forward
+    output, weights = plain(module, query, key, value, attention_mask, **options)
+    watch = _watching.get()
+    if watch is None:
+        return output, None
+    if value.shape[1] != weights.shape[1]:  # several queries share a value
+        value = value.repeat_interleave(weights.shape[1] // value.shape[1], 1)
+    allowed = torch.ones_like(weights, dtype=torch.bool)
+    if attention_mask is not None:
+        allowed &= attention_mask[..., : weights.shape[-1]] > torch.finfo(attention_mask.dtype).min / 2
+    layer = LayerAttention(weights, value, allowed, watch.calls)
+    watch.calls += 1
+    if (new := watch.look(layer)) is not None:
+        output = (new.to(value.dtype) @ value).transpose(1, 2).contiguous()
+    return output, None
 
 
 class NoClosedForm(ConfigError, AttributeError):
     """Something that only models with one pooling attention have."""
 
-
-def no_closed_form(name: str) -> NoClosedForm:
-    return NoClosedForm(
-        f"{name!r} belongs to models that attnlib trains, whose logits are a closed form of one pooling attention, "
-        "z = b + Σ α s v. A Hugging Face classifier attends in every layer and has none. Importances, "
-        "fraction_to_flip, top_token_flips, erasure_curves, comprehensiveness, sufficiency, aopc, erase and "
-        "swap_attention work for it."
-    )
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} belongs to models that attnlib trains, whose logits are a closed form of one pooling "
+            "attention, z = b + Σ α s v. A Hugging Face classifier attends in every layer and has none. "
+            "Importances, fraction_to_flip, top_token_flips, erasure_curves, comprehensiveness, sufficiency, aopc, "
+            "erase and swap_attention work for it."
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +125,7 @@ class HFAnswers:
     lengths, probabilities, prediction = Trace.lengths, Trace.probabilities, Trace.prediction
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name) if name.startswith("__") else no_closed_form(name)
+        raise AttributeError(name) if name.startswith("__") else NoClosedForm(name)
 
 
 class Network(nn.Module):
@@ -87,16 +154,13 @@ class Network(nn.Module):
         inputs = {"input_ids": pieces.ids[:, :width], "attention_mask": pieces.mask[:, :width].long()}
         if pieces.types is not None and self.typed:
             inputs["token_type_ids"] = pieces.types[:, :width]
-        if embedded is None:
+        # Ids go in with embeddings as well: positions, and which piece a decoder's head reads, come from them.
+        place = self.network.get_input_embeddings()
+        hook = place.register_forward_hook(lambda *_: None if embedded is None else embedded[:, :width])
+        try:
             logits = self.network(**inputs).logits
-        else:
-            # Ids go in as well: positions, and which piece a decoder's head reads, are worked out from them.
-            place = self.network.get_input_embeddings()
-            hook = place.register_forward_hook(lambda *_: embedded[:, :width])
-            try:
-                logits = self.network(**inputs).logits
-            finally:
-                hook.remove()
+        finally:
+            hook.remove()
         return HFAnswers(batch.content, logits[:, self.order], self, batch)
 
     def rows(self, pieces: PieceBatch) -> Tensor:
@@ -124,12 +188,12 @@ class Network(nn.Module):
 
     def probe(self, batch: WordBatch) -> None:
         """Find out from one text how many layers and heads attend, and which positions the head reads."""
-        seen = Watch(see=lambda layer: setattr(self, "heads", layer.weights.shape[1]))
+        seen = Watch(lambda layer: setattr(self, "heads", layer.weights.shape[1]))
         states: list[Tensor] = []
         base = self.network.base_model
         hook = base.register_forward_hook(lambda module, inputs, output: states.append(output[0]))
         try:
-            with torch.enable_grad(), watching(self.network, seen):
+            with measuring(grad=True), watching(self.network, seen):
                 embedded = self.embed(batch).detach().requires_grad_()
                 (slope,) = torch.autograd.grad(self(batch, embedded).logits.abs().sum(), states[:1])
         finally:
@@ -173,7 +237,7 @@ def folded(
     for part, some in network.slices(pieces):
         width = int(some.mask.any(0).nonzero().max()) + 1
         table[0] = None
-        with torch.no_grad(), watching(network.network, Watch(see)):
+        with measuring(), watching(network.network, Watch(see)):
             network(some)
         out[part, :width] = read(network.rows(some)[:, :width], table[0]).to(out.dtype)
     return out
@@ -181,3 +245,24 @@ def folded(
 
 def _pieces(batch: WordBatch | PieceBatch) -> PieceBatch:
     return batch.pieces if isinstance(batch, WordBatch) else batch
+
+
+def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[LayerAttention], Tensor]:
+    """The weights of every head and query shuffled over the keys it may look at.
+
+    A text's draws depend on the seed, its number in `rows`, its length and the layer alone.
+    """
+
+    def change(layer: LayerAttention) -> Tensor:
+        new = layer.weights.clone()
+        for b, (row, n) in enumerate(zip(rows, lengths, strict=True)):
+            rng = np.random.default_rng([seed, row, layer.number])
+            noise = torch.from_numpy(rng.random((new.shape[1], n, n), dtype=np.float32)).to(new.device)
+            barred = ~layer.allowed[b, :, :n, :n]
+            drawn = noise.masked_fill(barred, 2.0).argsort(-1)
+            places = barred.to(torch.uint8).argsort(dim=-1, stable=True)
+            weights = layer.weights[b, :, :n, :n]
+            new[b, :, :n, :n] = torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, drawn))
+        return new
+
+    return change

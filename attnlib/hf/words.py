@@ -218,12 +218,11 @@ class HFVectoriser(Vectoriser):
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
     ) -> WordBatch:
         encoded = self._encoded(encoded)
-        known = labels and all(e.label >= 0 for e in encoded)
-        numbers = torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64))
+        units = super().batch(encoded, rows, labels)
 
-        def table(name: str, fill: int | bool) -> Tensor:
-            rows = Ragged.of([getattr(e, name) for e in encoded])
-            return padded(rows.values, rows.lengths, fill)
+        def table(name: str, fill: int) -> Tensor:
+            found = Ragged.of([getattr(e, name) for e in encoded])
+            return padded(found.values, found.lengths, fill)
 
         owners = table("owners", -1)
         pieces = PieceBatch(
@@ -231,19 +230,10 @@ class HFVectoriser(Vectoriser):
             mask=padded(True, np.array([len(e) for e in encoded]), False),
             content=owners >= 0,
             words=owners,
-            rows=numbers,
+            rows=units.rows,
             types=None if encoded[0].types is None else table("types", 0),
         )
-        content = table("content", False)
-        return WordBatch(
-            ids=table("ids", self.pad_id),
-            mask=content,
-            content=content,
-            words=table("words", -1),
-            rows=numbers,
-            labels=torch.tensor([e.label for e in encoded]) if known else None,
-            pieces=pieces,
-        )
+        return WordBatch(**vars(units), pieces=pieces)
 
     def to_json(self) -> str:
         raise ConfigError("transformers saves a Hugging Face classifier: model.model.network.save_pretrained(…).")

@@ -4,7 +4,7 @@ Two ways, both from the literature the five papers build on:
 
 - `search` (Jain & Wallace 2019): for each text alone, attention weights as far as possible from the model's own
   that keep the output within epsilon. Needs one Trace and no encoder.
-- `train_adversary` (Wiegreffe & Pinter 2019; Tutek & Šnajder 2020, eq. 6): a model of the same architecture,
+- `adversary` (Wiegreffe & Pinter 2019; Tutek & Šnajder 2020, eq. 6): a model of the same architecture,
   trained to imitate the base's outputs while its attention moves away,
 
   .. math:: L = \frac1B \sum TVD(\hat y_a, \hat y_b) - \lambda\, D(\alpha_a, \alpha_b)
@@ -23,11 +23,14 @@ from torch import Tensor
 
 from attnlib import quirks as quirk_names
 from attnlib import stats
-from attnlib.config import PARTS, ModelConfig, TrainConfig
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.perturbation import with_attention
 from attnlib.models.projections import softmax
-from attnlib.stats.differentiable import DIVERGENCES, jsd, tvd
+from attnlib.stats.divergences import DIVERGENCES
+from attnlib.stats.divergences import torch_jsd as jsd
+from attnlib.stats.divergences import torch_tvd as tvd
 from attnlib.training.fit import fit
+from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
     from attnlib.models.trace import Trace
     from attnlib.training.fitted import Fitted
 
-WIEGREFFE_PINTER = TrainConfig(epochs=80, patience=10, monitor="train_loss")
-"""Their schedule: up to 80 epochs, stop after 10 without a lower training loss."""
 ATTENTION_ALONE = ("embedding", "encoder", "scaling", "decoder")
 """Parts a frozen adversary keeps from its base: only attention may move (Meister et al. 2021, section 5)."""
 
@@ -55,50 +56,27 @@ def adversary(
     texts: int | None = None,
     quirks: Iterable[str] = (),
 ) -> Fitted:
-    """The trainer of a grid for adversaries of `warm_start`; options as in `train_adversary`.
+    """The trainer of a grid for an adversary of the base `warm_start`, trained on its outputs for `corpus.train`.
 
-    frozen   the base's encoder and decoder are kept, and its attention alone is drawn and trained again
-    texts    train on a sample of this many training texts, drawn with `seed`; None: on all
-    quirks   `wp_half_tvd`: with two classes the TVD is halved, as in the one-output code of Wiegreffe & Pinter
-    """
-    halved = "wp_half_tvd" in quirk_names.checked(quirks, ("wp_half_tvd",)) and len(corpus.classes) == 2
-    # the vocabulary stays that of the whole corpus: the adversary reads what its base reads
-    some = replace(corpus.sample(texts, seed=seed, splits=("train",)), known=corpus.vocabulary) if texts else corpus
-    options = {"divergence": divergence, "frozen": frozen, "restart": frozen, "half_tvd": halved}
-    return train_adversary(warm_start, some, lam, train_config=train, seed=seed, model_config=model, **options)
-
-
-def train_adversary(
-    base: Fitted,
-    corpus: Corpus,
-    lam: float,
-    *,
-    divergence: str = "kl_adv_base",
-    frozen: bool = False,
-    restart: bool = False,
-    train_config: TrainConfig = WIEGREFFE_PINTER,
-    seed: int = 10,
-    half_tvd: bool = False,
-    model_config: ModelConfig | None = None,
-) -> Fitted:
-    """An adversary of `base`, trained on the base's outputs for `corpus.train`.
-
+    model       of the adversary. A regulariser in it adds its loss, so for eq. 6 alone leave out tying and mlm
     lam         weight of the divergence; 0 only imitates the base
     divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
-    frozen      start from the base and train its attention alone; otherwise a fresh model from `seed`
-    restart     of a frozen one: draw its attention from `seed` again. The base is a local minimum of the loss
-                for every lam: away from it TVD grows in proportion and the divergence only with the square
-    half_tvd    halve the TVD, as the one-output code of Wiegreffe & Pinter does: their lambda is then comparable
-    model_config  that of the adversary; None: the base's. A regulariser in it adds its loss to the adversary's, so
-                  for eq. 6 alone leave out tying and mlm
+    frozen      start from the base and train its attention alone, drawn from `seed` again: the base itself is a
+                local minimum of the loss for every lam, since away from it TVD grows in proportion and the
+                divergence only with the square. Otherwise a fresh model from `seed`
+    texts       train on a sample of this many training texts, drawn with `seed`; None: on all
+    quirks      `wp_half_tvd`: with two classes the TVD is halved, as in the one-output code of Wiegreffe & Pinter:
+                their lambda is then comparable
     """
+    halved = "wp_half_tvd" in quirk_names.checked(quirks, ("wp_half_tvd",)) and len(corpus.classes) == 2
     one_of("divergence", divergence, DIVERGENCES)
     if lam < 0:
         raise ConfigError(f"lam weighs how much attention is pushed away and must not be negative; got {lam}.")
-    if base.model_config.hierarchical:
+    if warm_start.model_config.hierarchical:
         raise ConfigError("Adversaries are defined for flat attention; this base is hierarchical.")
-    distance = DIVERGENCES[divergence]
-    outputs, weights = _targets(base, corpus.train)
+    # the vocabulary stays that of the whole corpus: the adversary reads what its base reads
+    some = replace(corpus.sample(texts, seed=seed, splits=("train",)), known=corpus.vocabulary) if texts else corpus
+    outputs, weights = _targets(warm_start, some.train)
 
     def objective(trace: Trace, batch: Batch) -> dict[str, Tensor]:
         rows = batch.rows.tolist()
@@ -106,15 +84,15 @@ def train_adversary(
         attended = _padded([weights[i] for i in rows], trace.alpha)
         apart = tvd(trace.probabilities, expected).mean()
         return {
-            "tvd": apart / 2 if half_tvd else apart,
-            "divergence": -lam * distance(trace.alpha, attended).mean(),
+            "tvd": apart / 2 if halved else apart,
+            "divergence": -lam * DIVERGENCES[divergence](trace.alpha, attended).mean(),
         }
 
-    model_config = model_config or base.model_config
+    start = {}
     if frozen:
-        train_config = train_config.replace(freeze=ATTENTION_ALONE, train_embeddings=False)
-    start = {"warm_start": base, "warm_parts": ATTENTION_ALONE if restart else PARTS} if frozen else {}
-    return fit(corpus, model_config, train_config, seed, objective=objective, **start)
+        train = train.replace(freeze=ATTENTION_ALONE, train_embeddings=False)
+        start = {"warm_start": warm_start, "warm_parts": ATTENTION_ALONE}
+    return fit(some, model, train, seed, objective=objective, **start)
 
 
 def compare(base: Fitted, adversary: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
@@ -174,7 +152,7 @@ def search(
     own, output = trace.alpha.unsqueeze(1), trace.probabilities.unsqueeze(1)
     optimiser = torch.optim.Adam([scores], lr=learning_rate, amsgrad=True)
     chosen, best, change = trace.alpha, torch.zeros_like(trace.alpha[:, 0]), torch.zeros_like(trace.alpha[:, 0])
-    with torch.enable_grad():
+    with measuring(grad=True):
         for step in range(steps + 1):
             alpha = softmax(scores, allowed)
             apart = tvd(with_attention(trace, alpha).softmax(-1), output)
@@ -219,7 +197,7 @@ def _detached(trace: Trace) -> Trace:
     return replace(trace, **found)
 
 
-@torch.no_grad()
+@measuring()
 def _targets(fitted: Fitted, examples: Sequence[Example]) -> tuple[Tensor, list[np.ndarray]]:
     """Outputs (n, C) and, for each text, attention over its positions up to the last attended one."""
     outputs = torch.empty(len(examples), len(fitted.classes), dtype=torch.float64)

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 
 from attnlib import stats
-from attnlib.engine.jacobian import norm_jacobian
-from attnlib.importance.scores import importance
+from attnlib.engine.jacobian import full_jacobian, norm_jacobian
+from attnlib.rankings.scores import importance
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
 
@@ -40,29 +39,19 @@ CONSTANT_ATTENTION, CONSTANT_IMPORTANCE = "constant attention", "constant import
 STATUSES = (ORDERED, ONE_TOKEN, CONSTANT_ATTENTION, CONSTANT_IMPORTANCE)
 
 
-def _gradient(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray]:
-    return importance(fitted, examples, "gradient_norm", level=level)
-
-
-def _leave_one_out(fitted: Fitted, examples: Sequence, level: str) -> list[np.ndarray]:
-    """Absolute changes of p(ŷ), rounded. At the hidden level sparse projections are applied again."""
-    options = {"operator": "delete"} if level == "input" else {}
-    changes = importance(fitted, examples, "omission", level=level, **options)
-    return [resolved(change) for change in changes]
+KINDS = {
+    "gradient_input": ("gradient_norm", {"level": "input"}),
+    "leave_one_out_input": ("omission", {"level": "input", "operator": "delete"}),
+    "gradient_hidden": ("gradient_norm", {"level": "hidden"}),
+    "leave_one_out_hidden": ("omission", {"level": "hidden"}),
+}
+"""Importances of eq. 4 and 6 of Meister et al. 2021, of inputs and of hidden states; changes by omission count by
+their size. At the hidden level sparse projections are applied again."""
 
 
 def resolved(changes: np.ndarray) -> np.ndarray:
     """Sizes of changes of a probability, as multiples of RESOLUTION."""
     return np.rint(np.abs(np.asarray(changes, float)) / RESOLUTION) * RESOLUTION
-
-
-KINDS = {
-    "gradient_input": (_gradient, "input"),
-    "leave_one_out_input": (_leave_one_out, "input"),
-    "gradient_hidden": (_gradient, "hidden"),
-    "leave_one_out_hidden": (_leave_one_out, "hidden"),
-}
-"""Importances of eq. 4 and 6 of Meister et al. 2021, of inputs and of hidden states."""
 
 
 def attention_agreement(
@@ -80,12 +69,14 @@ def attention_agreement(
     if fitted.model_config.hierarchical:
         raise ConfigError("Agreement compares words with words; a hierarchical model attends to sentences.")
     examples = fitted.examples(examples)
-    names = [example.id or str(i) for i, example in enumerate(examples)]
-    weights = importance(fitted, examples, "alpha")
+    names, weights = _names(examples), importance(fitted, examples, "alpha")
     rows = []
     for kind in kinds:
-        score, level = KINDS[kind]
-        for name, alpha, values in zip(names, weights, score(fitted, examples, level), strict=True):
+        method, options = KINDS[kind]
+        for name, alpha, values in zip(
+            names, weights, importance(fitted, examples, method, **options), strict=True
+        ):
+            values = resolved(values) if method == "omission" else values
             row = {"instance": name, "length": len(alpha), "importance": kind}
             rows.append(row | agreement(alpha, values) | {"entropy": dispersion(values)})
     spread = pd.DataFrame(
@@ -131,21 +122,17 @@ def hidden_dispersion(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     All three are NaN for texts of one token and for states that no input moves: there are no shares.
     """
     examples = fitted.examples(examples)
-    rows = []
-    for k, (example, square) in enumerate(zip(examples, norm_jacobian(fitted, examples), strict=True)):
-        for p, influence in enumerate(square):
-            shared = len(square) > 1 and influence.any()
-            rows.append(
-                {
-                    "instance": example.id or str(k),
-                    "length": len(square),
-                    "position": p,
-                    "value": dispersion(influence),
-                    "own": float(influence[p]) if shared else np.nan,
-                    "even": 1 / len(square) if shared else np.nan,
-                }
-            )
-    return pd.DataFrame(rows)
+    pieces = []
+    for text, square in zip(_names(examples), norm_jacobian(fitted, examples), strict=True):
+        shared = square.any(1) & (len(square) > 1)
+        told = {
+            "value": [dispersion(influence) for influence in square],
+            "own": np.where(shared, square.diagonal(), np.nan),
+            "even": np.where(shared, 1 / len(square), np.nan),
+        }
+        place = {"instance": text, "length": len(square), "position": np.arange(len(square))}
+        pieces.append(pd.DataFrame(place | told))
+    return pd.concat(pieces, ignore_index=True)
 
 
 def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
@@ -153,45 +140,16 @@ def facets(fitted: Fitted, examples: Iterable) -> pd.DataFrame:
     entropies `of_norm` and `of_facets`, their rank correlation `tau` over inputs, the total variation `distance`.
     """
     examples = fitted.examples(examples)
-    of_norm = norm_jacobian(fitted, examples)
     rows = []
     with bar("influence on every component of h", total=len(examples), unit="text") as line:
-        for k, (example, norms) in enumerate(zip(examples, of_norm, strict=True)):
+        for text, example, norms in zip(_names(examples), examples, norm_jacobian(fitted, examples), strict=True):
             for p, (a, b) in enumerate(zip(norms, full_jacobian(fitted, example), strict=True)):
-                rows.append(
-                    {
-                        "instance": example.id or str(k),
-                        "length": len(a),
-                        "position": p,
-                        "of_norm": dispersion(a),
-                        "of_facets": dispersion(b),
-                        "tau": stats.kendall_tau(a, b),
-                        "distance": float(stats.tvd(a, b)),
-                    }
-                )
+                told = {"of_norm": dispersion(a), "of_facets": dispersion(b), "tau": stats.kendall_tau(a, b)}
+                row = {"instance": text, "length": len(a), "position": p}
+                rows.append(row | told | {"distance": float(stats.tvd(a, b))})
             line.update(1)
     return pd.DataFrame(rows)
 
 
-def full_jacobian(fitted: Fitted, example: object) -> np.ndarray:
-    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p normalised to sum to one.
-
-    The text is repeated once per component of h, so that one backward pass gives all components of one state.
-    A state that no input moves keeps its zeros.
-    """
-    model, vectoriser = fitted.model, fitted.vectoriser
-    batch = vectoriser.batch(vectoriser.encode(fitted.examples(example))).to(fitted.device)
-    content = batch.content[0]
-    with fitted.evaluating(grad=True):
-        embedded = model.embed(batch).detach()
-        width = model.reader.encode(embedded, batch.mask).shape[-1]
-        leaf = embedded.expand(width, -1, -1).clone().requires_grad_()
-        hidden = model.reader.encode(leaf, batch.mask.expand(width, -1))
-        rows = []
-        for p in content.nonzero().squeeze(1).tolist():
-            facet = hidden[:, p].diagonal().sum()
-            gradient = torch.autograd.grad(facet, leaf, retain_graph=True)[0]
-            rows.append(gradient.square().sum((0, 2)).sqrt())
-    square = torch.stack(rows)[:, content].double().cpu().numpy()
-    total = square.sum(1, keepdims=True)
-    return square / np.where(total > 0, total, 1.0)
+def _names(examples: Sequence) -> list[str]:
+    return [example.id or str(i) for i, example in enumerate(examples)]

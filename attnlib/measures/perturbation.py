@@ -18,14 +18,16 @@ import torch
 from torch import Tensor
 
 from attnlib import stats
-from attnlib.hf import attention as inside
+from attnlib.hf import network as inside
 from attnlib.hf.classifier import HFClassifier
-from attnlib.stats.differentiable import tvd
+from attnlib.stats.divergences import torch_tvd as tvd
+from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from attnlib.data.batching import Batch
     from attnlib.data.types import Example
     from attnlib.engine.explainable import Explainable
     from attnlib.models.trace import Trace
@@ -82,50 +84,41 @@ def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequen
 
 
 def swap_attention(
-    model: Explainable,
-    texts: Iterable[Text],
-    swap: str,
-    *,
-    seed: int = 0,
-    layers: Iterable[int] | None = None,
-    batch_size: int = 256,
+    model: Explainable, texts: Iterable[Text], swap: str, *, seed: int = 0, batch_size: int = 256
 ) -> np.ndarray:
     """(n, C) logits with the attention replaced: `uniform`, `permuted` (one draw per text) or `zeroed`.
 
     In a model of attnlib the one pooling attention is replaced. In a Hugging Face classifier it is the attention of
-    every layer, or of the `layers` named (from 0), of every head and every query over the keys it may look at; the
-    residual stream goes round it, so the two kinds of model do not compare.
+    every layer, of every head and every query over the keys it may look at; the residual stream goes round it, so
+    the two kinds of model do not compare.
     """
     one_of("swap", swap, ("uniform", "permuted", "zeroed"))
-    layers = None if layers is None else set(layers)
     examples = model.examples(texts)
     logits = np.empty((len(examples), len(model.classes)))
-    with torch.no_grad():
-        if isinstance(model, HFClassifier):
-            for rows, values in _swapped_inside(model, examples, swap, seed, layers, batch_size):
-                logits[rows] = values.double().cpu().numpy()
-            return logits
-        if layers is not None:
-            raise ConfigError("layers: a model of attnlib has one pooling attention; leave layers out.")
-        for batch, trace in model.traces(examples, batch_size):
-            rows = batch.rows.tolist()
-            if swap == "permuted":
-                alpha = permuted(trace.alpha, trace.mask, 1, seed=seed, rows=rows).squeeze(1)
-            else:
-                alpha = uniform(trace.mask) if swap == "uniform" else torch.zeros_like(trace.alpha)
-            logits[rows] = with_attention(trace, alpha).double().cpu().numpy()
+    way = _swapped_inside if isinstance(model, HFClassifier) else _swapped
+    with measuring():
+        for rows, values in way(model, examples, swap, seed, batch_size):
+            logits[rows] = values.double().cpu().numpy()
     return logits
 
 
+def _swapped(model, examples: Sequence[Example], swap: str, seed: int, size: int) -> Iterator[tuple[list, Tensor]]:
+    """Numbers of texts and their logits, the pooling attention replaced."""
+    for batch, trace in model.traces(examples, size):
+        rows = batch.rows.tolist()
+        if swap == "permuted":
+            alpha = permuted(trace.alpha, trace.mask, 1, seed=seed, rows=rows).squeeze(1)
+        else:
+            alpha = uniform(trace.mask) if swap == "uniform" else torch.zeros_like(trace.alpha)
+        yield rows, with_attention(trace, alpha)
+
+
 def _swapped_inside(
-    model: HFClassifier, examples: Sequence[Example], swap: str, seed: int, layers: set[int] | None, batch_size: int
-) -> Iterator[tuple[list[int], Tensor]]:
-    """Numbers of texts and their logits, the attention replaced in every layer or in some."""
+    model: HFClassifier, examples: Sequence[Example], swap: str, seed: int, size: int
+) -> Iterator[tuple[list, Tensor]]:
+    """The same with the attention replaced in every layer."""
     network = model.model
-    layers = set(range(network.layers)) if layers is None else layers
-    if not layers <= set(range(network.layers)):
-        raise ConfigError(f"layers: this model has layers 0 to {network.layers - 1}; got {sorted(layers)}.")
-    for batch in model.vectoriser.batches(examples, batch_size):
+    for batch in model.vectoriser.batches(examples, size):
         for _, pieces in network.slices(batch.pieces.to(model.device)):
             rows, lengths = pieces.rows.tolist(), pieces.mask.sum(1).tolist()
             new = {
@@ -133,12 +126,11 @@ def _swapped_inside(
                 "zeroed": lambda layer: torch.zeros_like(layer.weights),
                 "permuted": inside.permuted(seed, rows, lengths),
             }[swap]
-            watch = inside.Watch(change=lambda layer, new=new: new(layer) if layer.number in layers else None)
-            with inside.watching(network.network, watch):
-                answers = network(pieces)
-            yield rows, answers.logits
+            with inside.watching(network.network, inside.Watch(new)):
+                yield rows, network(pieces).logits
 
 
+@measuring()
 def attention_swaps(
     fitted: Fitted, examples: Sequence[Example], *, permutations: int = 10, seed: int = 0, batch_size: int = 256
 ) -> pd.DataFrame:
@@ -156,22 +148,24 @@ def attention_swaps(
         }
         for swap, alpha in swaps.items():
             p = with_attention(trace, alpha).softmax(-1)
+            draws = p.shape[1]
             columns = {
-                "instance": batch.rows.unsqueeze(1),
-                "length": trace.lengths.unsqueeze(1),
-                "draw": torch.arange(p.shape[1], device=p.device),
+                "draw": torch.arange(draws, device=p.device).expand(p.shape[:2]),
                 "prediction": p.argmax(-1),
-                "probability": p.gather(-1, trace.prediction.view(-1, 1, 1).expand(-1, p.shape[1], 1)).squeeze(-1),
+                "probability": p.gather(-1, trace.prediction.view(-1, 1, 1).expand(-1, draws, 1)).squeeze(-1),
                 "change": tvd(p, trace.probabilities.unsqueeze(1)),
             }
-            shape = p.shape[:2]
-            flat = {name: c.detach().expand(shape).flatten().cpu().numpy() for name, c in columns.items()}
-            pieces.append(pd.DataFrame(flat | {"swap": swap}))
-    frame = pd.concat(pieces, ignore_index=True)
-    frame["id"] = [examples[i].id for i in frame["instance"]]
-    frame["label"] = [examples[i].label for i in frame["instance"]]
-    names = ["id", "instance", "length", "label", "swap", "draw", "prediction", "probability", "change"]
-    return frame[names].sort_values(["swap", "instance", "draw"], ignore_index=True)
+            flat = {name: column.flatten().cpu().numpy() for name, column in columns.items()}
+            texts = _texts(batch, trace, examples)
+            pieces.append(texts.loc[texts.index.repeat(draws)].assign(swap=swap, **flat))
+    return pd.concat(pieces).sort_values(["swap", "instance", "draw"], ignore_index=True)
+
+
+def _texts(batch: Batch, trace: Trace, examples: Sequence[Example]) -> pd.DataFrame:
+    """The texts of a batch: id, instance, length, label."""
+    rows = batch.rows.cpu().numpy()
+    told = {"id": [examples[i].id for i in rows], "instance": rows, "length": trace.lengths.cpu().numpy()}
+    return pd.DataFrame(told | {"label": [examples[i].label for i in rows]})
 
 
 def token_probabilities(trace: Trace) -> Tensor:
@@ -180,33 +174,25 @@ def token_probabilities(trace: Trace) -> Tensor:
     return trace.decode(alone).softmax(-1)
 
 
-@torch.no_grad()
+@measuring()
 def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int = 256) -> pd.DataFrame:
     """One row per text, in the order given.
 
-    instance, id, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
+    id, instance, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
     tokens of p_t of that class (the paper's Table 3 averages it over correctly classified texts); entropy:
     that of the attention weights over its maximum ln T, NaN for a single token
     """
     frames = []
     for batch, trace in fitted.traces(examples, batch_size):
-        chosen = trace.prediction
-        picked = chosen.view(-1, 1, 1).expand(-1, trace.mask.shape[1], 1)
+        picked = trace.prediction.view(-1, 1, 1).expand(-1, trace.mask.shape[1], 1)
         alone = token_probabilities(trace).gather(-1, picked).squeeze(-1)
         mean = alone.double().masked_fill(~trace.mask, 0.0).sum(1) / trace.lengths.clamp_min(1)
-        rows = batch.rows.cpu().numpy()
         frames.append(
-            pd.DataFrame(
-                {
-                    "instance": rows,
-                    "id": [examples[i].id for i in rows],
-                    "length": trace.lengths.cpu().numpy(),
-                    "label": [examples[i].label for i in rows],
-                    "prediction": chosen.cpu().numpy(),
-                    "confidence": trace.probabilities.amax(-1).double().cpu().numpy(),
-                    "token_probability": np.where(trace.lengths.cpu() > 0, mean.cpu(), np.nan),
-                    "entropy": stats.normalized_entropy(trace.alpha.double().cpu(), trace.mask.cpu()),
-                }
+            _texts(batch, trace, examples).assign(
+                prediction=trace.prediction.cpu().numpy(),
+                confidence=trace.probabilities.amax(-1).double().cpu().numpy(),
+                token_probability=np.where(trace.lengths.cpu() > 0, mean.cpu(), np.nan),
+                entropy=stats.normalized_entropy(trace.alpha.double().cpu(), trace.mask.cpu()),
             )
         )
-    return pd.concat(frames, ignore_index=True).sort_values("instance", ignore_index=True)
+    return pd.concat(frames).sort_values("instance", ignore_index=True)

@@ -175,9 +175,23 @@ def rank_information(
     for r in range(k):
         there = states.lengths > r
         labels[there, r] = clusters(states.hidden[there, r], n_clusters, seed=seed) if r else top
-        close = neighbour_information(states.hidden[there & near, r], y[there & near])
-        row = _of_rank(labels[there, r], y[there], resamples, seed)
-        rows.append({"rank": r + 1, "alpha": states.alpha[there, r].mean(), **row, "neighbours": close})
+        x, output = labels[there, r], y[there]
+        found = information(x, output, resamples=resamples, seed=seed)
+        rows.append(
+            {
+                "rank": r + 1,
+                "alpha": states.alpha[there, r].mean(),
+                "n": found.n,
+                "occupied": len(np.unique(x)),
+                "information": found.value,
+                "low": found.low,
+                "high": found.high,
+                "floor": found.floor,
+                "miller_madow": mutual_information(x, output, estimator="miller_madow"),
+                "shuffled": found.value - found.floor,
+                "neighbours": neighbour_information(states.hidden[there & near, r], y[there & near]),
+            }
+        )
     frame = pd.DataFrame(rows)
     reach = 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed)
     facts = _taus(frame, entropy_of(y), reach) | {
@@ -198,21 +212,6 @@ def _sorted(states: RankedStates) -> RankedStates:
     last = states.hidden.sum((1, 2), dtype=float)
     order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
     return RankedStates(*(values[order] for values in states))
-
-
-def _of_rank(x: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> dict[str, float]:
-    """What the clusters x of one rank tell about the outputs y."""
-    found = information(x, y, resamples=resamples, seed=seed)
-    return {
-        "n": found.n,
-        "occupied": len(np.unique(x)),
-        "information": found.value,
-        "low": found.low,
-        "high": found.high,
-        "floor": found.floor,
-        "miller_madow": mutual_information(x, y, estimator="miller_madow"),
-        "shuffled": found.value - found.floor,
-    }
 
 
 def _taus(frame: pd.DataFrame, told: float, reach: float) -> dict[str, float]:

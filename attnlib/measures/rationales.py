@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib import quirks as quirk_names
-from attnlib.importance.scores import importance
+from attnlib.data.checks import floats
+from attnlib.rankings.scores import importance
 from attnlib.stats.inference import effect
 from attnlib.utils.errors import DataError
 
@@ -87,11 +88,8 @@ def iou_counts(predicted: np.ndarray, marked: np.ndarray) -> tuple[float, float]
 def rationale_scores(
     scores: Sequence[np.ndarray], masks: Masks, *, seed: int = 0, quirks: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """One row per text and metric: instance, metric, value. k is the mean length of the given rationales.
-
-    iou_f1 is F1 of the *averaged* precision and recall, so its rows hold each text's precision (`value`) and recall
-    (`recall`), and `summary` joins them.
-    """
+    """One row per text: instance, average_precision (NaN without a marked token), token_f1, precision and recall of
+    spans. k is the mean length of the given rationales."""
     trapezoid = "eraser_trapezoid" in quirk_names.checked(quirks, ("eraser_trapezoid",))
     if len(scores) != len(masks):
         raise DataError(f"plausibility: {len(scores)} arrays of scores for {len(masks)} rationales.")
@@ -103,25 +101,25 @@ def rationale_scores(
         values, mask = _checked(values, mask, i)
         chosen = top(values, min(k, len(values)), seed=seed + i)
         precision, recall = iou_counts(chosen, mask)
-        found = average_precision(values, mask, seed=seed + i, trapezoid=trapezoid)
-        rows.append({"instance": i, "metric": "average_precision", "value": found})
-        rows.append({"instance": i, "metric": "token_f1", "value": token_f1(chosen, mask)})
-        rows.append({"instance": i, "metric": "iou_f1", "value": precision, "recall": recall})
-    return pd.DataFrame(rows, columns=["instance", "metric", "value", "recall"])
+        found = {
+            "average_precision": average_precision(values, mask, seed=seed + i, trapezoid=trapezoid),
+            "token_f1": token_f1(chosen, mask),
+        }
+        rows.append({"instance": i, **found, "precision": precision, "recall": recall})
+    return pd.DataFrame(rows)
 
 
 def summary(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Mean and interval of each metric over texts; iou_f1: F1 of mean precision and recall, without an interval."""
     rows = []
-    for metric, part in frame.groupby("metric", sort=False):
-        if metric == "iou_f1":
-            p, r = part["value"].mean(), part["recall"].mean()
-            rows.append({"metric": metric, "value": 2 * p * r / (p + r) if p + r else 0.0, "texts": len(part)})
-        else:
-            found = effect(part.dropna(subset=["value"]), training=None, bounds=(0, 1), level=level)
-            rows.append({"metric": metric, "value": found.estimate, "low": found.low, "high": found.high,
-                         "texts": found.texts})  # fmt: skip
-    return pd.DataFrame(rows, columns=["metric", "value", "low", "high", "texts"])
+    for metric in METRICS[:2]:
+        part = frame[["instance"]].assign(value=frame[metric]).dropna()
+        found = effect(part, training=None, bounds=(0, 1), level=level)
+        rows.append({"metric": metric, "value": found.estimate, "low": found.low, "high": found.high,
+                     "texts": found.texts})  # fmt: skip
+    p, r = frame["precision"].mean(), frame["recall"].mean()
+    rows.append({"metric": METRICS[2], "value": 2 * p * r / (p + r) if p + r else 0.0, "texts": len(frame)})
+    return pd.DataFrame(rows)
 
 
 def plausibility(
@@ -183,7 +181,7 @@ def _iou(a: tuple[int, int], b: tuple[int, int]) -> float:
 
 
 def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    scores, marked = np.asarray(scores, float), np.asarray(marked, bool)
+    scores, marked = floats(scores, "a text" if text is None else f"text {text} (from 0)"), np.asarray(marked, bool)
     if scores.shape != marked.shape or scores.ndim != 1:
         where = "" if text is None else f" of text {text}"
         raise DataError(

@@ -47,6 +47,8 @@ class Bert(Averaged, nn.Module):
     is dropped.
     """
 
+    self_attentive = True
+
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         if getattr(network, "pooler", None) is not None:

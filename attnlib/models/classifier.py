@@ -14,16 +14,13 @@ from attnlib.models.attention import build_attention
 from attnlib.models.bert import Bert
 from attnlib.models.encoders import build_encoder
 from attnlib.models.projections import Projection
-from attnlib.models.regularise import corrupt, join, mlm_loss, tying_loss
+from attnlib.models.regularise import REGULARISERS
 from attnlib.models.scaling import build_scaling
 from attnlib.models.trace import Trace
 from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
-
-FIRST_WORD = 4
-"""Ids below are PAD, UNK, SOS and EOS."""
 
 
 def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None) -> nn.Embedding:
@@ -93,7 +90,8 @@ class Reader(nn.Module):
         super().__init__()
         self.config = config
         self.encoder = encoder
-        self.width = encoder.width + (input_size if config.regulariser == "concat" else 0)
+        self.regulariser = REGULARISERS[config.regulariser](config)
+        self.width = self.regulariser.width(encoder.width, input_size)
         self.before, self.dropout = nn.Dropout(config.embedding_dropout), nn.Dropout(config.dropout)
         self.attention = build_attention(config, self.width, query_width)
         self.projection = Projection(config)
@@ -101,7 +99,7 @@ class Reader(nn.Module):
 
     def encode(self, embedded: Tensor, mask: Tensor) -> Tensor:
         """embedded (B, T, D), mask (B, T) -> h (B, T, width): encoder, then concat or residual."""
-        return join(self.config.regulariser, self.encoder(embedded, mask), embedded, mask)
+        return self.regulariser.join(self.encoder(embedded, mask), embedded, mask)
 
     def read(
         self, ids: Tensor | None, embedded: Tensor, mask: Tensor, content: Tensor, query: Tensor | None = None
@@ -177,11 +175,11 @@ class Classifier(nn.Module):
         """The readers from words upwards."""
         raise NotImplementedError
 
-    def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
+    def words(self, trace: Trace) -> tuple[Tensor, Tensor]:
         """h and e of every word, in the order of the batch: (B, T, H) and (B, T, D)."""
         raise NotImplementedError
 
-    def _encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
+    def encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
         """(B, T, H) the encoder's output for other embeddings of the same positions."""
         raise NotImplementedError
 
@@ -210,21 +208,8 @@ class Classifier(nn.Module):
         return {"logits": self.logit_dropout(decode(context)), "decode": decode, **linear}
 
     def regularisation(self, trace: Trace, batch: Batch) -> dict[str, Tensor]:
-        """Weighted losses of tying or mlm, by name; empty in eval mode and for other regularisers."""
-        config = self.config
-        if not self.training:
-            return {}
-        if config.regulariser == "tying":
-            hidden, embedded = self._words(trace)
-            loss = tying_loss(hidden, embedded, batch.content, squared=config.tying_squared)
-            return {"tying": config.tying_delta * loss}
-        if config.regulariser == "mlm":
-            ids, chosen = corrupt(
-                batch.ids, batch.content, config.mlm_probability, self.mask_id, self._random_words()
-            )
-            hidden = self._encoded(self.embedding(ids), batch)
-            return {"mlm": config.mlm_eta * mlm_loss(hidden, batch.ids, chosen, self.embedding.weight)}
-        return {}
+        """Losses of the regulariser, by name; empty in eval mode."""
+        return self._readers()[0].regulariser.losses(self, trace, batch) if self.training else {}
 
     @property
     def scaling(self) -> nn.Module | None:
@@ -242,14 +227,6 @@ class Classifier(nn.Module):
             "scaling": nn.ModuleList() if self.scaling is None else self.scaling,
             "decoder": self.decoder,
         }
-
-    def _random_words(self) -> tuple[int, int]:
-        """Range of ids that are words: mlm draws replacements from it."""
-        stop = self.embedding.num_embeddings
-        if self.config.encoder == "bert":
-            return 0, stop
-        stop -= self.mask_id == stop - 1
-        return min(FIRST_WORD, stop - 1), stop
 
 
 class AttentionClassifier(Classifier):
@@ -286,8 +263,8 @@ class AttentionClassifier(Classifier):
     def _readers(self) -> Sequence[Reader]:
         return (self.reader,)
 
-    def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
+    def words(self, trace: Trace) -> tuple[Tensor, Tensor]:
         return trace.hidden, trace.embedded
 
-    def _encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
+    def encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
         return self.encoder(embedded, batch.mask)

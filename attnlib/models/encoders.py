@@ -238,6 +238,8 @@ class Transformer(Averaged, nn.Module):
     on (`transformer_norm` pre), or one (post).
     """
 
+    self_attentive = True
+
     def __init__(self, config: ModelConfig, input_size: int) -> None:
         super().__init__()
         self.width = config.hidden_size

@@ -172,11 +172,11 @@ class HierarchicalClassifier(Classifier):
     def _readers(self) -> Sequence[Reader]:
         return self.word, self.sentence
 
-    def _words(self, trace: Trace) -> tuple[Tensor, Tensor]:
+    def words(self, trace: Trace) -> tuple[Tensor, Tensor]:
         words, positions = trace.words, trace.positions
         return unstacked(words.hidden, positions), unstacked(words.embedded, positions)
 
-    def _encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
+    def encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
         plan = self.layout(batch)
         rows, mask = plan.rows(embedded), plan.rows(batch.mask)
         groups = like_lengths(mask)

@@ -16,8 +16,6 @@ from attnlib.utils.errors import ConfigError
 from attnlib.utils.registry import Registry
 
 PROJECTIONS: Registry[Callable[..., Tensor]] = Registry("projection")
-EXPONENTIAL = ("softmax", "gumbel")
-"""Projections under which removing a position only renormalises the others."""
 
 
 @PROJECTIONS.register("softmax")
@@ -133,8 +131,11 @@ class Projection(nn.Module):
 
     @property
     def exponential(self) -> bool:
-        """Whether the weights are a softmax of the scores in evaluation: no other projection, no noise."""
-        return self.name in EXPONENTIAL and self.noise != "always"
+        """Whether the weights are a softmax of the scores in evaluation: no other projection, no noise.
+
+        Then removing a position only renormalises the others.
+        """
+        return PROJECTIONS[self.name] in (softmax, gumbel) and self.noise != "always"
 
     def exact(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
         """The projection without noise, whatever the mode: what erasure re-projects with."""

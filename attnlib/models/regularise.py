@@ -1,31 +1,94 @@
 """Tutek & Šnajder 2020: keep h_i close to its word.
 
-concat and residual change what attention reads (`join`); tying and mlm add to the loss.
+concat and residual change what attention reads; tying and mlm add to the loss.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from attnlib.config import ModelConfig
 from attnlib.models.encoders import blank
+from attnlib.utils.registry import Registry
 
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.models.classifier import Classifier
+    from attnlib.models.trace import Trace
+
+REGULARISERS: Registry[type[Regulariser]] = Registry("regulariser")
+FIRST_WORD = 4
+"""Ids below are PAD, UNK, SOS and EOS."""
 GUESSED_AT_ONCE = 2**18
 """Logits over the vocabulary that are held at once: a megabyte, which stays in the cache."""
 
 
-def join(regulariser: str, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
-    r"""concat: :math:`h_i = [\mathrm{enc}(e)_i; e_i]`; residual: :math:`h_i = e_i + \mathrm{enc}(e)_i` (eq. 2, 3).
+@REGULARISERS.register("none")
+class Regulariser(nn.Module):
+    """Changes nothing; the others replace one method or another. `config` is that of the model."""
 
-    hidden (B, T, H), embedded (B, T, D), mask (B, T). Other regularisers leave h as it is.
-    """
-    if regulariser not in ("concat", "residual"):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    def width(self, hidden: int, embedded: int) -> int:
+        """Width of what attention reads, from those of h and e."""
         return hidden
-    words = blank(embedded, mask)
-    return torch.cat([hidden, words], -1) if regulariser == "concat" else hidden + words
+
+    def join(self, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
+        """What attention reads: hidden (B, T, H), embedded (B, T, D), mask (B, T) -> (B, T, width)."""
+        return hidden
+
+    def losses(self, model: Classifier, trace: Trace, batch: Batch) -> dict[str, Tensor]:
+        """What training adds to the loss, by name."""
+        return {}
+
+
+@REGULARISERS.register("concat")
+class Concat(Regulariser):
+    r""":math:`h_i = [\mathrm{enc}(e)_i; e_i]` (eq. 2)."""
+
+    def width(self, hidden: int, embedded: int) -> int:
+        return hidden + embedded
+
+    def join(self, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
+        return torch.cat([hidden, blank(embedded, mask)], -1)
+
+
+@REGULARISERS.register("residual")
+class Residual(Regulariser):
+    r""":math:`h_i = e_i + \mathrm{enc}(e)_i` (eq. 3)."""
+
+    def join(self, hidden: Tensor, embedded: Tensor, mask: Tensor) -> Tensor:
+        return hidden + blank(embedded, mask)
+
+
+@REGULARISERS.register("tying")
+class Tying(Regulariser):
+    """`tying_loss` times `tying_delta`."""
+
+    def losses(self, model: Classifier, trace: Trace, batch: Batch) -> dict[str, Tensor]:
+        hidden, embedded = model.words(trace)
+        loss = tying_loss(hidden, embedded, batch.content, squared=self.config.tying_squared)
+        return {"tying": self.config.tying_delta * loss}
+
+
+@REGULARISERS.register("mlm")
+class MaskedWords(Regulariser):
+    """`mlm_loss` of the text with some words hidden (`corrupt`), times `mlm_eta`."""
+
+    def losses(self, model: Classifier, trace: Trace, batch: Batch) -> dict[str, Tensor]:
+        words, mask_id = (0, model.embedding.num_embeddings), model.mask_id
+        if self.config.encoder != "bert":
+            stop = words[1] - (mask_id == words[1] - 1)
+            words = min(FIRST_WORD, stop - 1), stop
+        ids, chosen = corrupt(batch.ids, batch.content, self.config.mlm_probability, mask_id, words)
+        hidden = model.encoded(model.embedding(ids), batch)
+        return {"mlm": self.config.mlm_eta * mlm_loss(hidden, batch.ids, chosen, model.embedding.weight)}
 
 
 def tying_loss(hidden: Tensor, embedded: Tensor, mask: Tensor, *, squared: bool = True) -> Tensor:
@@ -40,24 +103,19 @@ def tying_loss(hidden: Tensor, embedded: Tensor, mask: Tensor, *, squared: bool 
     return distance.sum() / max(len(distance), 1)
 
 
-class Corrupted(NamedTuple):
-    """ids (B, T) with some words hidden, and `chosen` (B, T) bool: which ones must be guessed."""
-
-    ids: Tensor
-    chosen: Tensor
-
-
-def corrupt(ids: Tensor, content: Tensor, probability: float, mask_id: int, words: tuple[int, int]) -> Corrupted:
+def corrupt(
+    ids: Tensor, content: Tensor, probability: float, mask_id: int, words: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
     """Choose each content token with `probability`; of those 80 % become `mask_id`, 10 % a random word, 10 % stay.
 
-    ids, content (B, T). `words` is the half-open range of ids to draw random words from. Randomness comes
-    from torch's generator.
+    ids, content (B, T) -> ids with some words hidden, and (B, T) bool: which ones must be guessed. `words` is the
+    half-open range of ids to draw random words from. Randomness comes from torch's generator.
     """
     chosen = (torch.rand(ids.shape, device=ids.device) < probability) & content
     fate = torch.rand(ids.shape, device=ids.device)
     random = torch.randint(words[0], words[1], ids.shape, device=ids.device)
     changed = ids.masked_fill(chosen & (fate < 0.8), mask_id)
-    return Corrupted(torch.where(chosen & (fate >= 0.9), random, changed), chosen)
+    return torch.where(chosen & (fate >= 0.9), random, changed), chosen
 
 
 def mlm_loss(hidden: Tensor, ids: Tensor, chosen: Tensor, vectors: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from attnlib.reports import theme
 from attnlib.reports.tabular import p_said
 from attnlib.utils.errors import ConfigError, unknown
 from attnlib.utils.text import plural
+from attnlib.viz.prose import interval
 
 VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "not tested": "–"}
 """Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
@@ -24,8 +25,6 @@ SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈", "n
 """Answers to its size, against the effect that the paper prints or, where the direction is open, against none."""
 FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
 """What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""
-WIDTH, HEIGHT, MARGIN = 150, 24, 8
-"""Size of the small interval plot, in pixels."""
 Claim = Mapping[str, Any]
 
 
@@ -156,32 +155,22 @@ class MatrixRow:
         if self.effect is None:
             return ""
         borders = [-border, border] if self.direction == "within" else [border]
-        marks = [value for value in (self.effect, low, high, paper) if value is not None] + borders
-        start, span = min(marks), (max(marks) - min(marks)) or 1.0
-
-        def x(value: float) -> float:
-            return round(MARGIN + (value - start) / span * (WIDTH - 2 * MARGIN), 1)
-
-        effect, interval = self.estimate
+        effect, spread = self.estimate
         told = [f"effect {effect}", f"border {' and '.join(f'{value:.3g}' for value in borders)}"]
-        if interval:
-            told.insert(1, f"95% CI {interval}")
+        if spread:
+            told.insert(1, f"95% CI {spread}")
         if paper is not None:
             told.append(f"the paper's {self.printed}")
-        left = 0 if self.direction == "less" else x(borders[0])
-        right = WIDTH if self.direction == "greater" else x(borders[-1])
-        return theme.fill(
-            "interval.svg.j2",
-            width=WIDTH,
-            height=HEIGHT,
-            middle=HEIGHT / 2,
-            side=(left, right - left) if self.direction else None,
-            borders=[(x(value), value != 0) for value in borders],
-            whisker=(x(low), x(high)) if interval else None,
-            dot=x(self.effect),
-            paper=None if paper is None else x(paper),
-            verdict=self.verdict.replace(" ", "-"),
+        start = None if self.direction == "less" else borders[0]
+        end = None if self.direction == "greater" else borders[-1]
+        return interval(
+            self.effect,
+            (low, high) if spread else None,
+            borders,
+            {"claimed": (start, end)} if self.direction else {},
+            kind=self.verdict,
             told=", ".join(told),
+            paper=paper,
         )
 
     @property
@@ -200,7 +189,6 @@ class MatrixRow:
     @property
     def details(self) -> list[tuple[str, str]]:
         """What folds away: (what it is, text), the answer to `summary` first."""
-        history = self.history if isinstance(self.history, str) else " ".join(self.history or ())
         paper = f"{self.printed} ({self.paper_where})" if self.printed and self.paper_where else self.printed
         test = [f"df = {self.df:.1f}"] if self.df is not None else []
         test += [p_said(self.p)] if self.p is not None else []
@@ -212,7 +200,6 @@ class MatrixRow:
             "Measured on": "" if self.setting == self.shared else self.setting,
             "The paper's value": paper,
             "Test": ", ".join(test),
-            "History": history,
         }
         return [(name, str(text)) for name, text in told.items() if text and not self.link]
 

@@ -12,24 +12,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.reports import matrix, tabular, theme
+from attnlib.reports.parameters import check_injected
 from attnlib.reports.theme import inline_svg
 from attnlib.utils import files, paths
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError
 from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised, plain
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STRICT = "ATTNLIB_STRICT"
-"""Environment variable: `1` makes a figure that cuts off its data an error (set for tests)."""
+"""Names a module whose `check(figure, name)` sees every figure: `tests.limits` in the kit's own tests."""
 DPI = 160
 """Resolution of what is drawn as pixels inside a figure: clouds of many points."""
 
@@ -53,7 +53,9 @@ class Output:
 
     @classmethod
     def of(cls, notebook: str | None = None) -> Output:
-        """Where this run of the notebook writes to."""
+        """Where this run of the notebook writes to; parameters that it does not have are refused."""
+        if (ipython := sys.modules.get("IPython")) and (shell := ipython.get_ipython()):
+            check_injected(shell.user_ns.get("In", ()))
         if (folder := paths.run_folder()) is not None:
             return cls(folder, batch=True)
         name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
@@ -80,7 +82,7 @@ class Output:
         otherwise: str = "",
         folded: bool | None = None,
     ) -> None:
-        """Save as `tables/<name>.parquet` and show it: escaped, `digits` decimals, `rows` rows at most.
+        """Save as `tables/<name>.parquet` and `.csv` and show it: escaped, `digits` decimals, `rows` rows at most.
 
         Columns without values, or with the same name or count in every row, are named below the table instead of
         being shown; those in `keep` are shown anyway. What is saved and downloaded has all of them. A table
@@ -98,29 +100,20 @@ class Output:
                 f"Table {name!r} cannot be saved as parquet: {error}. Give each column one type."
             ) from error
         files.write(file, data)
+        files.write(file.with_suffix(".csv"), tabular.csv_of(flat))
         html = tabular.table_html(flat, name, caption, digits, rows, keep, folded)
         _show(html, flat.head(rows).to_string(), kind="table", name=name)
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
-        """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see.
-
-        In a batch run also as PDF and PNG, for `attnlib export`.
-        """
+        """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
         import matplotlib
 
-        from attnlib.viz.limits import outside, touching
-
-        if os.environ.get(STRICT) == "1":
-            if cut := outside(figure):
-                raise DataError(f"Figure {name!r} cuts off {len(cut)} of its artists: {cut[:3]}. Widen its limits.")
-            if close := touching(figure):
-                raise DataError(f"Figure {name!r} has texts that touch: {close[:3]}. Make room between them.")
+        if strict := os.environ.get(STRICT):
+            import_module(strict).check(figure, name)
         file = self._file("figures", name, "svg")
         drawn = io.StringIO()
         with matplotlib.rc_context({"svg.hashsalt": name}):  # the same figure gives the same file
             figure.savefig(drawn, format="svg", bbox_inches="tight", dpi=DPI, metadata={"Date": None})
-            if self.batch:
-                _print_versions(figure, drawn.getvalue(), file)
         if pyplot := sys.modules.get("matplotlib.pyplot"):
             pyplot.close(figure)  # else the notebook would show it a second time
         files.write(file, drawn.getvalue())
@@ -171,29 +164,6 @@ class Output:
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(values, ensure_ascii=False, indent=1, allow_nan=False)
         files.write(self.folder / name, text + "\n")
-
-
-def _print_versions(figure: Figure, svg: str, file: Path) -> None:
-    """PDF and PNG next to the SVG.
-
-    They take twice as long to draw, so a figure that was drawn before, which its SVG tells (version of Matplotlib
-    included), has them from the cache.
-    """
-    import matplotlib
-
-    from attnlib.data.cached import cached
-
-    def draw(folder: Path) -> None:
-        for kind, unset in (("pdf", "CreationDate"), ("png", "Software")):
-            options = {"bbox_inches": "tight", "dpi": DPI, "metadata": {unset: None}}
-            figure.savefig(folder / f"figure.{kind}", format=kind, **options)
-
-    settings = {
-        name: matplotlib.rcParams[name] for name in ("pdf.fonttype", "pdf.compression", "savefig.pad_inches")
-    }
-    key = hashlib.sha256(f"{matplotlib.__version__} {DPI} {settings} {svg}".encode()).hexdigest()
-    for made in sorted(cached("figures", key, draw).glob("figure.*")):
-        shutil.copyfile(made, file.with_suffix(made.suffix))
 
 
 def _plain(value: Any) -> Any:

@@ -8,14 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attnlib.reports.parameters import Parameter, check_values, load_yaml, parse_cell
+from attnlib.reports.parameters import OPTIONS, Parameter, check_values, folds, load_yaml, parse_cell
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+ParamsOf = Callable[[str], "type[BaseModel] | None"]
+"""Name of a notebook -> the `Params` of its study (`attnlib.studies.study.params_of`)."""
 PROFILES = {
     "smoke": "the notebook's own defaults; about a minute",
     "cpu": "real text, with intervals; about ten minutes on two cores",
@@ -32,11 +38,11 @@ class Notebook:
     path: Path
     title: str
     parameters: dict[str, Parameter]
-    first: bool = False
-    """Whether it computes in its own process, with nothing to spread over cores, and so starts before the others:
-    `"attnlib": {"first": true}` in its metadata."""
+    """Those that the cell shows, in its order, then the others of its study."""
+    options: dict[str, Any] | None = None
+    """Where the cell has `options` for what it does not show: what they are there."""
     last: bool = False
-    """Whether it reads the reports of others and runs after them: `{"last": true}`."""
+    """Whether it reads the reports of others and runs after them: `"attnlib": {"last": true}` in its metadata."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +52,10 @@ class Plan:
     notebook: Notebook
     profile: str
     changed: dict[str, Any] = field(default_factory=dict)
-    """What differs from the notebook's own defaults: papermill injects this."""
+    """What differs from the notebook's own defaults."""
     own: dict[str, Any] = field(default_factory=dict)
     """What differs from the profile."""
     name: str | None = None
-    rehearsal: tuple[str, ...] = ()
-    """Of a rehearsal: how small it is, and what replaces what is missing. Its numbers are no results."""
 
     @property
     def folder(self) -> str:
@@ -64,6 +68,14 @@ class Plan:
     def values(self) -> dict[str, Any]:
         """Every parameter, resolved."""
         return {name: self.changed.get(name, p.default) for name, p in self.notebook.parameters.items()}
+
+    @property
+    def injected(self) -> dict[str, Any]:
+        """What papermill writes after the parameters cell: what the cell does not show goes into its `options`."""
+        known = self.notebook.parameters
+        hidden = {name: value for name, value in self.changed.items() if not known[name].shown}
+        shown = {name: value for name, value in self.changed.items() if known[name].shown}
+        return shown | ({OPTIONS: (self.notebook.options or {}) | hidden} if hidden else {})
 
 
 def names() -> list[str]:
@@ -87,30 +99,29 @@ def find(name: str) -> Path:
     return path
 
 
-def read(name: str) -> Notebook:
+def read(name: str, params_of: ParamsOf = lambda name: None) -> Notebook:
     """Name, title and parameters of a notebook."""
     path = find(name)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         cells, own = content["cells"], content.get("metadata", {}).get("attnlib", {})
-        first, last = (bool(own.get(when)) for when in ("first", "last"))
+        last = bool(own.get("last"))
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{path} is not a notebook of format 4.") from None
     tagged = [cell for cell in cells if TAG in cell.get("metadata", {}).get("tags", ())]
     if len(tagged) > 1:
         raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag {TAG!r}; only one may.")
-    parameters = parse_cell(_source(tagged[0]), path.stem) if tagged else {}
-    return Notebook(path.stem, path, title(cells, path.stem), parameters, first, last)
+    params = params_of(path.stem)
+    parameters = parse_cell(_source(tagged[0]), path.stem, params) if tagged else {}
+    options = parameters.pop(OPTIONS).default if folds(parameters, params) else None
+    return Notebook(path.stem, path, title(cells, path.stem), parameters, options, last)
 
 
 def title(cells: list[dict[str, Any]], default: str) -> str:
     """The first heading of the first level, without its marks."""
-    for cell in cells:
-        if cell.get("cell_type") == "markdown":
-            for line in _source(cell).splitlines():
-                if line.startswith("# "):
-                    return line[2:].strip().strip("#").strip().replace("`", "").replace("*", "")
-    return default
+    prose = "\n".join(_source(cell) for cell in cells if cell.get("cell_type") == "markdown")
+    found = re.search(r"^# +(.*?)[# ]*$", prose, re.MULTILINE)
+    return re.sub("[`*]", "", found[1]) if found else default
 
 
 def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
@@ -126,64 +137,65 @@ def profiles(name: str, path: Path | None = None) -> dict[str, Path | None]:
     return {**known, **files}
 
 
-def plans(chosen: list[str], profile: str, texts: list[tuple[str, str]], run: str | None = None) -> list[Plan]:
+def plans(
+    chosen: Sequence[str],
+    profile: str,
+    texts: Sequence[tuple[str, str]],
+    run: str | None = None,
+    params_of: ParamsOf = lambda name: None,
+) -> list[Plan]:
     """Check every notebook, its parameter file and the `-p` values; all problems come in one error.
 
-    Names and types are those of the parameters cell; the study's `Params` check what the values mean.
-
-    run  a name for the run, which becomes part of its folder's name
+    run        a name for the run, which becomes part of its folder's name
+    params_of  finds the study that gives names and types; without one they are those of the parameters cell
     """
     if run is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", run):
         raise ConfigError(f"--name takes up to 64 letters, digits, _ and -, such as my-reviews; got {run!r}.")
-    wanted = list(dict.fromkeys(names() if chosen == ["all"] else chosen))
+    wanted = list(dict.fromkeys(names() if list(chosen) == ["all"] else chosen))
     if not wanted:
         raise ConfigError(f"There are no notebooks in {paths.notebooks()}. Set ATTNLIB_NOTEBOOKS to their folder.")
     found, problems = [], []
     for name in wanted:
         try:
-            found.append(_plan(name, profile, texts, run))
+            found.append(_plan(read(name, params_of), profile, texts, run))
         except AttnlibError as error:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(dict.fromkeys(problems)))
     called = [plan.notebook.name for plan in found]
-    twice = sorted({name for name in called if called.count(name) > 1})
-    if twice:
-        raise ConfigError(
-            f"Two notebooks are called {twice[0]!r} and would share a folder. Run them one at a time."
-        )
+    if twice := [name for name in called if called.count(name) > 1]:
+        raise ConfigError(f"Two notebooks are called {twice[0]!r} and would share a folder. Run one at a time.")
     return found
 
 
-def _plan(name: str, profile: str, texts: list[tuple[str, str]], run: str | None) -> Plan:
-    notebook = read(name)
+def _plan(notebook: Notebook, profile: str, texts: Sequence[tuple[str, str]], run: str | None) -> Plan:
     known = profiles(notebook.name, notebook.path)
     if profile not in known:
         where = f"Its file would be params/{notebook.name}/{profile}.yaml."
         raise UnknownName(unknown(f"profile of {notebook.name}", profile, known, hint=where))
-    file = known[profile]
-    given = {} if file is None else _given(file, notebook.parameters)
+    given = _given(known[profile], notebook.parameters)
     told = check_values(texts, notebook.parameters, notebook.name, Parameter.parse)
     defaults = {p.name: p.default for p in notebook.parameters.values()}
-    usual = defaults | given
     changed = {name: value for name, value in (given | told).items() if value != defaults[name]}
-    own = {name: value for name, value in told.items() if value != usual[name]}
+    own = {name: value for name, value in told.items() if value != (defaults | given)[name]}
     plan = Plan(notebook, profile, changed, own, run)
     if plan.folder != profile and plan.folder in known:
         raise ConfigError(f"{notebook.name} has a profile {plan.folder!r}; choose another --name than {run!r}.")
     return plan
 
 
-def _given(file: Path, parameters: dict[str, Parameter]) -> dict[str, Any]:
+def _given(file: Path | None, parameters: dict[str, Parameter]) -> dict[str, Any]:
     """What a parameter file sets."""
+    if file is None:
+        return {}
     where = f"{file.parent.name}/{file.name}"
     try:
-        values = load_yaml(file.read_bytes())
+        values = load_yaml(file.read_bytes()) or {}
     except ConfigError as error:
         raise ConfigError(f"{where} {error}") from None
-    if not isinstance(values, dict | None):
+    if not isinstance(values, dict):
         raise ConfigError(f"{where} must hold `name: value` lines; got a {type(values).__name__}.")
-    return check_values((values or {}).items(), parameters, where)
+    return check_values(values.items(), parameters, where)
 
 
 def copy_out(folder: Path, *, force: bool = False) -> list[Path]:

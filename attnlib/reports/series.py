@@ -1,4 +1,4 @@
-"""What pages say about runs: the facts of one, the index of all with the series' answer, links between them."""
+"""What pages say about runs: the facts of one, and the index of all with the series' answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +16,13 @@ from typing import Any
 
 from attnlib import __version__
 from attnlib.reports import matrix, theme
-from attnlib.reports.export import shown
 from attnlib.utils import extras, files, paths
 from attnlib.utils.errors import DataError
 from attnlib.utils.files import FAILED, UNFINISHED
 from attnlib.utils.text import duration, filesize, plural
 
-NAVIGATION = re.compile(r"<!--series-->.*?<!--/series-->", re.DOTALL)
+BESIDE = re.compile(r"<!--beside-->.*?<!--/beside-->", re.DOTALL)
+"""What a page says about files next to it, which a gallery has not."""
 OURS = {"attnlib", "Five papers together"}
 """What claims that no paper makes name in place of one."""
 SUMMARY = "_verdict"
@@ -53,8 +52,8 @@ class Finished:
     @property
     def rank(self) -> tuple[bool, int]:
         """Runs on the values of their profile come first, and of those the largest."""
-        place = PROFILES.index(self.run["profile"]) if self.run["profile"] in PROFILES else len(PROFILES)
-        return bool(self.run.get("own")), place
+        profile = self.run["profile"]
+        return bool(self.run.get("own")), PROFILES.index(profile) if profile in PROFILES else len(PROFILES)
 
 
 def index(out: Path, explorer: str = "") -> str:
@@ -69,18 +68,19 @@ def index(out: Path, explorer: str = "") -> str:
             chosen.setdefault(one.run["notebook"], one)
     series = [chosen[name] for name in sorted(chosen, key=lambda name: (not name.endswith(SUMMARY), name))]
     first = chosen[min(chosen)] if chosen else None
-    return theme.fill(
+    html = theme.fill(
         "runs.html.j2",
         runs=[one.card for one in runs],
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
         series=[one.card | _told(one) for one in series],
         lead=_told(first)["short"][0] if first and first.short else "",
+        lead_of=first and (first.card, scope(first.run)),
         signs=matrix.VERDICTS,
         sizes=KNOWN,
         explorer=explorer,
-        reference=(out / "reference" / "index.html").is_file(),
         **theme.assets(explorer=bool(explorer)),
     )
+    return theme.minus(html)
 
 
 def _told(one: Finished) -> dict[str, Any]:
@@ -109,15 +109,12 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
     named = {claim["paper"] for claim in claims}
     papers = plural(len(named - OURS), "paper") + (" and our own" if named & OURS else "")
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in matrix.tally(claims).items())
-    where = " and ".join(dict.fromkeys(profiles))
-    told = f"{plural(len(claims), 'claim')} of {papers}, tested on the {where} profile: {verdicts}."
-    sizes = {size: sum(claim.get("size") == size for claim in claims) for size in ("as large", "smaller", "larger")}
-    if any(sizes.values()):
-        found = ", ".join(
-            f"{count} {'is' if count == 1 else 'are'} {size}" for size, count in sizes.items() if count
-        )
-        told += f" Against the effects that the papers print, {found}."
-    if near := sum(claim.get("size") == "negligible" for claim in claims):
+    counts = {size: sum(claim.get("size") == size for claim in claims) for size in matrix.SIZES}
+    told = f"{plural(len(claims), 'claim')} of {papers}, tested on the {' and '.join(dict.fromkeys(profiles))} "
+    told += f"profile: {verdicts}."
+    if found := [f"{counts[size]} {size}" for size in ("as large", "smaller", "larger") if counts[size]]:
+        told += f" Against the effects that the papers print: {', '.join(found)}."
+    if near := counts["negligible"]:
         told += f" Of the undetermined, {plural(near, 'effect')} {'is' if near == 1 else 'are'} negligible."
     tested = sum(claim["verdict"] != "not tested" for claim in claims)
     chance = f"about {0.05 * tested:.0f}" if tested >= 20 else "fewer than one"
@@ -146,82 +143,58 @@ def finished(out: Path) -> Iterator[Finished]:
 
 def _card(folder: Path, out: Path, run: dict[str, Any], claims: Sequence[matrix.Claim]) -> dict[str, Any]:
     """What the index says about a run; raises any error where its files are damaged."""
-    rehearsal = bool(run.get("rehearsal"))
-    own = [f"{name} {words(run['parameters'][name])}" for name in run.get("own") or () if not rehearsal]
     return {
         **{key: str(run[key]) for key in ("title", "notebook", "status", "profile")},
         "cell": run.get("cell") and f"{int(run['cell'])} of {int(run['total'])}",
         "folder": folder.name.removesuffix(FAILED),
-        "own": ", ".join(own),
-        "rehearsal": rehearsal,
+        "own": ", ".join(f"{name} {words(run['parameters'][name])}" for name in run.get("own") or ()),
         "date": day(run["date"]),
-        "took": duration(run["seconds"]),
+        "took": took(run),
         "link": folder.relative_to(out).as_posix() + "/report.html",
         "size": filesize((folder / "report.html").stat().st_size),
         "verdicts": matrix.tally(claims),
     }
 
 
-def navigation(folder: Path, run: dict[str, Any]) -> str:
-    """Links to the reports before and after this one in the series, of the same profile, and to the index."""
-    out, profile = folder.parent.parent, run["profile"]
-    places = [place / profile for place in sorted(out.glob("[0-9][0-9]_*"))]
-    there = [place for place in places if (place / "report.html").is_file()]
-    before = [place for place in there if place.parent.name < run["notebook"]][-1:]
-    after = [place for place in there if place.parent.name > run["notebook"]][:1]
-    links = {rel: [(p.parent.name, _title(p)) for p in found] for rel, found in (("prev", before), ("next", after))}
-    return theme.fill("series.html.j2", links=links, profile=profile)
+def took(run: dict[str, Any]) -> str:
+    """How long a run took, and how much was there before: `took 12 s, all 228 results from the store`."""
+    stored, asked = run.get("results") or (0, 0)
+    known = f", {f'all {asked:,}' if stored == asked else f'{stored:,} of {asked:,}'} results from the store"
+    return f"took {duration(run['seconds'])}{known if stored else ''}"
 
 
-def _title(folder: Path) -> str:
-    try:
-        return str(json.loads((folder / "run.json").read_text(encoding="utf-8"))["title"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return folder.parent.name
-
-
-def relink(out: Path) -> None:
-    """Bring the links between the reports under `out` up to date: a first run cannot know what follows it."""
-    for one in finished(out):
-        links = navigation(one.folder, one.run)
-        with suppress(OSError):  # being replaced by another process, or not writable
-            page = (one.folder / "report.html").read_text(encoding="utf-8")
-            linked = NAVIGATION.sub(lambda _, links=links: links, page)
-            if linked != page:
-                files.write(one.folder / "report.html", linked)
+def scope(run: dict[str, Any]) -> str:
+    """What a run's answer rests on: `2 trainings per model on rotten_tomatoes, cpu profile`."""
+    header = run.get("header") or {}
+    seeds, corpora = header.get("seeds"), header.get("corpus") or header.get("corpora")
+    told = f"{plural(len(seeds), 'training')} per model" if isinstance(seeds, list) else ""
+    told += f" on {words(corpora)}" if corpora else ""
+    return ", ".join(part for part in (told.strip(), f"{run['profile']} profile") if part)
 
 
 def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
     """Copy the finished reports of a profile from `out` to `to`, in place of those there: `gallery.json`.
 
     A static site for any web server or none, which `make gallery` puts into `reports/gallery`: reports, an index
-    with an explorer to play with, and a link to the API reference where `make docs` has put it. `gallery.json` says
-    what each report was made from, so that a test can tell when a notebook has moved on.
+    with an explorer to play with. `gallery.json` says what each report was made from, so that a test can tell when
+    a notebook has moved on.
     """
     found = [one for one in finished(out) if one.run["status"] == "done" and one.folder.name == profile]
     if not found:
         raise DataError(f"There is no finished report of profile {profile!r} in {out}. `make reports` makes them.")
-    size = sum((one.folder / name).stat().st_size for one in found for name in KEPT if (one.folder / name).exists())
-    if size > LARGEST:
+    kept = {one.run["notebook"]: [f for name in KEPT if (f := one.folder / name).exists()] for one in found}
+    if (size := sum(file.stat().st_size for own in kept.values() for file in own)) > LARGEST:
         raise DataError(f"The reports weigh {filesize(size)}; a gallery may weigh {filesize(LARGEST)}.")
-    for old in [path for path in to.glob("*") if path.name != "reference"]:
+    for old in to.glob("*"):
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     held = {}
     for one in found:
-        folder = to / one.run["notebook"] / profile
-        folder.mkdir(parents=True)
-        for name in KEPT:
-            if (one.folder / name).exists():
-                shutil.copyfile(one.folder / name, folder / name)
-        notebook = paths.notebooks() / f"{one.run['notebook']}.ipynb"
-        parameters = json.dumps(one.run["parameters"], sort_keys=True)
-        held[one.run["notebook"]] = {
-            "structure": structure(notebook),
-            "parameters": hashlib.sha256(parameters.encode()).hexdigest()[:16],
-            "commit": one.run.get("commit"),
-            "date": one.run["date"],
-        }
-    relink(to)
+        name = one.run["notebook"]
+        (to / name / profile).mkdir(parents=True)
+        for file in kept[name]:
+            files.write(to / name / profile / file.name, BESIDE.sub("", file.read_text(encoding="utf-8")))
+        made = structure(paths.notebooks() / f"{name}.ipynb")
+        held[name] = {"structure": made, "commit": one.run.get("commit"), "date": one.run["date"]}
     files.write(to / "index.html", index(to, explorer=explorer_of(found)))
     files.write(to / "gallery.json", json.dumps(held, indent=1) + "\n")
     return held
@@ -229,28 +202,34 @@ def gallery(out: Path, to: Path, profile: str = "cpu") -> dict[str, Any]:
 
 def structure(notebook: Path) -> str:
     """A hash of what a reader of the report would miss: the cells of the notebook, in order, and its headings."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     parts = []
-    for cell in cells:
-        lines = "".join(cell["source"]).splitlines()
-        headings = [line for line in lines if line.startswith("#")] if cell["cell_type"] == "markdown" else []
-        parts.append((cell["cell_type"], cell.get("id"), headings))
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        lines = "".join(cell["source"]).splitlines() if cell["cell_type"] == "markdown" else []
+        parts.append((cell["cell_type"], cell.get("id"), [line for line in lines if line.startswith("#")]))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def explorer_of(found: list[Finished]) -> str:
     """The first explorer of the reports, as HTML; empty where none has one."""
-    pages = (html for one in sorted(found, key=lambda one: one.run["notebook"]) for html in shown(one.folder))
-    return next((html for html in pages if html.startswith('<div class="attnlib-explorer"')), "")
+    for one in sorted(found, key=lambda one: one.run["notebook"]):
+        for cell in json.loads((one.folder / "run.ipynb").read_bytes())["cells"]:
+            for output in cell.get("outputs", ()):
+                html = "".join(output.get("data", {}).get("text/html", ""))
+                if html.startswith('<div class="attnlib-explorer"'):
+                    return html
+    return ""
 
 
 def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report's header."""
-    said = (run.get("header") or {}).items()
-    header = {name: value for name, value in said if value not in (None, "", "none", []) and name != "paper_url"}
+    said = {name: value for name, value in (run.get("header") or {}).items() if name != "paper_url"}
     found = [("Notebook", run["notebook"]), ("Profile", run["profile"])]
-    found += [(name.replace("_", " ").capitalize(), words(value)) for name, value in header.items()]
-    found += [("Duration", duration(run["seconds"])), ("Date", day(run["date"]))]
+    found += [
+        (name.replace("_", " ").capitalize(), words(value))
+        for name, value in said.items()
+        if value not in (None, "", "none", [])
+    ]
+    found += [("Duration", took(run).removeprefix("took ")), ("Date", day(run["date"]))]
     if run.get("commit"):
         found.append(("Commit", run["commit"].replace("+", " with changes")))
     return [*found, ("Versions", " · ".join(f"{name} {number}" for name, number in run["versions"].items()))]
@@ -259,13 +238,10 @@ def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
 def papers(run: dict[str, Any]) -> list[tuple[str, str]]:
     """Citation and address of the papers that a run is about, as its header names them."""
     header = run.get("header") or {}
-    cited, addresses = (_listed(header.get(name)) for name in ("citation", "paper_url"))
-    safe = [address if re.match(r"https?://", address) else "" for address in addresses]
-    return list(zip(cited, safe + [""] * len(cited), strict=False))
-
-
-def _listed(value: Any) -> list[str]:
-    return [str(one) for one in (value if isinstance(value, list) else [value]) if one not in (None, "")]
+    given = [header.get(name) or [] for name in ("citation", "paper_url")]
+    cited, addresses = (one if isinstance(one, list) else [one] for one in given)
+    safe = [address if re.match(r"https?://", str(address)) else "" for address in addresses]
+    return list(zip(map(str, cited), safe + [""] * len(cited), strict=False))
 
 
 def versions() -> dict[str, str]:

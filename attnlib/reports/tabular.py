@@ -50,7 +50,7 @@ def table_html(
         notes.append(f"The same in every row: {'; '.join(told)}.")
     if empty:
         notes.append(f"Without values here: {', '.join(map(_heading, empty))}.")
-    data = frame.to_csv(index=whole is not frame).encode()
+    data = csv_of(frame).encode()
     return theme.fill(
         "table.html.j2",
         name=name,
@@ -62,6 +62,11 @@ def table_html(
         folded=len(shown) > FOLDED if folded is None else folded,
         csv=base64.b64encode(data).decode() if len(data) <= EMBEDDED else "",
     )
+
+
+def csv_of(frame: pd.DataFrame) -> str:
+    """The whole table as CSV, with an index that says something."""
+    return with_index(frame).to_csv(index=False)
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:

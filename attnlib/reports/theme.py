@@ -8,12 +8,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnlib import viz
 from attnlib.utils.extras import needs
-from attnlib.viz.explorer_script import script as explorer_script
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,6 +44,18 @@ def assets(explorer: bool = False) -> dict[str, str]:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     return {"style": read("report.css") + read("ledger.css"), "script": script, "policy": policy}
+
+
+@cache
+def explorer_script() -> str:
+    """The module of the explorer as a script of a page: it starts every explorer that the page holds."""
+    source = Path(viz.__file__).with_name("explorer.js").read_text(encoding="utf-8")
+    source = source.replace("export default { render };", "").replace("export ", "")
+    start = 'document.querySelectorAll(".attnlib-explorer").forEach(frozen);'
+    return (
+        f'(function () {{\n"use strict";\n{source}\n'
+        f'document.addEventListener("DOMContentLoaded", function () {{ {start} }});\n}})();'
+    )
 
 
 def read(name: str) -> str:
@@ -75,32 +88,50 @@ _LOADS = re.compile(
 )
 
 
-def placeless(text: str) -> str:
-    """What a notebook wrote to standard error, for readers of its report.
+def notes(texts: Iterable[str]) -> list[tuple[str, int]]:
+    """What a notebook wrote to standard error, for readers of its report: each kind of line once, and how often.
 
-    Warnings of other libraries are left out: they address programmers. Those of the kit stay, without
-    file, line and category.
+    Lines that differ in numbers alone are of a kind. Warnings of other libraries are left out: they address
+    programmers. Those of the kit stay, without file, line and category.
     """
-    text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
-    return re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text)
+    counts: dict[str, list[str]] = {}
+    for text in texts:
+        text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
+        for line in re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text).splitlines():
+            if line.strip():
+                counts.setdefault(re.sub(r"\d[\d.,]*", "0", line), []).append(line.strip())
+    return [(lines[0], len(lines)) for lines in counts.values()]
 
 
-_WARNING = re.compile(r"^(?P<file>\S[^:\n]*\.py):\d+: \w*Warning: (?P<said>.*)\n(?:  .*\n)?", re.MULTILINE)
+_WARNING = re.compile(r"^(?P<file>\S[^:\n]*\.py):\d+: \w+: (?P<said>.*)\n(?:  .*\n)?", re.MULTILINE)
 _LIBRARY = re.compile(r"site-packages|dist-packages|[\\/]lib[\\/]python")
 
 
 def says_something(output: Any) -> bool:
-    """Whether an output of a cell is meant for readers: not a widget, not the bare repr of an object."""
+    """Whether an output of a cell is meant for readers: not a widget, not what Python says of an object."""
     data = output.get("data")
     if output.output_type == "stream":
         return bool(output.text.strip())
-    if data is None:
-        return True
-    return WIDGET not in data and not (set(data) == {"text/plain"} and _REPR.fullmatch(data["text/plain"].strip()))
+    return data is None or (WIDGET not in data and set(data) != {"text/plain"})
 
 
-_REPR = re.compile(
-    r"\[*\(*<[^<>]*(?: at 0x[0-9a-f]+|Axes[^<>]*|Figure[^<>]*)>.*|(?:Text|Axes|Figure)\(.*\)", re.DOTALL
+def without_reprs(text: str) -> str:
+    """What a cell printed, without lines that Python makes of objects, such as `Corpus(…)`, and without frames."""
+    if re.search(r"^(?:Name: .*)?dtype: \w+$|^\[\d+ rows x \d+ columns\]$", text, re.MULTILINE):
+        return ""
+    return "".join(line for line in text.splitlines(keepends=True) if not _REPR.fullmatch(line.strip()))
+
+
+_REPR = re.compile(r"[\[(]*<[^<>]* (?:at 0x[0-9a-f]+|object).*>.*|[A-Z]\w*\(.*\)")
+
+
+def minus(html: str) -> str:
+    """A page with a minus sign before negative numbers, where programs write a hyphen; code stays as it is."""
+    return _HYPHEN.sub(lambda found: "−" if found[0] == "-" else found[0], html)
+
+
+_HYPHEN = re.compile(
+    r"<(code|script|style)\b.*?</\1>|<[^<>]*>|(?<![\w)\]‐−-])-(?=\.?\d|∞)", re.DOTALL | re.IGNORECASE
 )
 
 

@@ -1,11 +1,16 @@
 r"""Divergences and entropies of distributions.
 
-Everything here is NumPy on the last axis; torch tensors are accepted where they convert. Logarithms are natural
+For reports, NumPy on the last axis; torch tensors are accepted where they convert. Logarithms are natural
 (nats). Distributions may hold exact zeros, as padding and sparse projections do, and must sum to one; a row of
 zeros is no distribution, and every measure of it is NaN.
+
+For losses, `torch_kl`, `torch_jsd` and `torch_tvd`: differentiable, finite under masks and exact zeros, unchecked.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +18,15 @@ from scipy import special
 
 from attnlib.utils.errors import DataError
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 LN2 = float(np.log(2.0))
 """The largest Jensen-Shannon divergence, reached by disjoint supports."""
 UNIT_SUM = 1e-3
 """How far the sum of a distribution may be from one: the rounding of long texts in single precision, not more."""
+FLOOR = 1e-12
+"""Smaller probabilities are raised to this inside the logarithms of a loss, where a zero base is infinitely far."""
 
 
 def kl(p: ArrayLike, q: ArrayLike, *, floor: float = 0.0) -> np.ndarray:
@@ -93,6 +103,33 @@ def normalized_entropy(p: ArrayLike, mask: ArrayLike | None = None) -> np.ndarra
     with np.errstate(divide="ignore", invalid="ignore"):
         value = special.entr(p).sum(-1) / np.log(n)
     return _where_defined(np.where(n > 1, np.clip(value, 0.0, 1.0), np.nan), p)
+
+
+def torch_tvd(p: Tensor, q: Tensor) -> Tensor:
+    r""":math:`\frac12 \sum_c |p_c - q_c|` over the last dimension; |Δp| for two classes."""
+    return (p - q).abs().sum(-1) / 2
+
+
+def torch_kl(p: Tensor, q: Tensor) -> Tensor:
+    r""":math:`\sum_i p_i (\ln p_i - \ln q_i)` over the last dimension, both floored inside the logarithms.
+
+    Padding, zero on both sides, adds nothing to the value and nothing to the gradient.
+    """
+    return (p * (p.clamp_min(FLOOR).log() - q.clamp_min(FLOOR).log())).sum(-1)
+
+
+def torch_jsd(p: Tensor, q: Tensor) -> Tensor:
+    r""":math:`\frac12 KL(p \| m) + \frac12 KL(q \| m)` with :math:`m = \frac12 (p + q)`; at most ln 2."""
+    middle = (p + q) / 2
+    return (torch_kl(p, middle) + torch_kl(q, middle)) / 2
+
+
+DIVERGENCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "jsd": torch_jsd,
+    "kl_adv_base": torch_kl,
+    "kl_base_adv": lambda adversary, base: torch_kl(base, adversary),
+}
+"""Attention of an adversary and of its base to their distance: the three that the papers write."""
 
 
 def _distribution(p: ArrayLike, name: str) -> np.ndarray:

@@ -61,17 +61,6 @@ def descending(scores: ArrayLike) -> np.ndarray:
     return np.argsort(-np.asarray(scores, dtype=float), kind="stable")
 
 
-def ranks(scores: ArrayLike) -> np.ndarray:
-    """Rank of every score, 1 for the highest; equal scores share their mean rank.
-
-    >>> al.stats.ranks([0.2, 0.5, 0.2, 0.1]).tolist()
-    [2.5, 1.0, 2.5, 4.0]
-    """
-    from scipy.stats import rankdata
-
-    return rankdata(-np.asarray(scores, dtype=float), method="average")
-
-
 def _vectors(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:

@@ -1,32 +1,40 @@
 """Executors: where runs are computed. All of them are `concurrent.futures.Executor`s.
 
 serial         in this process, one after the other
-local          worker processes on this machine, one torch thread each; several per GPU where they fit
+local          worker processes on this machine: one per core with one torch thread, or one per GPU
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-In addition to `submit` and `shutdown`, an executor here has `room` (how many calls to keep in flight: all workers
-busy, and something waiting for the first that is free), `shared_disk` (whether workers see the driver's files) and
-`kill()` (stop now).
+In addition to `submit` and `shutdown`, an executor here has `room` (how many calls to keep in flight),
+`shared_disk` (whether workers see the driver's files) and `kill()` (stop now).
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
-from attnlib.store.processes import DEVICE, LocalExecutor, cores
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
+from attnlib.utils.progress import SWITCH
 
 EXECUTORS = ("serial", "local", "dask:ADDRESS")
-CONTEXT_MEMORY = 600 * 2**20
-"""Bytes a CUDA process holds before it has any tensor."""
-RUN_MEMORY = 2 * 2**30
-"""Bytes assumed for a run on a GPU where none was measured yet."""
+DEVICE = "ATTNLIB_DEVICE"
+"""Environment variable: the device of a worker, used by runs that name no device."""
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+QUIET = {**dict.fromkeys(THREADS, "1"), SWITCH: "0"}
+
+
+def cores() -> int:
+    """Cores this process may use; a batch system may limit them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class SerialExecutor(Executor):
@@ -46,6 +54,72 @@ class SerialExecutor(Executor):
 
     def kill(self) -> None:
         """Nothing runs between calls."""
+
+
+class LocalExecutor(Executor):
+    """A worker process for each environment in `slots`: a loky pool of its own, so that one that dies fails no call
+    but its own, and the next call gets a new one. A script needs no `if __name__ == "__main__"`."""
+
+    shared_disk = True
+
+    def __init__(self, slots: Sequence[Mapping[str, str]]) -> None:
+        self.room = len(slots)
+        self._slots = [{**QUIET, **slot} for slot in slots]
+        self._pools: dict[int, Executor] = {}
+        self._calls = [0] * len(slots)
+        self._lock = threading.Lock()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Call a function in the worker that has the least to do."""
+        with self._lock:
+            slot = min(range(self.room), key=self._calls.__getitem__)
+            self._calls[slot] += 1
+        try:
+            future = self._pool(slot).submit(fn, *args, **kwargs)
+        except BrokenExecutor:
+            del self._pools[slot]
+            future = self._pool(slot).submit(fn, *args, **kwargs)
+        future.add_done_callback(lambda _: self._ended(slot))
+        return future
+
+    def _pool(self, slot: int) -> Executor:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        if slot not in self._pools:
+            self._pools[slot] = ProcessPoolExecutor(
+                1, env=self._slots[slot], initializer=_begin, initargs=(os.getpid(),)
+            )
+        return self._pools[slot]
+
+    def _ended(self, slot: int) -> None:
+        with self._lock:
+            self._calls[slot] -= 1
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers after the calls already submitted; at once where these are cancelled."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            pool.shutdown(wait=wait, kill_workers=cancel_futures)
+
+    def kill(self) -> None:
+        """End the workers now."""
+        self.shutdown(cancel_futures=True)
+
+
+def _begin(driver: int) -> None:
+    """In a new worker: leave Ctrl-C to the driver, and end with it, however it ends."""
+    from joblib.externals.loky import process_executor
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize  # a corpus in memory is no leak
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if os.name == "posix":  # elsewhere a process keeps its dead parent's number
+        threading.Thread(target=watch, daemon=True).start()
 
 
 class DaskExecutor(Executor):
@@ -113,7 +187,7 @@ class DaskExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster, which keeps running."""
-        if not wait or cancel_futures:
+        if (not wait or cancel_futures) and self._futures and self.client.status == "running":
             self.client.cancel(list(self._futures))
         self.client.close()
 
@@ -123,29 +197,19 @@ class DaskExecutor(Executor):
 
 
 def make_executor(
-    name: str = "serial",
-    *,
-    jobs: int | None = None,
-    devices: Sequence[str] | None = None,
-    jobs_per_device: int | None = None,
-    memory_per_run: int = RUN_MEMORY,
+    name: str = "serial", *, jobs: int | None = None, devices: Sequence[str] | None = None
 ) -> Executor:
     """An executor by name, as `check_executor` takes it.
 
-    jobs             most worker processes in total; None: one per core, or what fits on the GPUs
-    devices          what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
-    jobs_per_device  workers that share one GPU; None: as many as its free memory holds, a run taking
-                     `memory_per_run` bytes
+    jobs     most worker processes; None: one per core, or one per GPU
+    devices  what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
     """
     check_executor(name, jobs)
     if name == "serial":
         return SerialExecutor()
     if name != "local":
         return DaskExecutor(name.partition(":")[2])
-    devices = devices if devices is not None else find_devices()
-    return LocalExecutor(
-        plan_slots(devices, jobs=jobs, jobs_per_device=jobs_per_device, memory_per_run=memory_per_run)
-    )
+    return LocalExecutor(slots(find_devices() if devices is None else devices, jobs))
 
 
 def check_executor(name: str, jobs: int | None = None) -> None:
@@ -164,69 +228,31 @@ def check_executor(name: str, jobs: int | None = None) -> None:
 
 
 def find_devices() -> list[str]:
-    """Every CUDA device, else the one device that `auto` means."""
+    """Every CUDA device, else the CPU."""
     import torch
 
-    from attnlib.utils.device import resolve
-
-    return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or [resolve("auto").type]
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or ["cpu"]
 
 
-def free_memory(device: str) -> int:
-    """Bytes free on a CUDA device."""
-    import torch
+def slots(devices: Sequence[str], jobs: int | None = None, visible: str | None = None) -> list[dict[str, str]]:
+    """One environment per worker: a worker for each GPU, which sees that GPU alone, or for each core.
 
-    return torch.cuda.mem_get_info(torch.device(device))[0]
-
-
-def plan_slots(
-    devices: Sequence[str],
-    *,
-    jobs: int | None = None,
-    jobs_per_device: int | None = None,
-    memory_per_run: int = RUN_MEMORY,
-    free: Callable[[str], int] = free_memory,
-    n_cores: int | None = None,
-    visible: str | None = None,
-) -> list[dict[str, str]]:
-    """One environment per worker. A worker on a GPU sees that GPU alone, under the name `cuda`.
-
-    A GPU takes as many workers as runs fit in its free memory with each process's own context; in total no more
-    workers than cores, though at least one per GPU. `visible` is the outer CUDA_VISIBLE_DEVICES, whose
-    entries `cuda:k` counts.
+    `visible` is the outer CUDA_VISIBLE_DEVICES, whose entries `cuda:k` counts.
     """
     if not devices:
         raise ConfigError("devices is empty; give at least one, such as ('cpu',) or ('cuda:0',).")
-    if jobs_per_device is not None and jobs_per_device < 1:
-        raise ConfigError(f"jobs_per_device must be 1 or more; got {jobs_per_device}.")
-    n_cores = n_cores or cores()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES") if visible is None else visible
-    gpus = [d for d in devices if d.startswith("cuda")]
-    others = [d for d in devices if not d.startswith("cuda")]
-    if not gpus:
-        return [_slot(others[k % len(others)], visible) for k in range(jobs or n_cores)]
-    fair = max(1, n_cores // len(gpus))
-    rooms = []
-    for device in gpus:
-        fits = jobs_per_device or min(free(device) // (memory_per_run + CONTEXT_MEMORY), fair)
-        rooms.append(max(1, fits))
-    # One worker on every GPU before a second on any, so that few jobs spread out.
-    order = [d for turn in range(max(rooms)) for d, room in zip(gpus, rooms, strict=True) if turn < room]
-    return [_slot(device, visible) for device in [*order, *others][:jobs]]
+    if "cpu" in devices:
+        return [{DEVICE: "cpu", "CUDA_VISIBLE_DEVICES": ""}] * (jobs or cores())
+    return [_gpu(device, visible) for device in devices[:jobs]]
 
 
-def _slot(device: str, visible: str | None) -> dict[str, str]:
+def _gpu(device: str, visible: str | None) -> dict[str, str]:
     kind, _, index = device.partition(":")
-    if kind != "cuda":
-        return {DEVICE: device, **({"CUDA_VISIBLE_DEVICES": ""} if kind == "cpu" else {})}
     number = int(index or 0)
     outer = visible.split(",") if visible else [str(k) for k in range(number + 1)]
-    if number >= len(outer):
-        raise ConfigError(f"There is no device {device!r}: CUDA_VISIBLE_DEVICES={visible!r} shows {len(outer)}.")
+    if kind != "cuda" or number >= len(outer):
+        raise ConfigError(
+            f"There is no device {device!r}; allowed: 'cpu', and 'cuda:0' to 'cuda:{len(outer) - 1}'."
+        )
     return {DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": outer[number].strip()}
-
-
-def measured_memory(environments: Sequence[Mapping[str, Any]]) -> int:
-    """Bytes a run needs on a GPU, with a tenth to spare, from those measured; RUN_MEMORY where none was."""
-    peaks = [e["peak_gpu_memory"] for e in environments if e.get("peak_gpu_memory")]
-    return int(max(peaks) * 1.1) if peaks else RUN_MEMORY

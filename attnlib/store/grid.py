@@ -13,14 +13,17 @@ The same call continues after any stop.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +31,13 @@ import numpy as np
 from attnlib.data.pretrained import pinned
 from attnlib.data.vectors import check_vectors
 from attnlib.store.entries import Entry, Store
-from attnlib.store.executors import find_devices, make_executor, measured_memory
-from attnlib.store.keys import key_of
+from attnlib.store.executors import make_executor
+from attnlib.store.keys import Keys, key_of
 from attnlib.store.scheduler import Scheduler
-from attnlib.store.specs import Corpora, FitSpec, Run
+from attnlib.store.specs import Corpora, FitSpec, Run, needed
+from attnlib.utils import files, paths
 from attnlib.utils.errors import AttnlibError, ConfigError
+from attnlib.utils.text import duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,7 +201,7 @@ def run_grid(
     runs = tuple(dict.fromkeys(runs if isinstance(runs, Iterable) else [runs]))
     if wrong := [run for run in runs if not hasattr(run, "fits")]:
         raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
-    models = [fit.model for run in runs for fit in _models(run)]
+    models = [fit.model for run in runs for fit in needed(run) if isinstance(fit, FitSpec)]
     for name in dict.fromkeys(model.vectors for model in models):
         check_vectors(name)
     for name in dict.fromkeys(model.pretrained for model in models if model.encoder == "bert"):
@@ -212,7 +217,7 @@ def run_grid(
     _distinct(grid)
     if grid.pending:
         own = executor is None or isinstance(executor, str)
-        pool = _executor(executor, jobs, options, store) if own else executor
+        pool = _executor(executor, jobs, options) if own else executor
         try:
             grid.work(pool, title)
         except BaseException:
@@ -224,15 +229,63 @@ def run_grid(
     cached, trained = grid.counts["cached"], grid.counts["models"]
     computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
     seconds = time.monotonic() - start
+    _noted(cached, len(grid.runs))
     return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, trained, _failures(grid), seconds)
 
 
-def _models(run: Run) -> Iterator[FitSpec]:
-    """Every model that a run needs, including itself where it is one."""
-    if isinstance(run, FitSpec):
+def _noted(cached: int, asked: int) -> None:
+    """Where a notebook runs for a report: add to what the report says of results from the store."""
+    if (folder := paths.run_folder()) is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "results.json"
+        before = json.loads(file.read_bytes()) if file.exists() else [0, 0]
+        files.write(file, json.dumps([before[0] + cached, before[1] + asked]))
+
+
+def outlook(
+    runs: Iterable[Run],
+    *,
+    store: Store | str | None = None,
+    corpora: Mapping[str, Corpus] | Corpora | None = None,
+    jobs: int = 1,
+) -> str:
+    """How many runs there are, with the models that they need, how many the store holds, and about how long the
+    others take by the median of what runs of their task, encoder and corpus took."""
+    store = store if isinstance(store, Store) else Store(store)
+    names = Keys(corpora if isinstance(corpora, Corpora) else Corpora(corpora))
+    took: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for _, spec, environment in store.described():
+        took[_kind(spec["task"], spec["run"])].append(environment["seconds"])
+    known = {corpus for _, _, corpus in took} | {*names.corpora.given, ""}
+    cached: dict[Run, bool] = {}
+    missing = [run for asked in runs for run in _missing(asked, known, names, store, cached)]
+    kinds = [_kind(run.task, run.model_dump(mode="json")) for run in missing]
+    text = f"{len(cached)} runs: {len(cached) - len(missing)} in the store, {len(missing)} to compute"
+    if any(kind in took for kind in kinds):
+        seconds = sum(median(took[kind]) for kind in kinds if kind in took) / jobs
+        text += f", about {duration(seconds)}{f' with {jobs} at once' if jobs > 1 else ''} by what others took"
+    if strange := sum(kind not in took for kind in kinds):
+        text += f"; none like {strange} of them is known"
+    return f"{text}."
+
+
+def _kind(task: str, run: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Task, encoder and corpus of a run as the store writes it."""
+    fit = run if "model" in run else (*run.get("fits", ()), {})[0]
+    data = run.get("data") or fit.get("data") or {}
+    return task, fit.get("model", {}).get("encoder", ""), data.get("corpus", "")
+
+
+def _missing(run: Run, known: set[str], names: Keys, store: Store, cached: dict[Run, bool]) -> Iterator[Run]:
+    """What must be computed for a run. Data that no finished run has read are not loaded to find that out."""
+    if run in cached:
+        return
+    used = {one.corpus.corpus for one in needed(run) if one.corpus is not None}
+    cached[run] = used <= known and store.get(names.of(run)) is not None
+    if not cached[run]:
+        for fit in run.fits:
+            yield from _missing(fit, known, names, store, cached)
         yield run
-    for fit in run.fits:
-        yield from _models(fit)
 
 
 def _distinct(grid: Scheduler) -> None:
@@ -249,15 +302,10 @@ def _distinct(grid: Scheduler) -> None:
                 )
 
 
-def _executor(name: str | None, jobs: int | None, options: dict[str, Any], store: Store) -> Executor:
+def _executor(name: str | None, jobs: int | None, options: dict[str, Any]) -> Executor:
     if name is None:
         name = os.environ.get(EXECUTOR, "serial")
         jobs = jobs or (int(os.environ.get(JOBS) or 0) or None if name == "local" else None)
-    if name == "local" and options.get("devices") is None:
-        options = {**options, "devices": find_devices()}
-    if any(device.startswith("cuda") for device in options.get("devices") or ()):
-        known = [environment for _, _, environment in store.described()]
-        options = {"memory_per_run": measured_memory(known), **options}
     return make_executor(name, jobs=jobs, **options)
 
 

@@ -1,4 +1,4 @@
-"""The scheduler of a grid: which run is ready, which runs go together, what a result or a failure means."""
+"""The scheduler of a grid: which run is ready, and what a result or a failure means."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnlib.store.codehash import code_hash, code_of
-from attnlib.store.entries import CorruptEntry, Store
+from filelock import FileLock
+
+from attnlib.store.entries import CorruptEntry, Entry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.keys import contents, identity, key_of
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, columns
-from attnlib.store.tasks import Assignment, RunOutcome, describe, execute
+from attnlib.store.keys import UNCACHED, Keys, contents, data_of
+from attnlib.store.parts import Code, packed
+from attnlib.store.specs import Corpora, FitSpec, Run, canonical, columns, needed
+from attnlib.store.tasks import Job, Outcome, describe, execute
 from attnlib.utils.progress import bar
 
 ATTEMPTS = 2
@@ -45,15 +46,17 @@ class Scheduler:
 
     def __init__(self, store: Store, corpora: Corpora, runs: tuple[Run, ...]) -> None:
         self.store, self.corpora, self.runs = store, corpora, runs
+        self.names = Keys(corpora)
         self.keys: dict[Run, str] = {}
         self.columns: dict[Run, dict[str, Any]] = {}
         self.pending: dict[str, Node] = {}
         self.stored: set[str] = set()
+        self.checked: set[str] = set()
         self.failed: dict[str, Node] = {}
         self.counts: Counter[str] = Counter()
         for run in runs:
             try:
-                key = self.keys[run] = key_of(run, corpora)
+                key = self.keys[run] = self.names.of(run)
                 self.columns[run] = columns(run, corpora)
             except Exception as error:  # its corpus cannot be loaded, say: the others can still run
                 key = self.keys[run] = run.digest
@@ -88,155 +91,136 @@ class Scheduler:
         self.pending[key].asked |= asked
 
     def _plan_fit(self, fit: FitSpec) -> None:
-        key = self.keys[fit] = key_of(fit, self.corpora)
+        key = self.keys[fit] = self.names.of(fit)
         if key not in self.stored and not self._cached(key):
             self._plan(fit, asked=False)
 
     def work(self, pool: Executor, title: str) -> None:
         """Until nothing is pending: hand out jobs, store what comes back."""
-        running: dict[Future, tuple[list[Node], ExitStack]] = {}
+        running: dict[Future, tuple[Node, FileLock]] = {}
         total = len(self.pending) + self.counts["cached"] + len(self.failed)
         with bar(title, total=total, unit="run", initial=total - len(self.pending)) as line:
             try:
                 while self.pending or running:
                     self._hand_out(pool, running)
-                    line.set_postfix_str(self._state(running), refresh=True)
+                    line.set_postfix_str(self._state(len(running)), refresh=True)
                     if not running and self.pending:
                         time.sleep(POLL)  # all that is left runs in another process
                     ended, _ = wait(running, timeout=POLL if self.pending else None, return_when=FIRST_COMPLETED)
                     for future in ended:
-                        nodes, locks = running.pop(future)
-                        with locks:
-                            line.update(self._take(future, nodes))
+                        node, lock = running.pop(future)
+                        try:
+                            line.update(self._take(future, node))
+                        finally:
+                            self.store.unlock(lock)
             except KeyboardInterrupt:
                 for future in running:
                     future.cancel()
-                left = len(self.pending) + sum(len(nodes) for nodes, _ in running.values())
+                left = len(self.pending) + len(running)
                 kept = f"{len(self.stored)} runs are finished and kept in {self.store.root}, {left} are left"
                 raise GridInterrupted(f"Stopped: {kept}. Repeat the same call to continue from there.") from None
             finally:
-                for _, locks in running.values():
-                    locks.close()
+                for _, lock in running.values():
+                    self.store.unlock(lock)
 
-    def _state(self, running: Mapping[Future, Any]) -> str:
-        busy = sum(len(nodes) for nodes, _ in running.values())
+    def _state(self, busy: int) -> str:
         text = f"done {self.counts['computed']}, cached {self.counts['cached']}, failed {len(self.failed)}"
         elsewhere = self.counts["elsewhere"]
         return f"{text}, running {busy}" + (f", elsewhere {elsewhere}" if elsewhere else "")
 
-    def _hand_out(self, pool: Executor, running: dict[Future, tuple[list[Node], ExitStack]]) -> None:
-        """Fill the room the executor has, with jobs that are ready and that no other process computes."""
+    def _hand_out(self, pool: Executor, running: dict[Future, tuple[Node, FileLock]]) -> None:
+        """Fill the room the executor has, with runs that are ready and that no other process computes."""
         room = getattr(pool, "room", 2)
         self.counts["elsewhere"] = 0
-        for key in list(self.pending):
+        for key, node in list(self.pending.items()):
             if len(running) >= room:
                 return
-            if key not in self.pending or not self.stored.issuperset(self.pending[key].fits):
+            if key not in self.pending or not self.stored.issuperset(node.fits):
                 continue
-            nodes = self._group(self.pending[key])
-            locks = self._lock(nodes)
-            if locks is None:
-                self.counts["elsewhere"] += len(nodes)
+            if (lock := self.store.lock(key)) is None:
+                self.counts["elsewhere"] += 1
                 continue
-            for node in nodes:
-                self.pending.pop(node.key)
-            fresh = [node for node in nodes if not self._cached(node.key)]  # another process may have been faster
-            self.counts["cached"] += sum(node.asked for node in nodes if node not in fresh)
             future = None
             try:
-                if fresh:
-                    future = pool.submit(execute, self._job(fresh, pool))
-                    running[future] = fresh, locks
+                if self._cached(key):  # another process was faster
+                    self.counts["cached"] += node.asked
+                    del self.pending[key]
+                else:
+                    future = pool.submit(execute, self._job(node, pool))
+                    running[future] = self.pending.pop(key), lock
             except CorruptEntry:  # of a model: it has been set aside, so it is to be trained again
-                for fit in [fit for node in fresh for fit in node.run.fits]:
+                for fit in node.run.fits:
                     self._plan_fit(fit)
             finally:
                 if future is None:
-                    self.pending |= {node.key: node for node in fresh}
-                    locks.close()
+                    self.store.unlock(lock)
 
-    def _group(self, node: Node) -> list[Node]:
-        """A model to train takes its measures along; after a failure every run goes alone."""
-        if isinstance(node.run, MeasureSpec) or node.attempts:
-            return [node]
-        along = [n for n in self.pending.values() if n.fits == (node.key,) and not n.attempts]
-        return [node, *(n for n in along if isinstance(n.run, MeasureSpec))]
-
-    def _lock(self, nodes: list[Node]) -> ExitStack | None:
-        """The locks of all of these, until closed; None while another process has one of them."""
-        with ExitStack() as locks:
-            for node in nodes:
-                if (lock := self.store.lock(node.key)) is None:
-                    return None
-                locks.callback(self.store.unlock, lock)
-            return locks.pop_all()
-
-    def _job(self, nodes: list[Node], pool: Executor) -> Assignment:
-        own = {node.key for node in nodes}
-        models = {}
-        for key in {k for node in nodes for k in node.fits} - own:
-            entry = self.store.get(key)
-            try:
-                if entry is None:
-                    raise CorruptEntry(f"The model {key[:12]} is gone from the store.")
-                entry.verify("model/")
-            except CorruptEntry:
-                self.stored.discard(key)
-                raise
-            near = getattr(pool, "shared_disk", True)
-            models[key] = str(entry.folder / "model") if near else entry.model_files()
-        used = {c.digest: self.corpora[c] for n in nodes if (c := n.run.corpus) is not None}
-        ship = isinstance(pool, SerialExecutor) or any(node.ship for node in nodes)
-        return Assignment(
-            runs=tuple((node.key, node.run) for node in nodes),
-            fits={node.key: node.fits for node in nodes},
-            code={node.run.task: code_hash(node.run.task) for node in nodes},
-            data={digest: corpus.fingerprint for digest, corpus in used.items()},
-            models=models,
-            files={node.key: contents(node.run.model) for node in nodes if isinstance(node.run, FitSpec)},
-            corpora={corpus.fingerprint: corpus for corpus in used.values()} if ship else {},
+    def _job(self, node: Node, pool: Executor) -> Job:
+        run, here = node.run, isinstance(pool, SerialExecutor)
+        corpus = None if run.corpus is None else self.corpora[run.corpus]
+        near = getattr(pool, "shared_disk", True)
+        models = {key: self._checked(key) for key in node.fits}
+        return Job(
+            key=node.key,
+            run=run,
+            fits=node.fits,
+            code=self._code(run, here),
+            data=() if corpus is None else data_of(corpus),
+            contents=contents(run.model) if isinstance(run, FitSpec) else {},
+            models={k: str(e.folder / "model") if near else e.model_files() for k, e in models.items()},
+            corpus=corpus if here or node.ship else None,
         )
 
-    def _take(self, future: Future, nodes: list[Node]) -> int:
-        """Store the results of a job; returns how many runs it settled."""
+    def _checked(self, key: str) -> Entry:
+        """A trained model, which is read again before its first use."""
+        entry = self.store.get(key)
+        try:
+            if entry is None:
+                raise CorruptEntry(f"The model {key[:12]} is gone from the store.")
+            if key not in self.checked:
+                entry.verify("model/")
+        except CorruptEntry:
+            self.stored.discard(key)
+            raise
+        self.checked.add(key)
+        return entry
+
+    def _code(self, run: Run, here: bool) -> Code:
+        """What the worker's code must be, and the user's parts to compute with, which are sent along."""
+        parts = {part: self.names.part(part) for one in needed(run) for part in self.names.named(one)}
+        digest = self.names.code(run).get(run.task, UNCACHED)
+        tasks = {} if digest.startswith(UNCACHED) else {run.task: digest}
+        return Code(frozenset(parts), tasks, *(() if here else packed(parts)))
+
+    def _take(self, future: Future, node: Node) -> int:
+        """Store the result of a run; returns how many runs are settled by it."""
         before = len(self.stored) + len(self.failed)
         try:
-            outcomes: list[RunOutcome] = future.result()
-        except (Exception, CancelledError) as error:  # the worker died, or the cluster lost the job
-            outcomes = [RunOutcome(node.key, error=describe(error)) for node in nodes]
-        told = {outcome.key: outcome for outcome in outcomes}
-        for node in nodes:
-            outcome = told.get(node.key)
-            if outcome is None:  # the model it needs failed in the same job
-                self._requeue(node)
-            elif outcome.needs is not None:
-                node.ship = True
-                self.pending = {node.key: node, **self.pending}
-            elif outcome.error is not None:
-                node.attempts += 1
-                node.errors.append(outcome.error)
-                if node.attempts < ATTEMPTS and not outcome.final:
-                    self._requeue(node)
-                else:
-                    self._fail(node)
+            outcome: Outcome = future.result()
+        except (Exception, CancelledError) as error:  # the worker died, or the cluster lost the run
+            outcome = Outcome(error=describe(error))
+        if outcome.needs:
+            node.ship = True
+            self.pending = {node.key: node, **self.pending}
+        elif outcome.error is None:
+            self._keep(node, outcome)
+        else:
+            node.attempts += 1
+            node.errors.append(outcome.error)
+            if node.attempts < ATTEMPTS and not outcome.final:
+                self.pending[node.key] = node
             else:
-                self._keep(node, outcome)
+                self._fail(node)
         return len(self.stored) + len(self.failed) - before
 
-    def _requeue(self, node: Node) -> None:
-        self.pending[node.key] = node
-        for key in node.fits:
-            if key in self.failed:
-                self._fail_without(self.failed[key])
-
-    def _keep(self, node: Node, outcome: RunOutcome) -> None:
+    def _keep(self, node: Node, outcome: Outcome) -> None:
         spec = {
             "task": node.run.task,
             "kind": "fit" if isinstance(node.run, FitSpec) else "measure",
             "columns": columns(node.run, self.corpora),
             "run": node.run.model_dump(mode="json"),
-            "identity": identity(node.run, self.corpora),
-            "code": code_of(node.run.task),
+            "identity": self.names.identity(node.run),
+            "code": self.names.code(node.run),
         }
         files = {
             "spec.json": canonical(spec).encode(),

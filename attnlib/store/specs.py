@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from attnlib.config import Config, DataConfig, FrozenDict, ModelConfig, Options, TrainConfig
 from attnlib.utils.errors import ConfigError, nearest
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
 FIT = "attnlib.training.fit:fit"
+
+
+def _named(data: Any) -> Any:
+    """A corpus named as everywhere: a name, a path, or a mapping in braces."""
+    if not isinstance(data, str):
+        return data
+    from attnlib.data.corpora import data_config
+
+    return data_config(data)
+
+
+Named = Annotated[DataConfig, BeforeValidator(_named)]
 
 
 class _Spec(Config):
@@ -46,7 +58,7 @@ class FitSpec(_Spec):
     ([24, 92], 'mlp')
     """
 
-    data: DataConfig
+    data: Named
     model: ModelConfig = Field(default_factory=ModelConfig)
     train: TrainConfig = Field(default_factory=TrainConfig)
     seed: int = Field(0, ge=0)
@@ -74,31 +86,26 @@ class FitSpec(_Spec):
 class MeasureSpec(_Spec):
     """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`.
 
+    A function that takes `examples` in place of `corpus`, as those of `al` do, gets the test texts.
+
     task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
     fits    the models, in the order of the arguments; none for a measure of the data alone
     data    the corpus to hand over; None: that of the first model. With neither, only `params` are passed
     params  what else the function takes: plain values, since they are part of the identity
 
     >>> fit = al.FitSpec(data=al.DataConfig(corpus="planted"), model=config)
-    >>> al.MeasureSpec.of(al.fraction_to_flip, fit, ranking="alpha").task
+    >>> run = al.MeasureSpec.of(al.fraction_to_flip, fit, ranking="alpha")
+    >>> run.task
     'attnlib.erasure.flips:fraction_to_flip'
+    >>> al.run_grid([run]).complete().frame().columns[:9].tolist()
+    ['dataset', 'encoder', 'attention', 'projection', 'variant', 'seed', 'id', 'length', 'prediction']
     """
 
     task: str
     fits: tuple[FitSpec, ...] = ()
-    data: DataConfig | None = None
+    data: Named | None = None
     params: Options = Field(default_factory=FrozenDict)
     label: Options = Field(default_factory=FrozenDict)
-
-    def shards(self, n: int) -> list[MeasureSpec]:
-        """The same measure on n parts of the test texts, a run each, so that a cluster shares a large corpus.
-
-        `GridResult.frame` puts their frames below each other: all texts in order. For measures that look at one
-        text after the other; one that samples texts does so within each part.
-        """
-        if self.corpus is None:
-            raise ConfigError(f"{self.task} reads no corpus, so there is nothing to cut into parts.")
-        return [self.model_copy(update={"data": self.corpus.replace(part=(k, n))}) for k in range(n)]
 
     @property
     def corpus(self) -> DataConfig | None:
@@ -144,6 +151,13 @@ class MeasureSpec(_Spec):
 Run = FitSpec | MeasureSpec
 
 
+def needed(run: Run) -> Iterator[Run]:
+    """A run and every model that it needs."""
+    yield run
+    for fit in run.fits:
+        yield from needed(fit)
+
+
 def split(task: str) -> tuple[str, str]:
     """`module:function` in two."""
     module, colon, name = task.partition(":")
@@ -178,7 +192,7 @@ class Corpora:
         self._loaded: dict[str, Corpus] = {}
 
     def __getitem__(self, config: DataConfig) -> Corpus:
-        if config.part is None and config.corpus in self.given:
+        if config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
                 raise ConfigError(
                     f"The corpus {config.corpus!r} was handed over ready-made, so the options in "
@@ -188,10 +202,7 @@ class Corpora:
         if config.digest not in self._loaded:
             from attnlib.data import load_corpus
 
-            if config.part is None:
-                self._loaded[config.digest] = load_corpus(config)
-            else:  # the whole is kept, and loaded once for all of its parts
-                self._loaded[config.digest] = self[config.replace(part=None)].part(*config.part)
+            self._loaded[config.digest] = load_corpus(config)
         return self._loaded[config.digest]
 
 

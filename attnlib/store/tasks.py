@@ -6,6 +6,7 @@ which the driver stores.
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import platform
@@ -15,19 +16,18 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.config import DataConfig
-from attnlib.store.codehash import code_hash
-from attnlib.store.keys import CONTENTS, contents
-from attnlib.store.processes import DEVICE
-from attnlib.store.specs import FitSpec, MeasureSpec, Run, resolve
+from attnlib.store.executors import DEVICE
+from attnlib.store.keys import CONTENTS, contents, data_of
+from attnlib.store.parts import Code, WorkerDiffers
+from attnlib.store.specs import FitSpec, MeasureSpec, Run, canonical, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.extras import versions
 from attnlib.utils.files import hint
@@ -36,52 +36,44 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
-KEPT_CORPORA = 4
-"""Corpora a worker keeps in memory between jobs."""
+KEPT_CORPORA, KEPT_MODELS = 4, 2
+"""What a worker keeps in memory between runs: those of one model follow one another."""
 PERMANENT = (ConfigError, DataError, UnknownName)
 """Errors that will recur: no second attempt."""
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
 @dataclass(frozen=True)
-class Assignment:
-    """Runs for one worker, in order; a model trained here serves the measures that follow.
+class Job:
+    """A run for a worker.
 
-    runs     (key, run)
-    fits     key of a run -> keys of the models it needs
-    code     task -> hash of its code, which must be the worker's too
-    data     digest of a DataConfig -> fingerprint of its corpus
-    files    key of a run that trains -> what the files of its config hold (`keys.contents`), as the key says
-    models   key of a finished fit -> its folder, or its files where the worker shares no disk
-    corpora  fingerprint -> corpus, where the worker could not load it by itself
-    """
-
-    runs: tuple[tuple[str, Run], ...]
-    fits: Mapping[str, tuple[str, ...]]
-    code: Mapping[str, str]
-    data: Mapping[str, str]
-    models: Mapping[str, str | Mapping[str, bytes]]
-    corpora: Mapping[str, Corpus] = field(default_factory=dict)
-    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class RunOutcome:
-    """What became of one run: files, an error, or a corpus (its fingerprint) that the worker needs.
-
-    final  the error will recur: no second attempt
+    fits      keys of the models it needs
+    code      what must be the worker's too, or is sent along
+    data      what its corpus must be (`keys.data_of`), as its key says
+    contents  what the files of its config hold (`keys.contents`), likewise
+    models    key -> the folder of a model, or its files where the worker shares no disk
+    corpus    where the worker could not load it by itself
     """
 
     key: str
+    run: Run
+    fits: tuple[str, ...]
+    code: Code
+    data: Sequence[str] = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str | Mapping[str, bytes]] = field(default_factory=dict)
+    corpus: Corpus | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: files, an error (`final`: it will recur), or that the worker needs its corpus."""
+
     files: Mapping[str, bytes] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     error: Mapping[str, str] | None = None
     final: bool = False
-    needs: str | None = None
-
-
-class WorkerDiffers(ConfigError):
-    """The worker would compute something other than the key of the run says."""
+    needs: bool = False
 
 
 class NeedsCorpus(Exception):
@@ -89,6 +81,7 @@ class NeedsCorpus(Exception):
 
 
 _corpora: OrderedDict[str, Corpus] = OrderedDict()
+_models: OrderedDict[str, Fitted] = OrderedDict()
 _lock = threading.Lock()
 _busy: set[int] = set()
 
@@ -110,20 +103,16 @@ def _turn() -> Iterator[None]:
             _busy.discard(thread)
 
 
-def execute(job: Assignment) -> list[RunOutcome]:
-    """Run a job. Errors come back as outcomes, so that one run's failure does not affect the others."""
-    outcomes, models = [], {}
+def execute(job: Job) -> Outcome:
+    """Compute a run. An error comes back as text, whatever class it is of."""
     with _turn(), one_thread():
-        for key, run in job.runs:
-            if any(k not in job.models and k not in models for k in job.fits.get(key, ())):
-                continue  # its model failed just now; the driver knows
-            try:
-                outcomes.append(_run(key, run, job, models))
-            except NeedsCorpus as need:
-                outcomes.append(RunOutcome(key, needs=str(need)))
-            except Exception as error:
-                outcomes.append(RunOutcome(key, error=describe(error), final=isinstance(error, PERMANENT)))
-    return outcomes
+        try:
+            with job.code.held():
+                return _run(job)
+        except NeedsCorpus:
+            return Outcome(needs=True)
+        except Exception as error:
+            return Outcome(error=describe(error), final=isinstance(error, PERMANENT))
 
 
 def describe(error: BaseException) -> dict[str, str]:
@@ -149,45 +138,37 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _run(key: str, run: Run, job: Assignment, models: dict[str, Fitted]) -> RunOutcome:
-    if (here := code_hash(run.task)) != job.code[run.task]:
-        raise WorkerDiffers(
-            f"This worker's code for {run.task} differs from the driver's ({here[:12]} here, "
-            f"{job.code[run.task][:12]} there). Install the same attnlib on both and restart the workers."
-        )
-    if isinstance(run, FitSpec):
-        _same_files(run, job.files.get(key, {}))
-    needed = [_model(k, job, models) for k in job.fits.get(key, ())]
-    corpus = None if run.corpus is None else _corpus(run.corpus, job)
+def _run(job: Job) -> Outcome:
+    run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
-    if (cuda := _cuda()) is not None:
-        cuda.reset_peak_memory_stats()
-    start = time.perf_counter()
     if isinstance(run, FitSpec):
-        device = os.environ.get(DEVICE)
-        here = device is not None and run.train.device.split(":")[0] in ("auto", device.split(":")[0])
-        train = run.train.replace(device=device) if here else run.train
-        warm = {"warm_start": needed[0]} if needed else {}
-        fitted = function(corpus, run.model, train, run.seed, **warm, **run.params)
-        seconds = time.perf_counter() - start
-        models[key] = fitted
-        files = _model_files(fitted) | {"frames/history.parquet": to_parquet(fitted.history)}
-        epochs = fitted.history.get("seconds")
-        more = {
-            "tokens": sum(map(len, corpus.train)) * len(fitted.history),
-            "device": str(fitted.device),
-            "notes": list(fitted.notes),
-            "precision": train.precision,
-            "training_seconds": seconds if epochs is None else float(epochs.sum()),
-        }
-    else:
-        handed = [*needed] if corpus is None else [*needed, corpus]
-        files = _frame_files(run, function(*handed, **run.params))
-        seconds = time.perf_counter() - start
-        more = {"device": str(needed[0].device)} if needed else {}
-        if corpus is not None:  # by which a forecast scales
-            more |= {"texts": len(corpus.test), "tokens": int(corpus.test.lengths.sum())}
-    return RunOutcome(key, files, environment() | {"seconds": seconds} | _peak() | more)
+        _same_files(run, job.contents)
+    memory = _models if isinstance(run, MeasureSpec) else OrderedDict()  # a trainer may change what it starts from
+    needed = [_model(key, job.models[key], device or "auto", memory) for key in job.fits]
+    corpus = None if run.corpus is None else _corpus(run.corpus, job)
+    start = time.perf_counter()
+    with job.code.accounted(run):
+        if isinstance(run, MeasureSpec):
+            result = function(*needed, *_data(function, len(needed), corpus), **run.params)
+        else:
+            here = device is not None and run.train.device.split(":")[0] in ("auto", device.split(":")[0])
+            train = run.train.replace(device=device) if here else run.train
+            warm = {"warm_start": needed[0]} if needed else {}
+            result = function(corpus, run.model, train, run.seed, **warm, **run.params)
+    said = environment() | {"seconds": time.perf_counter() - start}
+    if isinstance(run, MeasureSpec):
+        return Outcome(_frame_files(run, result), said | {"device": str(needed[0].device)} if needed else said)
+    _kept(_models, job.key, lambda: result, KEPT_MODELS)
+    files = _model_files(result) | {"frames/history.parquet": to_parquet(result.history)}
+    said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
+    return Outcome(files, said)
+
+
+def _data(function: Callable[..., Any], models: int, corpus: Corpus | None) -> list[Any]:
+    """The corpus, or its test texts where the function takes `examples` after the models; nothing without one."""
+    if corpus is None:
+        return []
+    return [corpus.test if [*inspect.signature(function).parameters][models:][:1] == ["examples"] else corpus]
 
 
 def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
@@ -203,51 +184,48 @@ def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
             )
 
 
-@lru_cache(maxsize=1)
-def _loaded(config: DataConfig) -> Corpus:
-    """The last corpus is kept: the next run may read another part of it."""
-    from attnlib.data import load_corpus
+def _corpus(config: DataConfig, job: Job) -> Corpus:
+    """The driver's corpus: kept from an earlier run, sent along, or loaded here."""
 
-    return load_corpus(config)
+    def load() -> Corpus:
+        from attnlib.data import load_corpus
 
+        try:
+            corpus = job.corpus if job.corpus is not None else load_corpus(config)
+        except (AttnlibError, OSError) as error:
+            raise NeedsCorpus from error
+        if data_of(corpus) != [*job.data]:
+            raise NeedsCorpus
+        return corpus
 
-def _corpus(config: DataConfig, job: Assignment) -> Corpus:
-    """The corpus with the driver's fingerprint: kept from an earlier job, sent along, or loaded here."""
-    fingerprint = job.data[config.digest]
-    if fingerprint not in _corpora:
-        if fingerprint in job.corpora:
-            _corpora[fingerprint] = job.corpora[fingerprint]
-        else:
-            try:
-                whole = _loaded(config.replace(part=None))
-                corpus = whole if config.part is None else whole.part(*config.part)
-            except (AttnlibError, OSError) as error:
-                raise NeedsCorpus(fingerprint) from error
-            if corpus.fingerprint != fingerprint:
-                raise NeedsCorpus(fingerprint)
-            _corpora[fingerprint] = corpus
-        while len(_corpora) > KEPT_CORPORA:
-            _corpora.popitem(last=False)
-    _corpora.move_to_end(fingerprint)
-    return _corpora[fingerprint]
+    return _kept(_corpora, canonical(job.data), load, KEPT_CORPORA)
 
 
-def _model(key: str, job: Assignment, models: dict[str, Fitted]) -> Fitted:
-    if key not in models:
+def _model(key: str, held: str | Mapping[str, bytes], device: str, memory: OrderedDict[str, Fitted]) -> Fitted:
+    """A trained model: kept from an earlier run, or loaded from its folder or its files."""
+
+    def load() -> Fitted:
         from attnlib.training.fitted import load_model
 
-        held = job.models[key]
-        device = os.environ.get(DEVICE) or "auto"
         if isinstance(held, str):
-            models[key] = load_model(held, device=device)
-        else:
-            with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
-                for name, data in held.items():
-                    path = Path(folder) / "model" / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(data)
-                models[key] = load_model(Path(folder) / "model", device=device)
-    return models[key]
+            return load_model(held, device=device)
+        with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
+            for name, data in held.items():
+                path = Path(folder) / "model" / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            return load_model(Path(folder) / "model", device=device)
+
+    return _kept(memory, key, load, KEPT_MODELS)
+
+
+def _kept(memory: OrderedDict[str, Any], key: str, load: Callable[[], Any], most: int) -> Any:
+    if key not in memory:
+        memory[key] = load()
+        while len(memory) > most:
+            memory.popitem(last=False)
+    memory.move_to_end(key)
+    return memory[key]
 
 
 def _model_files(fitted: Fitted) -> dict[str, bytes]:
@@ -294,20 +272,3 @@ def environment() -> dict[str, Any]:
         "threads": 1,
         "versions": versions(*PACKAGES),
     }
-
-
-def _cuda() -> Any:
-    torch = sys.modules.get("torch")
-    return torch.cuda if torch is not None and torch.cuda.is_available() else None
-
-
-def _peak() -> dict[str, int]:
-    """Bytes: on a GPU what torch reserved for this run, else the process's high-water mark so far."""
-    if (cuda := _cuda()) is not None:
-        return {"peak_gpu_memory": cuda.max_memory_reserved()}
-    try:
-        import resource
-    except ImportError:  # not a POSIX system
-        return {}
-    unit = 1 if sys.platform == "darwin" else 1024
-    return {"peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit}

@@ -7,6 +7,7 @@ not have is shown next to the closest that it has (`datasets.kin`), and then the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -17,9 +18,9 @@ import pandas as pd
 import yaml
 
 import attnlib.studies
+from attnlib.data.preprocess import sentence_starts
 from attnlib.stats.inference import interval_texts
 from attnlib.studies.datasets import kin, short
-from attnlib.studies.ledger import Printed
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ OURS = {
 """Where a paper's word for a thing differs from the kit's."""
 DIFFERS: dict[str, str] = yaml.safe_load((Path(__file__).parent / "reference" / "differs.yaml").read_text("utf-8"))
 """What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The paper's effect, from its tables, and where it is printed: `Table 4, SST`."""
+
+    value: float
+    where: str
 
 
 def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
@@ -142,23 +151,30 @@ def same(dataset: str) -> bool:
     return short(dataset) not in DIFFERS
 
 
-def corpus_table(corpora: Iterable[Corpus], study: str, table: str | int) -> pd.DataFrame:
-    """Sizes, mean words and |V| of corpora, next to what the paper prints of its own or of the closest one."""
+def corpus_table(corpora: Mapping[str, Corpus] | Iterable[Corpus], study: str, table: str | int) -> pd.DataFrame:
+    """Sizes, mean words and |V| of corpora, next to what the paper prints of its own or of the closest one.
+
+    Mean sentences too, where the paper's table has them.
+    """
+    named_corpora = corpora.items() if isinstance(corpora, Mapping) else ((c.name, c) for c in corpora)
     theirs = reference(study, table).pivot_table(index="dataset", columns="metric", values="value")
     names = {"avg_words": "mean words", "avg_sentences": "mean sentences", "vocabulary": "|V|"}
     rows = []
-    for corpus in corpora:
+    for name, corpus in named_corpora:
         found = corpus.stats().set_index("split")
-        twin = kin(corpus.name)
+        twin = kin(name)
         known = theirs.loc[twin] if twin in theirs.index else pd.Series(dtype=float)
-        row = {"dataset": corpus.name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
+        row = {"dataset": name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
         row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
+        if "avg_sentences" in theirs.columns:
+            starts = [example.sentences or sentence_starts(example.tokens) for example in corpus.train]
+            row["mean sentences"] = float(np.mean([len(found) for found in starts]))
         row["paper's corpus"] = twin if twin in theirs.index else "–"
         sizes = [f"{int(known[part]):,}" for part in ("train", "train_and_dev", "dev", "test") if part in known]
         row["paper: sizes"] = " / ".join(sizes) or "–"
-        for metric, name in names.items():
+        for metric, words in names.items():
             if metric in theirs.columns:
-                row[f"paper: {name}"] = known.get(metric, float("nan"))
+                row[f"paper: {words}"] = known.get(metric, float("nan"))
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -72,7 +72,7 @@ def _name(spec: str | Path | Mapping[str, Any]) -> str:
                 raise ValueError(f"The name of a data set is a text; got {spec['name']!r}.")
             return spec["name"]
         if {"corpus", "path"}.isdisjoint(spec) and "train" in spec:
-            from attnlib.data.readers.table import corpus_name
+            from attnlib.data.readers.frames import corpus_name
 
             return corpus_name({part: Path(str(spec[part])) for part in ("train", "dev", "test") if spec.get(part)})
     return short(_source(spec))
@@ -90,15 +90,12 @@ def _source(spec: str | Path | Mapping[str, Any]) -> str:
 def kin(name: str) -> str:
     """The papers' name of a corpus, or of the nearest one they have; else its own.
 
-    >>> kin("hub:stanfordnlp/sst2"), kin("hub:babi_qa/en-10k-qa2"), kin("babi3"), kin("mine.csv")
-    ('sst', 'babi_2', 'babi_3', 'mine.csv')
+    >>> kin("hub:stanfordnlp/sst2"), kin("babi3"), kin("mine.csv")
+    ('sst', 'babi_3', 'mine.csv')
     """
     if not name.startswith("hub:") or name.startswith("hub:/"):
         return KIN.get(name, name)
     parts = name.removeprefix("hub:").lower().split("/")  # OWNER/NAME/CONFIG; a corpus may be a config (glue/sst2)
-    if "babi_qa" in parts:
-        task = re.search(r"qa(\d+)$", parts[-1])
-        return f"babi_{task[1]}" if task else KIN["babi"]
     return next((KIN[part] for part in parts if part in KIN), name)
 
 
@@ -106,7 +103,7 @@ def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
     if name.startswith("hub:") or not brought(name):
         return name
-    return Path(re.sub(r"\.(gz|bz2|xz|zip)$", "", Path(name).name)).stem or name
+    return Path(re.sub(r"\.(gz|xz)$", "", Path(name).name)).stem or name
 
 
 def brought(name: str) -> bool:

@@ -1,8 +1,7 @@
 """The ledger: what a paper said, what was found, and two verdicts on it.
 
-A claim is a `Rule`, written before results are seen: the sentence, the effect that it speaks of, the border that
-decides it and the paper's printed effect, all in one place. The ledger answers two questions by the interval of the
-effect (`attnlib.stats.inference`):
+A `Claim` stands next to the quantity that decides it: the sentence, its place in the paper, the border and the
+paper's printed effect. The ledger answers two questions by the interval of the effect (`attnlib.stats.judge`):
 
 - **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
   where it lies on the other side, *undetermined* where it covers the border;
@@ -11,93 +10,76 @@ effect (`attnlib.stats.inference`):
   direction is open, *negligible* says that the whole interval lies within `NEGLIGIBLE` of the scale around zero:
   whichever side the truth is on, it is too near zero to matter.
 
-A claim whose models are not part of a run, or learned nothing, is *not tested*; the ledger says why, once for all
-studies. An undetermined claim says what would settle it.
+A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why. An undetermined claim
+says what would settle it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
-
-import pandas as pd
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
+from attnlib.stats.judge import DIRECTIONS, Decision, Direction, decide, holds
+from attnlib.studies.beside import Printed
+from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity, required
 from attnlib.utils.errors import ConfigError, unknown
+
+__all__ = ["FEWEST_TEXTS", "Claim", "Direction", "Judged", "NotTested", "Printed", "judged", "ledger", "required"]
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
+VERDICT: dict[bool | None, Verdict] = {True: "reproduced", False: "not reproduced", None: "undetermined"}
 Size = Literal["as large", "smaller", "larger", "negligible", "no printed value", ""]
 ANSWERS = ("as large", "smaller", "larger", "negligible")
 """Sizes that answer a claim whose direction is open."""
 NEGLIGIBLE = 1 / 20
 """An effect below this share of its scale is too small to matter, whatever the claim: one rule for all of them."""
+AS_ACCURATE = 2.0
+"""Points of F1 or accuracy that two models may differ by and still be called as accurate: one margin for all."""
 SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": math.inf, "hidden states": math.inf}
 """From the least to the greatest value of a unit; shares, probabilities and their like run from 0 to 1."""
-Direction = Literal["greater", "less", "within"]
-DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-FEWEST_TEXTS = 20
-"""Test texts that a verdict needs."""
-ABSENT = "The models it needs are not part of this run, or learned nothing."
-
-
-class NotTested(Exception):
-    """Raised by the effect of a rule that this run cannot judge; the message is a sentence for the reader."""
-
-
-def required(frame: pd.DataFrame, why: str = "") -> pd.DataFrame:
-    """The rows that a rule looks at; where there are none, the claim is not tested, and `why` says so."""
-    if frame.empty:
-        raise NotTested(why)
-    return frame
+Effects = Effect | Mapping[str, Effect]
 
 
 @dataclass(frozen=True)
-class Printed:
-    """The paper's effect, from its tables, and where it is printed: `Table 4, SST`."""
-
-    value: float
-    where: str
-
-
-@dataclass(frozen=True)
-class Rule:
+class Claim:
     """One claim of a paper and how it is decided.
 
     says, where  the claim in our words; section, table or figure of the paper
     test         how it is decided, in words, without the border, which the ledger adds
-    effect       results -> the effect; or, for a claim that holds in *each* of several cases, case -> effect.
-                 Raises `NotTested` (or gives no case) where the run has nothing to judge by
+    effect       a quantity, of which the mean decides; or results -> the effect; or, for a claim that holds in
+                 *each* of several cases, results -> case -> effect (`quantity.each`). Raises `NotTested` (or gives
+                 no case) where the run has nothing to judge by
     direction    `greater` or `less` than `border`, or `within` ± `border` (two things are comparable)
     paper        results -> the paper's printed effect, or case -> printed effect; None where it prints none
     figure       name of the table or figure of the report that shows it
-    waits        the list of replicates among the parameters that more trainings for this claim are added to
-    history      how the rule changed after results had been seen, with the verdict by the old rule
-    also         results -> an effect that must be above 0 as well (what is kept must be there); `test` tells of it
+    id           what it is called after its study; its place in the list where it has no name
+    also         a quantity that must be above 0 as well (what is kept must be there); `test` tells of it
     """
 
-    id: str
     says: str
     where: str
     test: str
-    effect: Callable[[Any], Effect | Mapping[str, Effect]]
+    effect: Quantity | Callable[[Any], Effects]
     direction: Direction = "greater"
     border: float = 0.0
     paper: Callable[[Any], Printed | Mapping[str, Printed] | None] | None = None
     unit: str = ""
     figure: str = ""
-    waits: str = "seeds"
-    history: str = ""
-    also: Callable[[Any], Effect] | None = None
+    also: Quantity | Callable[[Any], Effect] | None = None
+    id: str = ""
 
     def __post_init__(self) -> None:
         if self.direction not in DIRECTIONS:
             raise ConfigError(unknown("direction", self.direction, DIRECTIONS))
         if self.direction == "within" and self.border <= 0:
-            raise ConfigError(f"{self.id}: 'within' needs a positive border, how far apart still counts.")
+            raise ConfigError(f"{self.says} 'within' needs a positive border, how far apart still counts.")
+        if not self.unit and isinstance(self.effect, Quantity):
+            object.__setattr__(self, "unit", self.effect.unit)
 
     @property
     def sign(self) -> int:
@@ -119,11 +101,17 @@ class Rule:
         return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One row of the ledger: a rule and what became of it.
+def numbered(study: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims with the ids that reports and links use: `erasure-1`, `erasure-2`, in order, or by name"""
+    return tuple(replace(claim, id=f"{study}-{claim.id or k}") for k, claim in enumerate(claims, start=1))
 
-    effect, low, high, df, p   the effect with its 95% interval; `n` measurements of `trainings` and `texts`
+
+@dataclass(frozen=True)
+class Judged:
+    """One row of the ledger: a claim and what became of it.
+
+    effect, low, high, df, p   the effect with the interval that decides, of `level`; `n` measurements of
+              `trainings` and `texts`
     case      the case shown, of several that all must hold: the least favourable
     size      against `paper_effect`, printed at `paper_where`
     settles   what would settle an undetermined claim
@@ -150,11 +138,11 @@ class Claim:
     texts: int = 0
     df: float = NAN
     p: float = NAN
+    level: float = LEVEL
     settles: str = ""
     figure: str = ""
     case: str = ""
     note: str = ""
-    history: str = ""
     found: Effect | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -162,51 +150,103 @@ class Claim:
         """Whether the direction or the size got an answer."""
         return self.verdict in ("reproduced", "not reproduced") or self.size in ANSWERS
 
+    def text(self, digits: int = 2, factor: float = 1.0) -> str:
+        """The effect with its interval: `0.41 [0.38, 0.44]`; factor 100 gives percent or points."""
+        return self.found.scaled(factor).text(digits) if self.found is not None else "–"
+
+    def against(self, factor: float = 1.0, unit: str = "", digits: int = 1) -> str:
+        """`, smaller than the paper's 12.3%`, where the size has an answer."""
+        than = {"as large": "as large as", "smaller": "smaller than", "larger": "larger than"}.get(self.size)
+        return f", {than} the paper's {factor * self.paper_effect:.{digits}f}{unit}" if than else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for claims.json and tables."""
-        return {key: value for key, value in asdict(self).items() if key != "found"}
+        return {key: value for key, value in asdict(replace(self, found=None)).items() if key != "found"}
 
 
-def judge(low: float, high: float, direction: Direction, border: float = 0.0) -> Verdict:
-    """Direction of an effect whose interval is low..high.
+def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") -> Judged:
+    """What becomes of a claim on the results of a run, by the trainings that learned something."""
+    said = {"id": claim.id, "paper": paper, "claim": claim.says, "where": claim.where, "test": claim.decided_by}
+    said |= {"setting": setting, "unit": claim.unit, "figure": claim.figure}
+    border: dict[str, Any] = {"direction": claim.direction, "border": claim.border}
+    try:
+        cases = _cases(claim.effect, results)
+        second = None if claim.also is None else _cases(claim.also, results)
+    except NotTested as why:
+        return Judged(**said, **border, verdict="not tested", note=str(why) or ABSENT)
+    if all(math.isnan(effect.estimate) for effect in cases.values()):
+        return Judged(**said, **border, verdict="not tested", note=ABSENT)
+    few = min((e.texts for e in cases.values() if e.texts and not math.isnan(e.estimate)), default=FEWEST_TEXTS)
+    if few < FEWEST_TEXTS:
+        why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
+        return Judged(**said, **border, verdict="not tested", note=why)
+    found, notes = decide(cases, claim.direction, claim.border), []
+    if second is not None:
+        there = decide(second, "greater")
+        if there.holds is False or (found.holds and not there.holds):  # what is said to be kept may not be there
+            found, border = replace(there, case="what must be there"), {"direction": "greater", "border": 0.0}
+        else:
+            notes.append(f"What must be above 0 as well is {there.effect}.")
+    if found.missing:
+        notes.append(f"Without a value, and so without a verdict: {', '.join(found.missing)}.")
+    effect, verdict = found.effect, VERDICT[found.holds]
+    if math.isnan(effect.low) and math.isnan(effect.se):
+        notes.append("A training per cell leaves no interval.")
+    if found.level != LEVEL:
+        notes.append(
+            f"Picked from {len(cases)} cases, this one is judged by the {100 * found.level:.3g}% interval shown."
+        )
+    printed = _printed(claim, results, found.case)
+    size = size_of(effect, claim, printed.value, verdict)
+    if size == "" and claim.sign * (printed.value - claim.border) < 0:
+        notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
+    if size == "negligible":
+        notes.append(f"The whole interval lies within {claim.negligible:g} of zero, {NEGLIGIBLE:.0%} of the scale.")
+    row = Judged(
+        **said, **border, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n,
+        size=size, paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings,
+        texts=effect.texts, df=effect.df, p=effect.p, level=found.level, case=found.case, note=" ".join(notes),
+        found=effect,
+    )  # fmt: skip
+    return row if row.decided or math.isnan(effect.low) else replace(row, settles=settling(found, **border))
 
-    >>> judge(0.1, 0.4, "greater"), judge(-0.4, -0.1, "greater"), judge(-0.1, 0.4, "greater")
-    ('reproduced', 'not reproduced', 'undetermined')
-    """
-    if math.isnan(low) or math.isnan(high):
-        return "undetermined"
-    if low > high:
-        raise ConfigError(f"An interval runs from low to high; got {low} to {high}.")
-    if direction == "within":
-        if -border < low and high < border:
-            return "reproduced"
-        return "not reproduced" if low >= border or high <= -border else "undetermined"
-    if direction == "less":
-        low, high, border = -high, -low, -border
-    if low > border:
-        return "reproduced"
-    return "not reproduced" if high < border else "undetermined"
+
+def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: str = "") -> list[Judged]:
+    """The claims of a study, judged in their order."""
+    return [judged(claim, results, paper=paper, setting=setting) for claim in claims]
 
 
-def size_of(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Size:
+def _cases(effect: Quantity | Callable[[Any], Effects], results: Any) -> dict[str, Effect]:
+    found = effect.mean(results) if isinstance(effect, Quantity) else effect(results)
+    return dict(found) if isinstance(found, Mapping) else {"": found}
+
+
+def _printed(claim: Claim, results: Any, case: str) -> Printed:
+    found = claim.paper(results) if claim.paper is not None else None
+    if isinstance(found, Mapping):
+        found = found.get(case)
+    return found or Printed(NAN, "")
+
+
+def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
     """Size of an effect against the paper's: by the interval, in the direction of the claim.
 
     Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
     on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
     """
-    size = _against(effect, rule, printed, verdict)
-    if size in ("", "no printed value") and verdict == "undetermined" and rule.border == 0:
-        return "negligible" if max(abs(effect.low), abs(effect.high)) < rule.negligible else size
+    size = _against(effect, claim, printed, verdict)
+    if size in ("", "no printed value") and verdict == "undetermined" and claim.border == 0:
+        return "negligible" if max(abs(effect.low), abs(effect.high)) < claim.negligible else size
     return size
 
 
-def _against(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Size:
-    if math.isnan(printed) or rule.direction == "within":
+def _against(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
+    if math.isnan(printed) or claim.direction == "within":
         return "no printed value"
-    border, paper = rule.sign * rule.border, rule.sign * printed
+    border, paper = claim.sign * claim.border, claim.sign * printed
     if math.isnan(effect.low) or border < 0 or paper <= border:
         return ""
-    low, high = sorted((rule.sign * effect.low, rule.sign * effect.high))
+    low, high = sorted((claim.sign * effect.low, claim.sign * effect.high))
     if high < paper:
         return "smaller"
     if low > paper:
@@ -214,107 +254,13 @@ def _against(effect: Effect, rule: Rule, printed: float, verdict: Verdict) -> Si
     return "as large" if verdict == "reproduced" else ""
 
 
-def level_of(looks: int, cases: int = 1) -> float:
-    """Level of an interval at the k-th look at growing data, over several cases of which one may refute a claim.
-
-    The first report is judged at 95%. The looks that follow it spend 0.05 / (k (k - 1)) each, so that all of them
-    together are wrong in at most 5% of cases; cases share that evenly (Bonferroni).
-
-    >>> level_of(1), level_of(2), round(level_of(3), 4), level_of(1, cases=5)
-    (0.95, 0.975, 0.9917, 0.99)
-    """
-    spent = (1 - LEVEL) / (1 if looks == 1 else looks * (looks - 1)) / cases
-    return round(1 - spent, 12)
-
-
-def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Verdict on a claim that something holds in *every* case: one failure refutes it, one doubt suspends it."""
-    found = set(verdicts)
-    return next((v for v in ("not reproduced", "undetermined", "reproduced") if v in found), "not tested")
-
-
-def judged(rule: Rule, results: Any, *, paper: str, setting: str, looks: int = 1) -> Claim:
-    """What becomes of a rule on the results of a run; `looks`: how often growing data have been judged by now.
-
-    A claim about *each* of several cases is reproduced where each is; one case refutes it, so refutation and size
-    are judged at the level of `level_of` with all cases counted.
-    """
-    said = {"id": rule.id, "paper": paper, "claim": rule.says, "where": rule.where, "test": rule.decided_by}
-    said |= {"setting": setting, "direction": rule.direction, "border": rule.border, "unit": rule.unit}
-    said |= {"figure": rule.figure, "history": rule.history}
-    try:
-        found = rule.effect(results)
-        second = None if rule.also is None else rule.also(results)
-    except NotTested as why:
-        return Claim(**said, verdict="not tested", note=str(why) or ABSENT)
-    given = dict(found) if isinstance(found, Mapping) else {"": found}
-    cases = {name: effect.at(level_of(looks)) for name, effect in given.items() if not math.isnan(effect.estimate)}
-    if not cases:
-        return Claim(**said, verdict="not tested", note=ABSENT)
-    few = min((e.texts for e in cases.values() if e.texts), default=FEWEST_TEXTS)
-    if few < FEWEST_TEXTS:
-        why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
-        return Claim(**said, verdict="not tested", note=why)
-    strict = level_of(looks, len(cases))
-    verdicts = {name: _case(given[name], effect, rule, strict) for name, effect in cases.items()}
-    verdict = together(verdicts.values())
-    case = _least_favourable(cases, verdicts, verdict, rule)
-    effect, printed, notes = cases[case], _printed(rule, results, case), []
-    if lost := [name for name in given if name not in cases]:
-        verdict = "undetermined" if verdict == "reproduced" else verdict
-        notes.append(f"Without a value, and so without a verdict: {', '.join(lost)}.")
-    if math.isnan(effect.low) and math.isnan(effect.se):
-        notes.append("A training per cell leaves no interval.")
-    if verdicts[case] != judge(effect.low, effect.high, rule.direction, rule.border):
-        shown, asked = (f"{100 * level:.3g}%" for level in (level_of(looks), strict))
-        notes.append(
-            f"This {shown} interval lies past the border, but its case is the least favourable of {len(cases)}: "
-            f"picked from so many, it refutes the claim only where its {asked} interval lies past the border too, "
-            "and that one reaches it."
-        )
-    waits = effect
-    if second is not None:
-        second = second.at(level_of(looks))
-        other = judge(second.low, second.high, "greater")
-        waits = second if verdict == "reproduced" and other == "undetermined" else effect
-        verdict = together([verdict, other])
-        notes.append(f"What must be above 0 as well is {second}.")
-    size = size_of(given[case].at(strict), rule, printed.value, verdict)
-    if size == "" and rule.sign * (printed.value - rule.border) < 0:
-        notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
-    if size == "negligible":
-        notes.append(
-            f"The whole interval lies within {rule.negligible:g} of zero, {NEGLIGIBLE:.0%} of the scale. The "
-            "ledger learned this answer after other trainings had been seen: without it, the claim is open."
-        )
-    claim = Claim(
-        **said, verdict=verdict, effect=effect.estimate, low=effect.low, high=effect.high, n=effect.n, size=size,
-        paper_effect=printed.value, paper_where=printed.where, trainings=effect.trainings, texts=effect.texts,
-        df=effect.df, p=effect.p, case=case, note=" ".join(notes), found=effect,
-    )  # fmt: skip
-    if claim.decided or math.isnan(waits.low):
-        return claim
-    border = 0.0 if waits is second else rule.border
-    return Claim(**{**vars(claim), "settles": settling(waits, rule.direction, border, level_of(looks + 1))})
-
-
-def _case(given: Effect, effect: Effect, rule: Rule, strict: float) -> Verdict:
-    """The verdict on one of several cases: refuted only where the interval that counts all cases says so."""
-    verdict, wider = judge(effect.low, effect.high, rule.direction, rule.border), given.at(strict)
-    return judge(wider.low, wider.high, rule.direction, rule.border) if verdict == "not reproduced" else verdict
-
-
-def ledger(rules: Sequence[Rule], results: Any, *, paper: str, setting: str, looks: int = 1) -> list[Claim]:
-    """The claims of a study, judged in the order of its rules."""
-    return [judged(rule, results, paper=paper, setting=setting, looks=looks) for rule in rules]
-
-
-def settling(effect: Effect, direction: Direction, border: float, level: float) -> str:
-    """What would settle a claim at the next look, were its estimate to stay: telling it from its border."""
+def settling(found: Decision, direction: Direction, border: float) -> str:
+    """What would settle a claim, were its estimate to stay: telling it from its border."""
+    effect = found.effect
     if not effect.from_trainings >= 0:
         return "It counts cells or models: more of them would settle it, not more trainings or texts of these."
     targets = (border, -border) if direction == "within" else (border,)
-    needs = [effect.needed(target, level) for target in targets]
+    needs = [effect.needed(target, found.level) for target in targets]
     if min(abs(effect.estimate - target) for target in targets) < 1e-12:
         return "The estimate lies on the border: no number of trainings would settle it."
     if None in needs:
@@ -326,7 +272,7 @@ def settling(effect: Effect, direction: Direction, border: float, level: float) 
     return f"About {' and '.join(parts)} ({now}) would tell it from its border, if the estimate stays."
 
 
-def tally(claims: Sequence[Claim]) -> str:
+def tally(claims: Sequence[Judged]) -> str:
     """How many claims got which verdict, and how many of the decided directions chance alone would give."""
     counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
     tested = sum(c.verdict != "not tested" for c in claims)
@@ -344,16 +290,6 @@ def tally(claims: Sequence[Claim]) -> str:
     )
 
 
-def _least_favourable(cases, verdicts, verdict, rule: Rule) -> str:
-    """The case that decides: among those with the common verdict the one farthest from what is claimed."""
-    deciding = [name for name in cases if verdicts[name] == verdict] or list(cases)
-    if rule.direction == "within":
-        return max(deciding, key=lambda name: abs(cases[name].estimate))
-    return min(deciding, key=lambda name: rule.sign * cases[name].estimate)
-
-
-def _printed(rule: Rule, results: Any, case: str) -> Printed:
-    found = rule.paper(results) if rule.paper is not None else None
-    if isinstance(found, Mapping):
-        found = found.get(case)
-    return found or Printed(NAN, "")
+def verdict_of(effect: Effect, claim: Claim) -> Verdict:
+    """The verdict on a claim by another effect than its own, such as that by another score."""
+    return VERDICT[holds(effect.low, effect.high, claim.direction, claim.border)]

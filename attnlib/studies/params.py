@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import (
@@ -18,8 +17,9 @@ from pydantic import (
 )
 
 from attnlib.config import Config, DataConfig
-from attnlib.studies.datasets import Dataset
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.reports.parameters import OPTIONS, folds
+from attnlib.studies.datasets import Dataset, short
+from attnlib.utils.errors import DataError, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -43,23 +43,29 @@ def _some(values: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str | Path | Mapping) else value
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _by_name(value: Any) -> Any:
     return {str(Dataset(key)): v for key, v in value.items()} if isinstance(value, Mapping) else value
 
 
-Once = Annotated[tuple[T, ...], AfterValidator(_once)]
-"""A list that names nothing twice; it may be empty."""
-Some = Annotated[tuple[T, ...], AfterValidator(_some), AfterValidator(_once)]
+Once = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_once)]
+"""A list that names nothing twice; it may be empty, and a single entry needs no list."""
+Some = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_some), AfterValidator(_once)]
 """The same with at least one entry."""
 ByDataset = Annotated[dict[str, T], BeforeValidator(_by_name)]
 """Values by the name of a data set, which may also be given as its file."""
-Entry = Annotated[Dataset, PlainValidator(Dataset), PlainSerializer(lambda dataset: dataset.spec)]
+Entry = Annotated[
+    Dataset,
+    PlainValidator(Dataset, json_schema_input_type=str | dict),
+    PlainSerializer(lambda dataset: dataset.spec),
+]
 """A name, a path, `hub:NAME` or a mapping of loader options."""
 Datasets = Annotated[tuple[Entry, ...], BeforeValidator(_listed), AfterValidator(_once)]
 """Several of them; a single one needs no list."""
+Corpora = Annotated[Datasets, AfterValidator(_some)]
+"""At least one of them."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -72,13 +78,11 @@ class StudyParams(Config):
     corpora  data sets; `corpus` is understood too
     limit    at most so many texts per split; None: all
     vectors  word vectors: none, glove, word2vec, or a path
-    looks    how often growing data have been judged by now (`attnlib run --settle` counts)
     """
 
-    corpora: Annotated[Datasets, AfterValidator(_some)] = (Dataset("planted"),)
+    corpora: Corpora = (Dataset("planted"),)
     limit: Size | None = None
     vectors: str = "none"
-    looks: Size = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -99,8 +103,22 @@ class StudyParams(Config):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters among the names of a notebook (`globals()`)."""
-        return cls(**{name: values[name] for name in cls.model_fields if name in values})
+        """The parameters among the names of a notebook (`globals()`), and those that its `options` hold."""
+        own = {name: values[name] for name in cls.model_fields if name in values}
+        more = values.get(OPTIONS) if folds(values, cls) else None
+        return cls(**own | dict(more or {}))
+
+    def facts(self) -> dict[str, Any]:
+        """What the header of the report says of the run."""
+        said = {"corpora": [short(name) for name in self.corpora]}
+        if "seeds" in type(self).model_fields:
+            said["seeds"] = list(self.seeds)
+        return said
+
+    @property
+    def setting(self) -> str:
+        """In words, what claims are judged on."""
+        return ", ".join(short(name) for name in self.corpora)
 
     @property
     def datasets(self) -> dict[str, tuple[Dataset, ...]]:
@@ -111,23 +129,6 @@ class StudyParams(Config):
     def all_corpora(self) -> tuple[Dataset, ...]:
         """What they name, each once."""
         return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
-
-    def more(self, lists: Collection[str], k: int) -> Self:
-        """The same with k more replicates in these lists, such as `seeds`.
-
-        A list that must be part of `seeds` takes those along.
-        """
-        given = {name: getattr(self, name) for name in type(self).model_fields if name.endswith("seeds")}
-        first = 1 + max((max(v, default=-1) for v in given.values() if isinstance(v, tuple)), default=-1)
-        new = tuple(range(first, first + k))
-        for chosen in ({*lists}, {*lists, "seeds"}):
-            grown = {n: v + k if isinstance(v, int) else (*v, *new) for n, v in given.items() if n in chosen}
-            try:
-                return self.replace(**grown)
-            except ConfigError:
-                if "seeds" in lists:
-                    raise
-        raise ConfigError(f"No replicates can be added to {sorted(lists)}; there are {sorted(given)}.")
 
     def dataset(self, name: str) -> Dataset:
         """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
@@ -178,5 +179,5 @@ class StudyParams(Config):
 
     @classmethod
     def _explain(cls, error: ValidationError) -> str:
-        text = PREFIX.sub("", super()._explain(error))
+        text = PREFIX.sub("", super()._explain(error)).replace("option of Params", "parameter")
         return "\n".join(dict.fromkeys(text.splitlines()))

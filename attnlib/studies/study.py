@@ -1,19 +1,17 @@
 """What a paper is to the kit: a package of `attnlib.studies` with the same files as every other.
 
     attnlib/studies/tasc/
-        __init__.py   PAPER: who, what, where
+        __init__.py   PAPER: who, what, where; DEVIATIONS: where the kit's settings differ, and why
         params.py     Params: the parameters of the notebook, checked before a kernel starts
-        grid.py       grid(params): what must be computed; results(params): tidy frames; FACTS: what settings name
+        grid.py       grid(params): what must be computed; results(params): tidy frames
         measures.py   what is computed on a trained model, by name, on any worker
-        tables.py     frames in, frames out
-        figures.py    frames in, charts out
-        claims.yaml   the paper's claims (see `rules`)
-        claims.py     RULES: those claims; checks(results, params): what must hold whatever the data
-        settings.yaml the paper's settings, each with its source (see `settings`)
+        numbers.py    quantities; TABLES and CLAIMS, which ask for them; answer(…) of In short, checks(…)
+        figures.py    FIGURES: frames in, charts out
 
-Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, a
-notebook `NN_<name>.ipynb` and a parameter file. A folder outside the package is searched too where the variable
-ATTNLIB_STUDIES names it: it holds packages like those above, and `reference/`.
+Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, its
+settings in `reference/settings/<name>.csv`, a notebook `NN_<name>.ipynb` and a parameter file. A folder outside the
+package is searched too where the variable ATTNLIB_STUDIES names it: it holds packages like those above, and
+`reference/`.
 """
 
 from __future__ import annotations
@@ -25,22 +23,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import attnlib.studies
+from attnlib.reports.plan import Plan, plans
 from attnlib.store.specs import FitSpec
-from attnlib.utils.errors import ConfigError
-from attnlib.utils.text import plural
+from attnlib.studies.results import missing as missing
+from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attnlib.store.grid import GridResult
     from attnlib.store.specs import Run
-    from attnlib.studies.ledger import Claim, Rule
+    from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams
+    from attnlib.studies.quantity import Figure, Table
+    from attnlib.studies.run import Run as Ran
 
 FILES = ("params", "grid")
 """What every study has; one without claims of its own (the quickstart) may lack the rest."""
@@ -48,12 +47,31 @@ FILES = ("params", "grid")
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper as it is cited: `Chrysostomou & Aletras 2021`, its title, where it appeared, and a link."""
+    """A paper as it is cited: `Chrysostomou & Aletras 2021`, its title, where it appeared, and a link.
+
+    corpora  the table of the paper that describes its corpora
+    """
 
     citation: str
     title: str
     venue: str = ""
     url: str = ""
+    corpora: int | str = ""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where the kit's default differs from a paper: what, the paper's value, ours, why, and where theirs stands.
+
+    setting  the row of the table of settings that it explains, where there is one
+    """
+
+    what: str
+    paper: str
+    ours: str
+    why: str
+    source: str
+    setting: str = ""
 
 
 class Study:
@@ -69,57 +87,93 @@ class Study:
     @property
     def paper(self) -> Paper:
         """What is reproduced."""
-        return self._from("", "PAPER")
+        return self.part("", "PAPER")
 
     @property
     def Params(self) -> type[StudyParams]:
         """The parameters of its notebook."""
-        return self._from("params", "Params")
+        return self.part("params", "Params")
 
     @property
-    def rules(self) -> Sequence[Rule]:
+    def numbers(self) -> ModuleType:
+        """Its quantities, tables and claims."""
+        return self._file("numbers")
+
+    @property
+    def claims(self) -> Sequence[Claim]:
         """The paper's claims, and how each is decided."""
-        return self._from("claims", "RULES")
+        from attnlib.studies.ledger import numbered
+
+        if not self._has("numbers"):
+            return self.part("claims", "RULES")
+        return numbered(self.name, self.part("numbers", "CLAIMS"))
 
     @property
-    def sizes(self) -> Mapping[str, Any] | None:
-        """Training texts, test texts and mean words by corpus, for the forecast of corpora that are not at hand."""
-        return getattr(self._file("grid"), "SIZES", None)
+    def tables(self) -> dict[str, Table]:
+        """Its tables by name."""
+        from attnlib.studies.quantity import by_name
+
+        return by_name(self.part("numbers", "TABLES"), "table")
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """Its figures by name."""
+        from attnlib.studies.quantity import by_name
+
+        return by_name(self.part("figures", "FIGURES"), "figure")
+
+    def run(self, values: Mapping[str, Any], executor: Any = None) -> Ran:
+        """Check the parameters among these values (`globals()` of a notebook), compute what is missing, gather."""
+        from attnlib.reports.output import Output
+        from attnlib.studies.run import Run
+
+        output, params = Output.of(notebook_of(self.name)), self.Params.of(values)
+        return Run(self, params, self.results(params, executor=executor), output)
 
     def grid(self, params: StudyParams | Mapping[str, Any]) -> list[Run]:
         """Every run that the notebook needs, for its parameters or for the values of them."""
-        return self._from("grid", "grid")(self.Params(**params) if isinstance(params, Mapping) else params)
+        return self.part("grid", "grid")(self.Params(**params) if isinstance(params, Mapping) else params)
 
     def results(self, params: StudyParams, **options: Any) -> Any:
         """Compute what the store does not hold, and gather tidy frames."""
-        return self._from("grid", "results")(params, **options)
+        return self.part("grid", "results")(params, **options)
+
+    def about(self, run: Run) -> bool:
+        """Whether a run is one of the paper's, and not of models beyond it (`papers` of its grid)."""
+        return getattr(self._file("grid"), "papers", lambda run: True)(run)
 
     def settings(self, params: StudyParams) -> pd.DataFrame:
-        """The paper's settings next to those of the models of a run (`attnlib.studies.settings`)."""
-        from attnlib.studies.settings import read_settings, settings_table
+        """The paper's settings next to those of the models of a run (`attnlib.studies.deviations`)."""
+        from attnlib.studies.deviations import settings_table
 
-        grid = self._file("grid")
-        settings = read_settings(Path(grid.__file__).parent)
-        return settings_table(
-            settings, self.grid(params), getattr(grid, "FACTS", {}), getattr(grid, "papers", None)
-        )
+        return settings_table(self, params)
 
-    def ledger(self, results: Any, setting: str, looks: int = 1) -> list[Claim]:
-        """The paper's claims judged on the results of a run; `looks`: see `ledger.judged`."""
+    def deviations(self) -> pd.DataFrame:
+        """Where the kit differs from the paper, one row each."""
+        from attnlib.studies.deviations import deviation_table
+
+        return deviation_table(self.part("", "DEVIATIONS"))
+
+    def ledger(self, results: Any, setting: str) -> list[Judged]:
+        """The paper's claims judged on the results of a run."""
         from attnlib.studies.ledger import ledger
 
-        return ledger(self.rules, results, paper=self.paper.citation, setting=setting, looks=looks)
+        return ledger(self.claims, results, paper=self.paper.citation, setting=setting)
 
     def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
         """What must hold whatever the data: name of the check -> whether it does."""
-        return self._from("claims", "checks")(results, params)
+        return self.part("numbers" if self._has("numbers") else "claims", "checks")(results, params)
 
-    def _from(self, file: str, name: str) -> Any:
+    def part(self, file: str, name: str) -> Any:
+        """What one of its files calls by a name."""
         module = self._file(file)
         try:
             return getattr(module, name)
         except AttributeError:
             raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.") from None
+
+    def _has(self, file: str) -> bool:
+        return _has(self.name, file)
 
     def _file(self, file: str) -> ModuleType:
         _search()
@@ -130,6 +184,17 @@ class Study:
             if error.name != module:
                 raise
             raise ConfigError(f"Study {self.name!r} has no module {module!r}.") from None
+
+
+def study(name: str) -> Study:
+    """A study by name: `al.study("erasure")`, whose `run(globals())` is what a notebook calls.
+
+    >>> al.study("erasure").paper.citation
+    'Serrano & Smith 2019'
+    """
+    if name not in studies():
+        raise UnknownName(unknown("study", name, studies()))
+    return Study(name)
 
 
 def studies() -> list[str]:
@@ -146,6 +211,27 @@ def study_for(notebook: str) -> Study | None:
     """The study behind a notebook: `01_tasc` -> tasc; None for a notebook that has none."""
     name = re.sub(r"^\d+_", "", notebook)
     return Study(name) if name in studies() else None
+
+
+def planned(
+    notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = (), run: str | None = None
+) -> list[Plan]:
+    """`reports.plan.plans`, where every parameter has the type and the checks of its study's `Params`."""
+    return plans(notebooks, profile, texts, run, params_of)
+
+
+def params_of(notebook: str) -> type[StudyParams] | None:
+    """The `Params` of the study behind a notebook, where there is one."""
+    study = study_for(notebook)
+    return None if study is None else study.Params
+
+
+def notebook_of(study: str) -> str:
+    """The notebook of a study, `01_tasc` of tasc; its own name where no notebook has it."""
+    from attnlib.utils import paths
+
+    found = sorted(file.stem for file in paths.notebooks().glob(f"[0-9]*_{study}.ipynb"))
+    return found[0] if found else study
 
 
 def seed_of(replicate: int, *cell: object) -> int:
@@ -170,15 +256,6 @@ def replicate(k: int, *cell: object, label: Mapping[str, Any] | None = None, **s
 def parted(frame: pd.DataFrame, part: str) -> pd.DataFrame:
     """The rows of the runs that are labelled with a part of the study, without that column."""
     return frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
-
-
-def missing(grid: GridResult) -> list[str]:
-    """What failed, one sentence per cause: the first run, how many more, and why."""
-    said = []
-    for told, own in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
-        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
-        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
-    return said
 
 
 def _has(study: str, file: str) -> bool:

@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attnlib.config import PARTS, ModelConfig, TrainConfig
+from attnlib.data.corpora import load_corpus
 from attnlib.data.types import Corpus
 from attnlib.training.fitted import Fitted, scores
-from attnlib.training.initial import initial_model, make_vectoriser, warm, word_vectors
+from attnlib.training.initial import initial_model, known_states, make_vectoriser, warm, word_vectors
 from attnlib.training.optimise import Optimisers
-from attnlib.training.states import States, states
-from attnlib.utils.device import resolve
+from attnlib.utils.device import resolve, single
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 from attnlib.utils.progress import bar
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
 """A trace and its batch to named losses (means over the batch) whose sum is minimised."""
 
-MIXED = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
 CHECK_EVERY = 50
 """Steps between checks of the losses: each check makes a GPU wait."""
@@ -41,7 +40,7 @@ with `class_weights` each slice is normalised by its own weights, and the tying 
 
 
 def fit(
-    corpus: Corpus,
+    corpus: Any,
     model_config: ModelConfig | None = None,
     train_config: TrainConfig | None = None,
     seed: int = 0,
@@ -51,6 +50,8 @@ def fit(
     objective: Objective | None = None,
 ) -> Fitted:
     """Train a model on `corpus.train`, keep the epoch that does best on `corpus.dev`.
+
+    `corpus` is a Corpus, or whatever `al.load_corpus` takes: a name, a path, a mapping, a frame.
 
     The seed decides everything: initial values, batches, dropout, masking, Gumbel noise. Two fits with the same
     seed agree bit for bit on one CPU; the caller's random state is left alone. The test texts are never read.
@@ -73,9 +74,10 @@ def fit(
                 f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
                 f"Name it: fit(corpus, train_config=TrainConfig(…))."
             )
+    corpus = load_corpus(corpus)
     device = resolve(train_config.device)
     check(corpus, train_config, device, seed)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), single("tf32" if train_config.precision == "tf32" else "ieee"):
         torch.manual_seed(seed)
         query = corpus.task == "query"
         vectoriser = make_vectoriser(corpus, model_config)
@@ -83,14 +85,13 @@ def fit(
         model = initial_model(model_config, vectoriser, len(corpus.classes), vectors=vectors, query=query)
         model.to(device, torch.float64 if train_config.precision == "float64" else torch.float32)
         fitted = Fitted(
-            model, vectoriser, model_config, train_config, corpus.classes, _frame([]), seed, query=query
+            model, vectoriser, model_config, train_config, corpus.classes, _history([]), seed, query=query
         )
         if warm_start is not None:
             fitted.notes += warm(fitted, warm_start, warm_parts)
         if train_config.epochs:
-            fitted.history = _Run(
-                fitted, corpus, objective or cross_entropy(corpus, train_config, device)
-            ).all_epochs()
+            objective = objective or cross_entropy(corpus, train_config, device)
+            fitted.history = _Run(fitted, corpus, objective).all_epochs()
     fitted.model.zero_grad(set_to_none=True)
     fitted.model.requires_grad_(True)  # freezing is for training; a loaded model has nothing frozen either
     fitted.model.eval()
@@ -110,9 +111,9 @@ def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int =
     check_seed(seed)
     if not corpus.train:
         raise DataError(f"Corpus {corpus.name!r} has no training texts.")
-    if config.precision in MIXED and device.type != "cuda":
+    if config.precision not in ("float32", "float64") and device.type != "cuda":
         raise ConfigError(
-            f"precision {config.precision!r} is mixed precision on a CUDA device; this run is on {device.type!r}. "
+            f"precision {config.precision!r} needs a CUDA device; this run is on {device.type!r}. "
             "Use precision='float32'."
         )
     if not config.epochs or config.monitor == "train_loss":
@@ -123,17 +124,16 @@ def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int =
             "Give it a dev split (a split column that says 'dev' for some rows, or dataclasses.replace(corpus, "
             "train=..., dev=...)), or choose monitor='train_loss'."
         )
-    if config.monitor == "auc":
-        if len(corpus.classes) != 2:
-            raise ConfigError(
-                f"monitor 'auc' needs two classes; corpus {corpus.name!r} has {len(corpus.classes)}. "
-                "Use monitor='f1' or 'accuracy'."
-            )
-        if len({example.label for example in corpus.dev}) < 2:
-            raise DataError(
-                f"monitor 'auc' needs both classes among the dev texts; corpus {corpus.name!r} has one alone. "
-                "Use monitor='loss', or another dev split."
-            )
+    if config.monitor == "auc" and len(corpus.classes) != 2:
+        raise ConfigError(
+            f"monitor 'auc' needs two classes; corpus {corpus.name!r} has {len(corpus.classes)}. "
+            "Use monitor='f1' or 'accuracy'."
+        )
+    if config.monitor == "auc" and len({example.label for example in corpus.dev}) < 2:
+        raise DataError(
+            f"monitor 'auc' needs both classes among the dev texts; corpus {corpus.name!r} has one alone. "
+            "Use monitor='loss', or another dev split."
+        )
 
 
 def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> Objective:
@@ -153,11 +153,6 @@ def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> 
     return objective
 
 
-def slices(batch: Batch) -> int:
-    """The number of slices of a batch in which no slice has more than STEP_TOKENS positions."""
-    return max(1, min(len(batch), -(-batch.ids.numel() // STEP_TOKENS)))
-
-
 class _Run:
     """The epochs of one fit: state that the steps share."""
 
@@ -166,41 +161,35 @@ class _Run:
         self.objective = objective
         self.optimisers = Optimisers(self.model, self.config)
         self.device = fitted.device
-        self.mixed = MIXED.get(self.config.precision)
+        self.mixed = getattr(torch, self.config.precision) if "16" in self.config.precision else None
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.config.precision == "float16")
         vectoriser = fitted.vectoriser
-        self.train = vectoriser.encode(corpus.train)
-        dev = vectoriser.encode(corpus.dev)
+        self.train, dev = vectoriser.encode(corpus.train), vectoriser.encode(corpus.dev)
         self.dev = [b.to(self.device) for b in vectoriser.batches(dev, 256)] if dev else []
-        self.train_states, self.dev_states = (None if self.mixed else states(fitted, t) for t in (self.train, dev))
+        self.known, self.known_dev = (known_states(fitted, [] if self.mixed else t) for t in (self.train, dev))
         self.seeds = np.random.default_rng(fitted.seed).integers(2**31, size=self.config.epochs).tolist()
 
     def all_epochs(self) -> pd.DataFrame:
         """Train, stop early, restore the best epoch."""
         rows: list[dict[str, Any]] = []
-        best, kept, since = None, {}, 0
+        best, kept = 0, {}
         with bar("fit", total=self.config.epochs, unit="epoch") as line, self.optimisers.attached():
-            for epoch in range(1, self.config.epochs + 1):
+            for number in range(self.config.epochs):
                 start = time.perf_counter()
-                row = {"epoch": epoch, **self.epoch(epoch), **self.dev_scores()}
-                row["learning_rate"] = self.optimisers.rate
-                score = self.score(row)
-                better = best is None or score > best
-                if better:
-                    best, kept, since = score, self.snapshot(), 0
-                    for earlier in rows:
-                        earlier["best"] = False
-                else:
-                    since += 1
-                    if self.config.schedule == "plateau":
-                        self.optimisers.scale_rates(0.5)
-                rows.append(row | {"best": better, "seconds": time.perf_counter() - start})
+                row = {"epoch": number + 1, **self.epoch(number + 1), **self.dev_scores()}
+                row |= {"learning_rate": self.optimisers.rate, "best": False}
+                if not rows or self.score(row) > self.score(rows[best]):
+                    best, kept = number, self.snapshot()
+                elif self.config.schedule == "plateau":
+                    self.optimisers.scale_rates(0.5)
+                rows.append(row | {"seconds": time.perf_counter() - start})
                 line.update()
                 line.set_postfix({k: f"{row[k]:.3f}" for k in ("loss", "dev_accuracy")})
-                if self.config.patience is not None and since >= self.config.patience:
+                if self.config.patience is not None and number - best >= self.config.patience:
                     break
+        rows[best]["best"] = True
         self.model.load_state_dict(kept, strict=False)
-        return _frame(rows)
+        return _history(rows)
 
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training texts; mean losses per text, the sum and each term."""
@@ -226,11 +215,12 @@ class _Run:
         """One update; returns the terms of the loss. A batch of long texts is sliced to bound the memory."""
         terms: dict[str, Tensor] = {}
         self.optimisers.zero_grad()
-        for rows in torch.arange(len(batch), device=self.device).tensor_split(slices(batch)):
+        slices = max(1, min(len(batch), -(-batch.ids.numel() // STEP_TOKENS)))
+        for rows in torch.arange(len(batch), device=self.device).tensor_split(slices):
             share = len(rows) / len(batch)
             part = batch if share == 1 else batch.select(rows)
             with torch.autocast(self.device.type, self.mixed) if self.mixed else nullcontext():
-                trace = self.read(part, self.train_states)
+                trace = self.model(part, **self.known(part))
                 found = self.objective(trace, part) | self.model.regularisation(trace, part)
             found = {name: term * share for name, term in found.items()} if share < 1 else found
             self.scaler.scale(sum(found.values())).backward()
@@ -241,10 +231,6 @@ class _Run:
         self.optimisers.step(self.scaler.step)
         self.scaler.update()
         return terms
-
-    def read(self, batch: Batch, known: States | None) -> Trace:
-        """One pass; where the states of a frozen encoder are known, without it."""
-        return self.model(batch) if known is None else self.model(batch, hidden=known.of(batch))
 
     def check_finite(self, losses: list[Tensor], start: int, names: list[str], epoch: int) -> None:
         values = torch.stack(losses[start:]) if losses[start:] else torch.zeros(0, 1)
@@ -257,12 +243,11 @@ class _Run:
                 f"a smaller clip_norm (now {self.config.clip_norm}) or precision='float32'."
             )
 
-    @torch.no_grad()
     def dev_scores(self) -> dict[str, float]:
         if not self.dev:
             return dict.fromkeys(DEV_COLUMNS, float("nan"))
-        self.model.eval()
-        logits = torch.cat([self.read(batch, self.dev_states).logits for batch in self.dev])
+        with self.fitted.evaluating():
+            logits = torch.cat([self.model(batch, **self.known_dev(batch)).logits for batch in self.dev])
         labels = torch.cat([batch.labels for batch in self.dev])
         found = scores(labels.cpu().numpy(), logits.double().cpu().numpy())
         return {name: found[name.removeprefix("dev_")] for name in DEV_COLUMNS}
@@ -282,11 +267,8 @@ class _Run:
         return {k: v.detach().clone() for k, v in self.model.state_dict().items() if k not in frozen}
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _history(rows: list[dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    if rows:
-        return pd.DataFrame(rows)
     names = ("epoch", "loss", "cross_entropy", *DEV_COLUMNS, "learning_rate", "best", "seconds")
-    kinds = {"epoch": "int64", "best": "bool"}
-    return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "float64")) for name in names})
+    return pd.DataFrame(rows) if rows else pd.DataFrame({name: [] for name in names})

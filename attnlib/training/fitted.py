@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -13,13 +14,15 @@ from scipy.special import log_softmax
 from attnlib.data.checks import some
 from attnlib.data.texts import Example, Texts
 from attnlib.training import saving
-from attnlib.training.saving import Parts
-from attnlib.utils.device import resolve
+from attnlib.utils.device import measuring, resolve
 from attnlib.utils.errors import DataError, TrainingError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
+    from attnlib.config import ModelConfig, TrainConfig
     from attnlib.data.batching import Batch, Vectoriser
     from attnlib.models.trace import Trace
 
@@ -139,28 +142,20 @@ class TextClassifier:
             embedded = self.model.embed(batch).detach().requires_grad_() if grad else None
             trace = self.model(batch, embedded)
         if not trace.logits.isfinite().all():
-            raise TrainingError(self._not_finite())
+            bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
+            why = f"NaN or infinity stands in {some(bad)}" if bad else "its weights are too large to compute with"
+            raise TrainingError(
+                f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a "
+                "smaller learning rate, or load an undamaged copy."
+            )
         return trace
-
-    def _not_finite(self) -> str:
-        bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
-        why = (
-            f"NaN or infinity stands in {some(bad)}"
-            if bad
-            else "its weights are finite, but too large to compute with"
-        )
-        return (
-            f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a smaller "
-            "learning rate, or load an undamaged copy."
-        )
 
     @contextmanager
     def evaluating(self, *, grad: bool = False) -> Iterator[None]:
-        """Eval mode, with a graph or without. cuDNN cannot differentiate an RNN in eval mode, so it is off then."""
+        """Eval mode and whole precision, with a graph or without."""
         if any(part.training for part in self.model.modules()):  # to set what is set costs more than to look
             self.model.eval()
-        plain = torch.backends.cudnn.flags(enabled=False) if grad and self.device.type == "cuda" else nullcontext()
-        with torch.set_grad_enabled(grad), plain:
+        with measuring(grad=grad):
             yield
 
     def tokens(self, text: Text) -> list[str]:
@@ -216,8 +211,13 @@ class TextClassifier:
         raise DataError(f"A text for this model is {allowed}; got {text!r}.")
 
 
-class Fitted(TextClassifier, Parts):
-    """A trained model in eval mode, with all it needs to read text; its fields are those of `Parts`.
+@dataclass(eq=False, repr=False)
+class Fitted(TextClassifier):
+    """A trained model in eval mode, with all it needs to read text.
+
+    history  one row per epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
+             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
+    notes    what training did that a reader should know, such as what a warm start could not copy
 
     >>> labels, probabilities = fitted.predict(["a great morning", "a terrible morning"])
     >>> labels, probabilities.shape
@@ -225,6 +225,16 @@ class Fitted(TextClassifier, Parts):
     >>> fitted.evaluate(corpus.test)["accuracy"] > 0.9
     True
     """
+
+    model: torch.nn.Module
+    vectoriser: Vectoriser
+    model_config: ModelConfig
+    train_config: TrainConfig
+    classes: tuple[str, ...]
+    history: pd.DataFrame
+    seed: int
+    query: bool = False
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.model.eval()
@@ -278,7 +288,7 @@ class Fitted(TextClassifier, Parts):
 
 def load_model(folder: str | Path, device: str = "auto") -> Fitted:
     """The Fitted that `Fitted.save` wrote to a folder."""
-    return saving.load(folder, device, Fitted)
+    return Fitted(**saving.load(folder, device))
 
 
 def _is_pair(text: object) -> bool:

@@ -1,10 +1,11 @@
-"""What a model starts as: how texts become ids, word vectors, untrained parameters, or those of another model."""
+"""What a training starts from: ids, word vectors, parameters (perhaps of another model), states that stay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,12 +16,13 @@ from attnlib.training.optimise import TABLES
 from attnlib.utils.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from attnlib.config import ModelConfig
-    from attnlib.data.batching import Vectoriser
+    from attnlib.data.batching import Batch, Encoded, Vectoriser
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
+
+MOST_BYTES = 2**30
+"""States that take more memory are computed again in every step."""
 
 
 def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
@@ -90,24 +92,47 @@ def _copy(parameter: Tensor, value: Tensor | None, by_word: tuple[Vectoriser, Ve
     """Copy a value; returns why it was not copied."""
     if value is None:
         return "the other model has none"
-    if by_word is not None:
+    if by_word is not None and parameter.shape[1:] == value.shape[1:]:
         to, source = by_word
-        tables = len(parameter) - to.n_ids in (0, 1) and len(value) - source.n_ids in (0, 1)
-        if tables and parameter.shape[1:] == value.shape[1:]:
-            return _copy_rows(parameter, value, to, source)
+        if len(parameter) - to.n_ids in (0, 1) and len(value) - source.n_ids in (0, 1):  # a table of words
+            words, known = getattr(to, "vocabulary", None), getattr(source, "vocabulary", None)
+            if words is None or known is None:
+                return "the two models cut texts into different units"
+            # the first id of a word: special ones come first, and a text may hold a word that looks like one
+            place = {word: i for i, word in reversed(list(enumerate(known.words)))}
+            mine, theirs = torch.tensor([(i, place[w]) for i, w in enumerate(words.words) if w in place]).T
+            parameter[mine.to(parameter.device)] = value[theirs.to(value.device)].to(parameter)
+            return None
     if parameter.shape != value.shape:
         return f"shape {tuple(value.shape)} is not {tuple(parameter.shape)}"
     parameter.copy_(value)
     return None
 
 
-def _copy_rows(parameter: Tensor, value: Tensor, to: Vectoriser, source: Vectoriser) -> str | None:
-    words, known = getattr(to, "vocabulary", None), getattr(source, "vocabulary", None)
-    if words is None or known is None:
-        return "the two models cut texts into different units"
-    # the first id of a word: special ones come first, and a text may hold a word that looks like one
-    place = {word: i for i, word in reversed(list(enumerate(known.words)))}
-    pairs = [(i, place[word]) for i, word in enumerate(words.words) if word in place]
-    mine, theirs = torch.tensor(pairs).T
-    parameter[mine.to(parameter.device)] = value[theirs.to(value.device)].to(parameter)
-    return None
+def known_states(fitted: Fitted, encoded: Sequence[Encoded]) -> Callable[[Batch], dict[str, Tensor]]:
+    """Hidden states of a frozen encoder, read once: batches of these texts -> `hidden` (B, T, H), zero at padding.
+
+    The states are constant where embedding and encoder are frozen and nothing before attention draws at random.
+    bert has dropout inside; a hierarchical model has two encoders, of which the second reads what attention chose.
+    Where they are not constant, or take too much memory, nothing is known: {}.
+    """
+    config, model, texts = fitted.model_config, fitted.model, len(encoded)
+    lengths = np.array([len(text) for text in encoded], dtype=np.int64)
+    frozen = not any(p.requires_grad for part in ("embedding", "encoder") for p in model.parts()[part].parameters())
+    constant = frozen and not (config.hierarchical or config.encoder == "bert" or config.embedding_dropout)
+    weight = next(model.attention.parameters()) if constant else None
+    if not constant or not texts or lengths.sum() * model.reader.width * weight.element_size() > MOST_BYTES:
+        return lambda batch: {}
+    starts = torch.from_numpy(np.concatenate([[0], lengths.cumsum()])).to(fitted.device)
+    states = weight.new_zeros(int(lengths.sum()) + 1, model.reader.width)  # the last row is that of padding
+
+    def places(batch: Batch) -> Tensor:
+        line = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        return (starts[batch.rows].unsqueeze(1) + line).masked_fill(~batch.mask, len(states) - 1)
+
+    with fitted.evaluating():
+        for batch in fitted.vectoriser.batches(encoded, 256):
+            batch = batch.to(fitted.device)
+            hidden = model.reader.encode(model.embed(batch), batch.mask)
+            states[places(batch)[batch.mask]] = hidden[batch.mask]
+    return lambda batch: {"hidden": states[places(batch)]}

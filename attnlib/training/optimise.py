@@ -1,14 +1,12 @@
-r"""Adam for models whose embedding matrix is most of their parameters.
-
-Two ways to move word tables (the embedding, and TaSc's u and U), `TrainConfig.embedding_update`:
+r"""Adam, with a choice of how word tables move (the embedding, and TaSc's u and U): `TrainConfig.embedding_update`.
 
 `dense` is standard Adam. Every row moves at every step: the moments of a word that the batch does
 not contain decay and still push it, and weight decay, which Adam divides by the small moments of rare words,
-pulls it towards zero. One fused pass over the whole table.
+pulls it towards zero.
 
 `lazy` gives each row its own Adam with its own step count, which runs only on steps whose batch contains the
-word, so its cost follows the batch. It equals `dense` where every batch contains every word and differs
-elsewhere, by design.
+word. It equals `dense` where every batch contains every word and differs elsewhere, by design. It saves a sixth of
+a training with 300-dimensional vectors of 14,000 words, and nothing with 50 dimensions.
 """
 
 from __future__ import annotations
@@ -25,8 +23,6 @@ from attnlib.utils.errors import ConfigError
 
 TABLES = ("embedding", "scaling")
 """Parts that hold one row per word."""
-SMALL = 2**16
-"""Size up to which a parameter is `Joined`: on a CPU the calls for it cost more than its arithmetic."""
 
 
 class RowAdam(Optimizer):
@@ -94,81 +90,49 @@ class RowAdam(Optimizer):
         weight.index_copy_(0, rows, old - step_size * mean / (square.sqrt() / correction + group["eps"]))
 
 
-class Joined(nn.Parameter):
-    """Small parameters of one group as one while a model trains: values and gradients, one after the other."""
-
-    def __new__(cls, parameters: list[nn.Parameter]) -> Joined:
-        joined = super().__new__(cls, torch.cat([p.detach().flatten() for p in parameters]))
-        joined.members = parameters
-        joined.grad = torch.zeros_like(joined)
-        return joined
-
-    def join(self) -> None:
-        """The members become views of this tensor: their gradients add up in its own, their values follow it."""
-        sizes = [p.numel() for p in self.members]
-        for p, value, grad in zip(self.members, self.data.split(sizes), self.grad.split(sizes), strict=True):
-            value.copy_(p.detach().flatten())
-            p.data, p.grad = value.view_as(p), grad.view_as(p)
-
-    def part(self) -> None:
-        """Every member owns its values again."""
-        for p in self.members:
-            p.data, p.grad = p.data.clone(), None
-
-
 class Optimisers:
     """The optimisers of one model: fused Adam, and RowAdam for word tables under lazy updates.
 
-    Every part gets its own learning rate and weight decay; frozen parts get no gradients. Word tables
-    give sparse gradients in both modes, so that the backward pass and clipping touch the batch's words alone.
-    On a CPU small parameters are `Joined`: with a dozen of them, calls took as long as the arithmetic of a step.
+    Every part gets its own learning rate and weight decay; frozen parts get no gradients. Word tables give sparse
+    gradients, so that the backward pass and clipping touch the batch's words alone.
     """
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
         freeze(model, config)
         self.clip_norm = config.clip_norm
-        self.tables = list(_tables(model))
         self.lazy = config.embedding_update == "lazy"
+        held = [module for part, module in model.parts().items() if part in TABLES]
+        tables = [t for module in held for t in module.modules() if isinstance(t, nn.Embedding)]
+        self.tables = [table for table in tables if table.weight.requires_grad]
+        self.all: list[Optimizer] = []
+        by_row = {id(table.weight) for table in self.tables} if self.lazy else set()
         groups = parameter_groups(model, config)
-        words = {id(table.weight) for table in self.tables} if self.lazy else set()
-        dense = _only(groups, lambda p: id(p) not in words)
-        rows = _only(groups, lambda p: id(p) in words)
-        if not dense and not rows:
+        for kind, options in ((Adam, {"fused": True}), (RowAdam, {})):
+            chosen = [[p for p in g["params"] if (id(p) in by_row) == (kind is RowAdam)] for g in groups]
+            own = [group | {"params": params} for group, params in zip(groups, chosen, strict=True) if params]
+            if own:
+                self.all.append(kind(own, lr=config.learning_rate, amsgrad=config.amsgrad, **options))
+        if not self.all:
             raise ConfigError(
                 f"Nothing is left to train: freeze={config.freeze}, train_embeddings={config.train_embeddings}. "
                 "Free a part, or ask for epochs=0."
             )
-        self.all: list[Optimizer] = []
-        self.joined = [joined for group in dense for joined in _join(group, self.tables)]
-        if dense:
-            fused = dense[0]["params"][0].device.type in ("cpu", "cuda")
-            self.all.append(Adam(dense, lr=config.learning_rate, amsgrad=config.amsgrad, fused=fused))
-        if rows:
-            self.all.append(RowAdam(rows, lr=config.learning_rate, amsgrad=config.amsgrad))
-        self.parameters = [p for g in (*dense, *rows) for p in g["params"]]
-        self.buffers = {} if self.lazy else {t.weight: torch.zeros_like(t.weight) for t in self.tables}
+        self.parameters = [p for optimiser in self.all for g in optimiser.param_groups for p in g["params"]]
 
     @contextmanager
     def attached(self) -> Iterator[None]:
-        """Inside, the model is in training: word tables give sparse gradients, small parameters are joined."""
+        """Inside, the model is in training: its word tables give sparse gradients."""
         for table in self.tables:
             table.sparse = True
-        for joined in self.joined:
-            joined.join()
         try:
             yield
         finally:
             for table in self.tables:
                 table.sparse = False
-            for joined in self.joined:
-                joined.part()
 
     def zero_grad(self) -> None:
         for weight in self.parameters:
-            if isinstance(weight, Joined):
-                weight.grad.zero_()
-            else:
-                weight.grad = None
+            weight.grad = None
 
     def clip(self) -> None:
         """Scale all gradients together so that their joint norm is at most `clip_norm`."""
@@ -176,39 +140,22 @@ class Optimisers:
             return
         gradients = []
         for weight in self.parameters:
-            if weight.grad is None:
-                continue
-            if weight.grad.is_sparse:
+            if weight.grad is not None and weight.grad.is_sparse:
                 weight.grad = weight.grad.coalesce()  # repeated words add up before the norm is taken
                 gradients.append(weight.grad.values())
-            else:
+            elif weight.grad is not None:
                 gradients.append(weight.grad)
         norm = nn.utils.get_total_norm(gradients)
-        if norm.device.type == "cpu" and norm <= self.clip_norm:
-            return
-        # elsewhere always multiplied, by at most one: reading the norm would wait for the device
+        # always multiplied, by at most one: reading the norm would wait for the device
         torch._foreach_mul_(gradients, torch.clamp(self.clip_norm / (norm + 1e-6), max=1.0))
 
     def step(self, step: Callable[[Optimizer], object] = lambda optimiser: optimiser.step()) -> None:
         """One update. `step` runs an optimiser, for example through a gradient scaler."""
-        with self._dense_gradients():
-            for optimiser in self.all:
-                step(optimiser)
-
-    @contextmanager
-    def _dense_gradients(self) -> Iterator[None]:
-        """Sparse gradients written into persistent buffers of zeros, for optimisers that need dense ones."""
-        written = []
-        for weight, buffer in self.buffers.items():
-            if weight.grad is not None and weight.grad.is_sparse:
-                gradient = weight.grad.coalesce()
-                rows = gradient.indices()[0]
-                weight.grad = buffer.index_copy_(0, rows, gradient.values())
-                written.append((weight, rows))
-        yield
-        for weight, rows in written:
-            self.buffers[weight].index_fill_(0, rows, 0.0)
-            weight.grad = None
+        for table in self.tables if not self.lazy else ():
+            if table.weight.grad is not None and table.weight.grad.is_sparse:
+                table.weight.grad = table.weight.grad.coalesce().to_dense()
+        for optimiser in self.all:
+            step(optimiser)
 
     @property
     def rate(self) -> float:
@@ -245,28 +192,3 @@ def freeze(model: nn.Module, config: TrainConfig) -> None:
     for part in PARTS:
         if part in frozen and part in parts:
             parts[part].requires_grad_(False)
-
-
-def _only(groups: list[dict], wanted: Callable[[nn.Parameter], bool]) -> list[dict]:
-    kept = [group | {"params": [p for p in group["params"] if wanted(p)]} for group in groups]
-    return [group for group in kept if group["params"]]
-
-
-def _join(group: dict, tables: list[nn.Embedding]) -> list[Joined]:
-    """Puts one parameter in the place of the small ones of a group, where that saves time."""
-    words = {id(table.weight) for table in tables}
-    small = [p for p in group["params"] if p.device.type == "cpu" and p.numel() <= SMALL and id(p) not in words]
-    if len(small) < 2:
-        return []
-    known = {id(p) for p in small}
-    joined = Joined(small)
-    group["params"] = [joined, *(p for p in group["params"] if id(p) not in known)]
-    return [joined]
-
-
-def _tables(model: nn.Module) -> Iterator[nn.Embedding]:
-    for part, module in model.parts().items():
-        if part in TABLES:
-            for table in module.modules():
-                if isinstance(table, nn.Embedding) and table.weight.requires_grad:
-                    yield table

@@ -9,57 +9,32 @@ weights.safetensors
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field, StrictBool, StrictInt
 from torch.overrides import TorchFunctionMode
 
 from attnlib.config import Config, ModelConfig, TrainConfig
-from attnlib.data.batching import Vectoriser
 from attnlib.data.wordpieces import vectoriser_from_json
 from attnlib.models.bert import architecture
 from attnlib.training.initial import initial_model
 from attnlib.utils import files
 from attnlib.utils.device import resolve
-from attnlib.utils.errors import AttnlibError, DataError, first_line
+from attnlib.utils.errors import AttnlibError, ConfigError, DataError, first_line
 from attnlib.utils.paths import user_path
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from attnlib.data.batching import Vectoriser
+    from attnlib.training.fitted import Fitted
 
-VERSION = 1
-COLUMN_KINDS = frozenset(("int64", "float64", "int32", "float32", "bool", "object", "str", "string"))
+VERSION = 2
+PLAIN = ("classes", "seed", "query", "notes")
 INDEX, VECTORISER, HISTORY, WEIGHTS = "fitted.json", "vectoriser.json", "history.json", "weights.safetensors"
-
-
-@dataclass(eq=False, repr=False)
-class Parts:
-    """What a trained model consists of, and so what its folder holds.
-
-    history  one row per epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
-             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
-    notes    what training did that a reader should know, such as what a warm start could not copy
-    """
-
-    model: torch.nn.Module
-    vectoriser: Vectoriser
-    model_config: ModelConfig
-    train_config: TrainConfig
-    classes: tuple[str, ...]
-    history: pd.DataFrame
-    seed: int
-    query: bool = False
-    notes: tuple[str, ...] = ()
-
-
-P = TypeVar("P", bound=Parts)
 
 
 class SavedModel(Config):
@@ -77,7 +52,7 @@ class SavedModel(Config):
     sha256: dict[Literal["vectoriser.json", "history.json", "weights.safetensors"], str] = Field(min_length=3)
 
 
-def save(fitted: Parts, folder: str | Path) -> Path:
+def save(fitted: Fitted, folder: str | Path) -> Path:
     """Write to a temporary folder next to `folder`, then rename: a reader sees all of it or nothing."""
     from safetensors import SafetensorError
     from safetensors.torch import save_model
@@ -85,6 +60,10 @@ def save(fitted: Parts, folder: str | Path) -> Path:
     folder = user_path(folder)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).exists()):
         raise DataError(f"{folder} holds something else than a saved model. Give a new or empty folder.")
+    index = {name: getattr(fitted, name) for name in ("model_config", "train_config", *PLAIN)}
+    index |= {"version": VERSION, "architecture": _network_config(fitted)}
+    index["dtype"] = str(next(fitted.model.parameters()).dtype).removeprefix("torch.")
+    _check_modules(fitted, index["architecture"])
     try:
         temporary = files.working(folder)
     except OSError as error:
@@ -92,20 +71,9 @@ def save(fitted: Parts, folder: str | Path) -> Path:
     try:
         save_model(fitted.model, str(temporary / WEIGHTS))
         (temporary / VECTORISER).write_text(fitted.vectoriser.to_json(), encoding="utf-8")
-        _write(temporary / HISTORY, _records(fitted.history))
-        index = SavedModel(
-            version=VERSION,
-            model_config=fitted.model_config,
-            train_config=fitted.train_config,
-            classes=fitted.classes,
-            seed=fitted.seed,
-            query=fitted.query,
-            notes=fitted.notes,
-            architecture=_network_config(fitted),
-            dtype=str(next(fitted.model.parameters()).dtype).removeprefix("torch."),
-            sha256={name: files.sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)},
-        )
-        _write(temporary / INDEX, index.model_dump(mode="json", by_alias=True))
+        _write(temporary / HISTORY, fitted.history.to_dict("list"))
+        sha256 = {name: files.sha256(temporary / name) for name in (VECTORISER, HISTORY, WEIGHTS)}
+        _write(temporary / INDEX, SavedModel(**index, sha256=sha256).model_dump(mode="json", by_alias=True))
         # safetensors makes them private to the owner, whatever the other files are
         (temporary / WEIGHTS).chmod((temporary / INDEX).stat().st_mode)
         files.replace(temporary, folder)
@@ -119,11 +87,12 @@ def save(fitted: Parts, folder: str | Path) -> Path:
     return folder
 
 
-def load(folder: str | Path, device: str, kind: type[P]) -> P:
-    """Read a folder that `save` wrote, as a `kind` of Parts.
+def load(folder: str | Path, device: str) -> dict[str, Any]:
+    """The fields of the Fitted that `save` wrote to a folder.
 
     A missing, changed or foreign file is named. Nothing in the folder is trusted.
     """
+    import pandas as pd
     from safetensors.torch import load_model
 
     folder, chosen = user_path(folder), resolve(device)
@@ -135,23 +104,42 @@ def load(folder: str | Path, device: str, kind: type[P]) -> P:
             raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
     with _edited(folder):
         vectoriser = vectoriser_from_json((folder / VECTORISER).read_text(encoding="utf-8"))
-        history = _frame(_read(folder / HISTORY))
-
-    def untrained() -> torch.nn.Module:
-        return initial_model(index.model, vectoriser, len(index.classes), vectors=None, query=index.query)
-
-    with torch.random.fork_rng(), architecture(index.architecture) if index.architecture else nullcontext():
-        with (
-            _edited(folder),
-            torch.device("meta"),
-            _Unfilled(),
-        ):  # no memory, whatever size the configuration claims
-            _check_shapes(untrained(), folder / WEIGHTS)
-        model = untrained()
-    model.to(getattr(torch, index.dtype))
+        history = pd.DataFrame(_read(folder / HISTORY))
+    made = index.model, vectoriser, len(index.classes), index.query, index.architecture
+    with _edited(folder):
+        _check_shapes(_sketch(*made), folder / WEIGHTS)
+    with torch.random.fork_rng():
+        model = _untrained(*made).to(getattr(torch, index.dtype))
     load_model(model, str(folder / WEIGHTS), strict=True)
-    made = (model.to(chosen), vectoriser, index.model, index.train, index.classes, history, index.seed)
-    return kind(*made, query=index.query, notes=index.notes)
+    fields = {"model_config": index.model, "train_config": index.train, "vectoriser": vectoriser}
+    fields |= {name: getattr(index, name) for name in PLAIN}
+    return fields | {"model": model.to(chosen), "history": history}
+
+
+def _untrained(
+    config: ModelConfig, vectoriser: Vectoriser, n_classes: int, query: bool, network: dict[str, Any] | None
+) -> torch.nn.Module:
+    with architecture(network) if network else nullcontext():
+        return initial_model(config, vectoriser, n_classes, vectors=None, query=query)
+
+
+def _sketch(*made: Any) -> torch.nn.Module:
+    """The untrained model without values: it takes no memory, whatever size a configuration claims."""
+    with torch.device("meta"), _Unfilled():
+        return _untrained(*made)
+
+
+def _check_modules(fitted: Fitted, network: dict[str, Any] | None) -> None:
+    """Refuse a model that its config does not make: loaded again, it would be another."""
+    made = _sketch(fitted.model_config, fitted.vectoriser, len(fitted.classes), fitted.query, network)
+    needed, found = ({name: type(m) for name, m in model.named_modules()} for model in (made, fitted.model))
+    for name in {**needed, **found}:
+        if found.get(name) is not needed.get(name):
+            came, fits = (kinds[name].__name__ if name in kinds else "missing" for kinds in (found, needed))
+            raise ConfigError(
+                f"This model cannot be saved: {name} is {came}, and its ModelConfig makes {fits}. Register your "
+                "own part and name it in the ModelConfig, then train again."
+            )
 
 
 class _Unfilled(TorchFunctionMode):
@@ -218,34 +206,15 @@ def _index(folder: Path) -> SavedModel:
         return SavedModel(**values)
 
 
-def _network_config(fitted: Parts) -> dict[str, Any] | None:
+def _network_config(fitted: Fitted) -> dict[str, Any] | None:
     """How a pretrained encoder is built: its weights are saved here, so its own files are no longer needed."""
     if fitted.model_config.encoder != "bert":
         return None
     return json.loads(fitted.model.encoder.network.config.to_json_string(use_diff=False))
 
 
-def _records(history: pd.DataFrame) -> dict[str, Any]:
-    """Columns, their types and rows; NaN as null, since JSON has none."""
-    rows = [
-        [None if isinstance(v, float) and math.isnan(v) else v for v in row]
-        for row in history.astype(object).itertuples(index=False, name=None)
-    ]
-    return {"columns": [[name, str(kind)] for name, kind in history.dtypes.items()], "rows": rows}
-
-
-def _frame(records: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    names = [name for name, _ in records["columns"]]
-    if odd := {kind for _, kind in records["columns"]} - COLUMN_KINDS:
-        raise DataError(f"{HISTORY} holds a column of kind {sorted(odd)[0]!r}.")
-    frame = pd.DataFrame(records["rows"], columns=names, dtype=object)
-    return frame.astype(dict(records["columns"]))
-
-
 def _write(path: Path, values: Any) -> None:
-    path.write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    path.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
 
 
 def _read(path: Path) -> Any:

@@ -34,6 +34,18 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+def said(value: object) -> str:
+    """What came, as a message shows it: a function by its name, anything else by its repr.
+
+    >>> said("alhpa"), said(len), said(lambda text: 1.0)
+    ("'alhpa'", 'the function len', 'a function without a name')
+    """
+    if not callable(value):
+        return repr(value)
+    name = getattr(value, "__name__", type(value).__name__)
+    return "a function without a name" if name == "<lambda>" else f"the function {name}"
+
+
 def nearest(name: object, options: Iterable[str]) -> str | None:
     """The option that `name` was probably meant to be, or None."""
     found = get_close_matches(str(name).lower(), list(options), n=1, cutoff=0.5)
@@ -50,7 +62,7 @@ def unknown(kind: str, name: object, options: Iterable[str], *, hint: str = "") 
     """`Unknown corpus 'stt'. Did you mean 'sst'? Available: …`, for any kind of name."""
     options = sorted(options)
     guess = nearest(name, options)
-    parts = [f"Unknown {kind} {name!r}."]
+    parts = [f"Unknown {kind} {name!r}." if isinstance(name, str) else f"Unknown {kind}: {said(name)}."]
     if guess:
         parts.append(f"Did you mean {guess!r}?")
     parts.append(f"Available: {', '.join(options)}.")

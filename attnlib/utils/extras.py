@@ -3,7 +3,6 @@
 notebooks   papermill, nbclient, nbconvert, jinja2, anywidget …: run notebooks and write reports
 cluster     distributed: `--executor dask:ADDRESS`
 hub         datasets, transformers: corpora and models of the Hugging Face hub
-captum      captum: the rankings lime and kernel_shap
 """
 
 from __future__ import annotations

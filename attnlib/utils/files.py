@@ -167,12 +167,15 @@ def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = N
         return f"{folder} cannot be written: {error.strerror or error}. To continue, {remedy}."
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
-    try:
-        space = f"{filesize(shutil.disk_usage(place).free)} are free"
-    except OSError:
-        space = "nothing is free"
-    space += f", {filesize(needed)} are needed" if needed else ""
     kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
+    try:
+        free = shutil.disk_usage(place).free
+    except OSError:
+        free = 0
+    space = f"{filesize(free)} are free"
+    if needed:
+        more = "are needed" if needed > free else "are to be written, and files take whole blocks"
+        space += f", {filesize(needed)} {more}"
     return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
 
 

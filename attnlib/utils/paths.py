@@ -26,11 +26,6 @@ def store() -> Path:
     return _folder("ATTNLIB_STORE", cache() / "runs")
 
 
-def rehearsals() -> Path:
-    """Runs of `attnlib run --rehearse`, which are no results: next to the store, never in it."""
-    return store().with_name(f"{store().name}-rehearsal")
-
-
 def notebooks() -> Path:
     """The numbered notebooks: `ATTNLIB_NOTEBOOKS`, else those of the checkout, or of the installed package."""
     return _folder("ATTNLIB_NOTEBOOKS", (SERIES if SERIES.is_dir() else ROOT) / "notebooks")

@@ -1,17 +1,26 @@
-"""Names registered once, looked up with a helpful error."""
+"""Names registered in one place, looked up with a helpful error."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from attnlib.utils.errors import UnknownName, unknown
 
 T = TypeVar("T")
+Name = tuple[str, str]
+"""Of a part: the kind of its registry, and its own."""
 
 
 class Registry(Mapping[str, T], Generic[T]):
     """A read-mostly mapping from name to object.
+
+    kinds  every registry of this process, by its kind
+    home   the module that made this one, which others import to have it
+    first  what was registered under each name at first: the kit's own, where a user has put another in its place
 
     >>> rankings = Registry("ranking")
     >>> @rankings.register("alpha")
@@ -21,17 +30,22 @@ class Registry(Mapping[str, T], Generic[T]):
     attnlib.utils.errors.UnknownName: Unknown ranking 'alhpa'. Did you mean 'alpha'? Available: alpha.
     """
 
+    kinds: ClassVar[dict[str, Registry]] = {}
+    _watch: ClassVar[ContextVar[set[Name] | None]] = ContextVar("watch", default=None)
+
     def __init__(self, kind: str, *, hint: str = "") -> None:
         self.kind = kind
         self.hint = hint
+        self.home = sys._getframe(1).f_globals["__name__"]
+        self.first: dict[str, T] = {}
         self._items: dict[str, T] = {}
+        Registry.kinds[kind] = self
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Decorator: hold the decorated object under `name`."""
+        """Decorator: hold the decorated object under `name`, in place of an earlier one (a cell is run twice)."""
 
         def add(item: T) -> T:
-            if name in self._items:
-                raise ValueError(f"The {self.kind} {name!r} is registered twice.")
+            self.first.setdefault(name, item)
             self._items[name] = item
             return item
 
@@ -39,12 +53,42 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         try:
-            return self._items[name]
+            item = self._items[name]
         except (KeyError, TypeError):
             raise UnknownName(unknown(self.kind, name, self._items, hint=self.hint)) from None
+        if (asked := Registry._watch.get()) is not None:
+            asked.add((self.kind, name))
+        return item
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
 
     def __len__(self) -> int:
         return len(self._items)
+
+
+@contextmanager
+def watched() -> Iterator[set[Name]]:
+    """The names that are looked up meanwhile, in any registry."""
+    token = Registry._watch.set(asked := set())
+    try:
+        yield asked
+    finally:
+        Registry._watch.reset(token)
+
+
+@contextmanager
+def lent(parts: Mapping[Name, Any]) -> Iterator[None]:
+    """Hold these parts meanwhile, in place of what has their names."""
+    before = [(Registry.kinds[kind]._items, name) for kind, name in parts]
+    kept = [items.get(name) for items, name in before]
+    for (kind, name), part in parts.items():
+        Registry.kinds[kind]._items[name] = part
+    try:
+        yield
+    finally:
+        for (items, name), item in zip(before, kept, strict=True):
+            if item is None:
+                del items[name]
+            else:
+                items[name] = item

@@ -7,7 +7,7 @@ nothing behind in pyplot. `attnlib.viz.plots` has whole figures, and all of this
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from numpy.typing import ArrayLike
 
+__all__ = [
+    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "PAGE", "TOKENS", "Chart", "boxes", "chart", "from_zero",
+    "heading", "label", "legend_below", "legend_right", "name_points", "panels", "percent", "styled", "token_ticks",
+    "whiskers",
+]  # fmt: skip
+
 COLOURS = {
-    "blue": "#0072B2",
-    "vermillion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#C28500",
-    "sky": "#3399D6",
-    "black": "#000000",
-    "olive": "#959000",
-}
+    "blue": "#0072B2", "vermillion": "#D55E00", "green": "#009E73", "purple": "#CC79A7",
+    "orange": "#C28500", "sky": "#3399D6", "black": "#000000", "olive": "#959000",
+}  # fmt: skip
 """Okabe & Ito's colours, told apart with every common colour blindness; the light ones are darkened, so that each
 has a contrast of at least 3 to a white and to a dark page (on which black turns white)."""
 CYCLE = tuple(COLOURS.values())
@@ -108,10 +108,6 @@ def panels(names: Collection[Any], width: float, height: float, *, room: float =
     As many rows as it takes for the panels to stay readable: see `PAGE`.
 
     width   inches of each panel; room: those of what is next to them; options: as `Figure.subplots` has them
-
-    >>> figure, axes = al.plots.panels(["lstm", "mlp"], 2.5, 2.5)
-    >>> list(axes)
-    ['lstm', 'mlp']
     """
     rows = -(-len(names) // max(1, int((PAGE - room) / width + 1e-9)))
     columns = -(-len(names) // rows)
@@ -145,27 +141,28 @@ def _lowest(axes: Axes) -> bool:
 
 
 def percent(axis: Axis) -> None:
-    """Ticks of shares in percent, with the digits they need and no more.
-
-    >>> figure, axes = al.plots.chart()
-    >>> al.plots.percent(axes.xaxis)
-    >>> [axes.xaxis.get_major_formatter()(share) for share in (-0.02, 0.15, 0.125)]
-    ['−2%', '15%', '12.5%']
-    """
+    """Ticks of shares in percent, with the digits they need and no more."""
     axis.set_major_formatter(lambda share, _=None: f"{100 * share:z.6g}%".replace("-", "−"))
+
+
+def from_zero(axes: Iterable[Axes]) -> None:
+    """Start the vertical axis at zero, with room for markers at both ends, once everything is drawn.
+
+    `set_ylim(bottom=0)` ends the autoscaling of all axes that share the limit, and what is drawn later is cut off.
+    The room that autoscaling leaves above is a share of the range of the data: none to speak of where all of it
+    lies far from zero.
+    """
+    for axis in axes:
+        low, high = axis.get_ylim()
+        if low >= 0 or axis.dataLim.y0 >= 0:
+            high = max(high, 1.05 * axis.dataLim.y1)
+            axis.set_ylim(-0.03 * high, high)
 
 
 def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: bool = False, **style: Any) -> None:
     """Markers for `value` with whiskers from `low` to `high`, in the k-th colour and shape; `at`: their places.
 
     across   the values run along the horizontal axis
-
-    >>> import pandas as pd
-    >>> figure, axes = al.plots.chart()
-    >>> found = pd.DataFrame({"value": [0.3, 0.5], "low": [0.2, 0.4], "high": [0.4, 0.7]})
-    >>> al.plots.whiskers(axes, [0, 1], found, 0)
-    >>> len(axes.containers)
-    1
     """
     value = frame["value"].to_numpy(float)
     reach = np.abs(frame[ENDS[1:]].to_numpy(float).T - value)
@@ -177,13 +174,7 @@ def whiskers(axes: Axes, at: ArrayLike, frame: pd.DataFrame, k: int, *, across: 
 
 
 def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, colours: Sequence[str], **options):
-    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists.
-
-    >>> figure, axes = al.plots.chart()
-    >>> drawn = al.plots.boxes(axes, [[1, 2, 3], [2, 3, 5]], [0, 1], 0.5, al.plots.CYCLE[:2])
-    >>> len(drawn["boxes"])
-    2
-    """
+    """Box plots (median, quartiles, whiskers to 1.5 times their distance) at given places; returns the artists."""
     outliers = {"marker": ".", "markersize": 3, "alpha": 0.5, "markeredgecolor": GREY, "markerfacecolor": GREY}
     look = {"flierprops": outliers, "medianprops": {"color": "black"}}
     drawn = axes.boxplot(
@@ -195,13 +186,7 @@ def boxes(axes: Axes, values: Sequence[ArrayLike], at: ArrayLike, width: float, 
 
 
 def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
-    """The tokens of a text below the axis, one per place.
-
-    >>> figure, axes = al.plots.chart()
-    >>> al.plots.token_ticks(axes, ["a", "great", "morning"])
-    >>> [tick.get_text() for tick in axes.get_xticklabels()]
-    ['a', 'great', 'morning']
-    """
+    """The tokens of a text below the axis, one per place."""
     names = [str(token).replace("$", r"\$") for token in tokens]
     axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
 
@@ -212,12 +197,6 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
     A name takes the first of four corners where it touches no point, no other name and no legend, and no line
     where it can be helped; one without such a corner is left out, and so are all but the first of points that lie
     on each other. Call it last: what is drawn later is not made room for.
-
-    >>> figure, axes = al.plots.chart()
-    >>> _ = axes.plot([0, 0, 1], [0, 0, 1], "o")
-    >>> al.plots.name_points(axes, [(0, 0, "0.1", "C0"), (1, 1, "10", "C0")])
-    >>> [text.get_text() for text in axes.texts]
-    ['0.1', '10']
     """
     figure = axes.get_figure(root=True)
     figure.draw_without_rendering()  # the layout decides how far apart points are
@@ -254,14 +233,7 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
 
 @styled
 def legend_below(figure: Figure) -> None:
-    """One legend of all panels below them, where it covers nothing.
-
-    >>> figure, axes = al.plots.chart()
-    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
-    >>> al.plots.legend_below(figure)
-    >>> [entry.get_text() for entry in figure.legends[0].get_texts()]
-    ['attention']
-    """
+    """One legend of all panels below them, where it covers nothing."""
     found = {
         name: handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
     }
@@ -270,24 +242,11 @@ def legend_below(figure: Figure) -> None:
 
 @styled
 def heading(figure: Figure, title: str) -> None:
-    """A title above all panels.
-
-    >>> figure, axes = al.plots.chart(1, 2)
-    >>> al.plots.heading(figure, "Decision flips")
-    >>> figure.get_suptitle()
-    'Decision flips'
-    """
+    """A title above all panels."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 @styled
 def legend_right(axes: Axes, title: str | None = None) -> None:
-    """A legend to the right of the panel.
-
-    >>> figure, axes = al.plots.chart()
-    >>> _ = axes.plot([0, 1], [0, 1], label="attention")
-    >>> al.plots.legend_right(axes, "ranking")
-    >>> axes.get_legend().get_title().get_text()
-    'ranking'
-    """
+    """A legend to the right of the panel."""
     axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -2,7 +2,7 @@
 //
 // Two hosts call render({ model, el }): anywidget in a live notebook, and `frozen` below in a report.
 // `model` has get(name), set(name, value), save_changes() and on(event, callback):
-//   data   { texts: [{ name, label }], levels: { id: words }, models: [Model] }      see explorer.py
+//   data   { texts: [{ name, label }], levels: { id: words }, models: [Model], text: where to start }   see explorer.py
 //   typed  a text of the user's (live only);  problem  what was wrong with it;  live  whether a kernel listens
 
 const BLUE = "0,114,178", ORANGE = "213,94,0", STRONGEST = 0.75, SHOWN = 400;
@@ -83,11 +83,11 @@ function colour(value, row) {
   return `rgba(${value < low ? ORANGE : BLUE},${(strength * STRONGEST).toFixed(3)})`;
 }
 
-const digits = (value) => (Math.abs(value) < 1 ? value.toFixed(3) : value.toPrecision(3));
+const digits = (value) => (Math.abs(value) < 1 ? value.toFixed(3) : value.toPrecision(3)).replace("-", "−");
 const percent = (value) => `${(100 * value).toFixed(1)}%`;
 
 function render({ model, el }) {
-  const state = { text: 0, by: null, level: null, erased: 0, editing: false, weights: {}, picked: {} };
+  const state = { text: model.get("data").text || 0, by: null, level: null, erased: 0, editing: false, weights: {}, picked: {} };
   // Keys belong to the controls: JupyterLab would take Enter, letters and arrows for commands on cells.
   const root = make("div", { class: "ax", role: "group", "aria-label": "Explorer", "data-lm-suppress-shortcuts": "true",
     on: { keydown: (event) => event.stopPropagation() } });

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count, pairwise
+from itertools import count, pairwise, product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +21,15 @@ import numpy as np
 from attnlib.data.texts import Example
 from attnlib.engine.explainable import explained
 from attnlib.erasure.flips import erasure_curves
-from attnlib.importance.scores import readings as readings_of
+from attnlib.rankings.scores import readings as readings_of
 from attnlib.stats import descending
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
-from attnlib.viz.explorer_script import MODULE
-from attnlib.viz.heatmap import Reading, read
-from attnlib.viz.textmap import Html, Scale
+from attnlib.viz.heatmap import Reading, clearest, read
+from attnlib.viz.prose import Html
+from attnlib.viz.textmap import Scale
 
 if TYPE_CHECKING:
     from attnlib.engine.explainable import Explainable
@@ -52,23 +53,23 @@ STEPS = 60
 """A longer text is erased in about this many steps."""
 CUT = 80
 """Characters of a text in the list of texts."""
+MODULE = Path(__file__).with_name("explorer.js")
 _numbers = count(1)
-
-
-def batch_run() -> bool:
-    """Whether nobody can move a slider: a run by `attnlib run`, or under nbval."""
-    return paths.run_folder() is not None or os.environ.get(SWITCH) == "0"
+Models = Mapping[str, "Explainable"]
+Texts = Sequence[str | Example]
 
 
 def explore(
-    fitted: Explainable | Mapping[str, Explainable],
-    examples: Sequence[str | Example],
+    fitted: Explainable | Models,
+    examples: Texts,
     *,
     by: Sequence[str] | None = None,
     level: str = "attention",
     seed: int = 0,
 ) -> Any:
     """The explorer: a widget, or in a batch run what the report shows of it.
+
+    It opens on the text that the models classify correctly with the most confidence.
 
     fitted  a model, or several by name, shown side by side
     by      what the text may be coloured and ranked by: importances, `alpha`, `probability`; the first is where it
@@ -88,7 +89,7 @@ def explore(
     for model in models.values():
         explained(model, examples)
     by = list(dict.fromkeys(by or _rows(models.values())))
-    if batch_run():
+    if paths.run_folder() is not None or os.environ.get(SWITCH) == "0":  # `attnlib run`, nbval: no slider moves
         return frozen(models, list(examples)[:TEXTS], by, level, seed)
     return _widget(models, list(examples), by, level, seed)
 
@@ -101,69 +102,46 @@ def _rows(models: Iterable[Explainable]) -> list[str]:
     return [row for row in rows if all(row in names for names in known)][:4]
 
 
-def frozen(
-    models: Mapping[str, Explainable],
-    examples: Sequence[str | Example],
-    by: Sequence[str],
-    level: str,
-    seed: int = 0,
-) -> Html:
+def frozen(models: Models, examples: Texts, by: Sequence[str], level: str, seed: int = 0) -> Html:
     """What a report shows: the data of the explorer, and a heat map for readers without scripts."""
     data = explored(models, examples, by, level, seed)
-    first = next(iter(models.values()))
-    still = [reading.html(limit=100) for reading in read(first, examples[:1], by[0], seed=seed)]
+    (still,) = read(next(iter(models.values())), [examples[data["text"]]], by[0], seed=seed)
+    shown = still.html(limit=100)
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     html = (
-        f'<div class="attnlib-explorer" id="explorer-{next(_numbers)}"><div class="ax-place">{still[0].html}</div>'
+        f'<div class="attnlib-explorer" id="explorer-{next(_numbers)}"><div class="ax-place">{shown}</div>'
         f'<script type="application/json">{text}</script></div>'
     )
-    return Html(html, still[0].text)
+    return Html(html, shown.text)
 
 
-def explored(
-    models: Mapping[str, Explainable],
-    examples: Sequence[str | Example],
-    by: Sequence[str],
-    level: str,
-    seed: int = 0,
-) -> dict[str, Any]:
+def explored(models: Models, examples: Texts, by: Sequence[str], level: str, seed: int = 0) -> dict[str, Any]:
     """Everything the explorer shows, as plain values.
 
     texts   name and true class of each text
     models  of each: name, classes, `ranks` (row -> the ranking that erases when it colours), `units` by level, and
             `texts`: see `_text`
-    rows, levels  their names and descriptions;  level: where to start
+    rows, levels  their names and descriptions;  level, text: where to start
     """
     shown, texts = [], []
+    rankings = list(dict.fromkeys("alpha" if row == "probability" else row for row in by))
     for name, fitted in models.items():
         readings = read(fitted, list(examples), list(dict.fromkeys([*by, "alpha"])), seed=seed)
         labels = [r.classes[r.example.label] if r.labelled else "" for r in readings]
         texts = texts or [{"name": _short(e), "label": label} for e, label in zip(examples, labels, strict=True)]
-        units = [_units(fitted, reading) for reading in readings]
-        held = [_text(reading, by, *own) for reading, own in zip(readings, units, strict=True)]
-        for where in LEVELS:
-            for ranking in dict.fromkeys("alpha" if row == "probability" else row for row in by):
-                _add_paths(held, fitted, readings, units, ranking, where)
+        traces = [next(iter(fitted.traces([reading.example])))[1] for reading in readings]
+        held = [_text(reading, trace, by) for reading, trace in zip(readings, traces, strict=True)]
+        for where, ranking in product(LEVELS, rankings):
+            _add_paths(held, fitted, readings, traces, ranking, where)
         kinds = {"input": "tokens", "attention": "sentences" if fitted.hierarchical else "tokens"}
-        shown.append(
-            {"name": name, "classes": list(fitted.classes), "ranks": {"probability": "alpha"}, "units": kinds}
-            | {"texts": held}
-        )
+        own = {"name": name, "classes": list(fitted.classes), "ranks": {"probability": "alpha"}, "units": kinds}
+        shown.append(own | {"texts": held})
     rows = {name: NAMES.get(name, name.replace("_", " ")) for name in by}
-    return {"texts": texts, "models": shown, "rows": rows, "levels": LEVELS, "level": level}
+    start = {"level": level, "text": int(clearest(models.values(), examples)[0])}
+    return {"texts": texts, "models": shown, "rows": rows, "levels": LEVELS, **start}
 
 
-def _units(fitted: Explainable, reading: Reading) -> tuple[list[list[int]], Trace]:
-    """The tokens of each unit of the attention layer, words or sentences; and the trace of the text."""
-    trace = next(iter(fitted.traces([reading.example])))[1]
-    if trace.words is None:
-        return [[i] for i in range(len(reading.tokens))], trace
-    sizes = trace.words.mask.reshape(*trace.mask.shape, -1)[0].sum(-1)[trace.mask[0]].tolist()
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [list(range(a, b)) for a, b in pairwise(ends)], trace
-
-
-def _text(reading: Reading, by: Sequence[str], units: list[list[int]], trace: Trace) -> dict[str, Any]:
+def _text(reading: Reading, trace: Trace, by: Sequence[str]) -> dict[str, Any]:
     """One text in one model.
 
     tokens, predicted, marked (a rationale, or None)
@@ -173,18 +151,18 @@ def _text(reading: Reading, by: Sequence[str], units: list[list[int]], trace: Tr
     pooled     bias, values v_i, weights and tokens of each unit, where z = b + Σ α v; else None
     sentences  tokens of each, and their `weights`, of a hierarchical model
     """
-    rationale = reading.example.rationale
-    marked = rationale if rationale is not None and len(rationale) == len(reading.tokens) else None
-    names, kept = reading.labels(), trace.mask[0]
-    found: dict[str, Any] = {
-        "tokens": list(reading.tokens),
-        "predicted": reading.predicted,
-        "marked": None if marked is None else [bool(mark) for mark in marked],
-        "rows": {name: _row(name, names[name], reading.rows[name], len(reading.classes)) for name in by},
-        "paths": {},
-        "pooled": None,
-    }
+    labels, kept, units = reading.labels(), trace.mask[0], [[i] for i in range(len(reading.tokens))]
+    rows = {}
+    for name in by:
+        values, chance = reading.rows[name], Scale.probability(len(reading.classes))
+        scale = chance if name == "probability" else Scale.of(values)
+        ends = {"low": scale.low, "high": scale.high} | ({} if scale.centre is None else {"centre": scale.centre})
+        rows[name] = {"name": labels[name], "values": _plain(np.where(np.isfinite(values), values, 0.0)), **ends}
+    found: dict[str, Any] = {"tokens": list(reading.tokens), "predicted": reading.predicted, "rows": rows}
+    found |= {"marked": reading.marked and [bool(mark) for mark in reading.marked], "paths": {}, "pooled": None}
     if trace.words is not None:
+        sizes = trace.words.mask.reshape(*trace.mask.shape, -1)[0].sum(-1)[kept].tolist()
+        units = [list(range(a, b)) for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]
         found |= {"sentences": units, "weights": _plain(trace.alpha[0][kept])}
     if trace.linear and int(kept.sum()) == len(units):
         values = trace.token_logits[0] if trace.scale is None else trace.token_logits[0] * trace.scale[0, :, None]
@@ -197,7 +175,7 @@ def _add_paths(
     held: list[dict[str, Any]],
     fitted: Explainable,
     readings: Sequence[Reading],
-    units: Sequence[tuple[list[list[int]], Trace]],
+    traces: Sequence[Trace],
     ranking: str,
     level: str,
 ) -> None:
@@ -207,11 +185,11 @@ def _add_paths(
         return
     scores = [reading.rows[ranking] for reading in readings]
     if sentences:
-        scores = [trace.alpha[0][trace.mask[0]].double().cpu().numpy() for _, trace in units]
+        scores = [trace.alpha[0][trace.mask[0]].double().cpu().numpy() for trace in traces]
     curves = erasure_curves(fitted, [reading.example for reading in readings], scores, level=level)
     for place, curve in curves.groupby("text", sort=True):
         order, classes = descending(scores[place]), list(fitted.classes)
-        tokens = units[place][0] if sentences else [[i] for i in range(len(order))]
+        tokens = held[place]["sentences"] if sentences else [[i] for i in range(len(order))]
         kept = sorted({round(k) for k in np.linspace(0, len(order), min(len(order), STEPS) + 1)})
         held[place]["paths"].setdefault(level, {})[ranking] = {
             "order": [[i for u in order[a:b] for i in tokens[u]] for a, b in pairwise(kept)],
@@ -220,19 +198,13 @@ def _add_paths(
         }
 
 
-def _row(name: str, label: str, values: np.ndarray, classes: int) -> dict[str, Any]:
-    scale = Scale.probability(classes) if name == "probability" else Scale.of(values)
-    ends = {"low": scale.low, "high": scale.high} | ({} if scale.centre is None else {"centre": scale.centre})
-    return {"name": label, "values": _plain(np.where(np.isfinite(values), values, 0.0)), **ends}
-
-
 def _plain(values: Any) -> Any:
     """Numbers as lists, with eight digits."""
     values = values.detach().double().cpu().numpy() if hasattr(values, "detach") else np.asarray(values, float)
     return [float(f"{v:.8g}") for v in values] if values.ndim == 1 else [_plain(row) for row in values]
 
 
-def _widget(models: Mapping[str, Explainable], examples: list, by: Sequence[str], level: str, seed: int) -> Any:
+def _widget(models: Models, examples: Texts, by: Sequence[str], level: str, seed: int) -> Any:
     anywidget, traitlets = needs("anywidget", "notebooks"), needs("traitlets", "notebooks")
 
     class Explorer(anywidget.AnyWidget):

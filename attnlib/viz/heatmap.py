@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnlib.engine.explainable import explained, is_model
-from attnlib.importance.scores import METHODS, importance
 from attnlib.measures.perturbation import token_probabilities
-from attnlib.models.trace import Trace
+from attnlib.rankings.scores import METHODS, importance
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
-from attnlib.viz.textmap import LIMIT, Html, Scale, text_heatmap
+from attnlib.viz.prose import Html
+from attnlib.viz.textmap import LIMIT, Scale, text_heatmap
 
 if TYPE_CHECKING:
     from attnlib.data.types import Example
-    from attnlib.engine.explainable import Answers, Explainable
+    from attnlib.engine.explainable import Explainable
+    from attnlib.models.trace import Trace
 
 __all__ = ["Html", "Reading", "Scale", "heatmap", "read", "text_heatmap"]
-
-OWN_ROWS = ("alpha", "probability")
-"""Rows read off the trace; every other name is an importance."""
 
 
 def heatmap(
@@ -34,7 +32,6 @@ def heatmap(
     target: str | None = None,
     seed: int = 0,
     limit: int = LIMIT,
-    numbers: bool | None = None,
 ) -> Html:
     """Texts coloured by what a fitted model computes for their tokens.
 
@@ -46,10 +43,22 @@ def heatmap(
     >>> "predicted positive" in str(page)
     True
     """
-    shown = [
-        reading.html(limit=limit, numbers=numbers) for reading in read(fitted, texts, by, target=target, seed=seed)
-    ]
+    shown = [reading.html(limit=limit) for reading in read(fitted, texts, by, target=target, seed=seed)]
     return Html("".join(one.html for one in shown), "\n\n".join(one.text for one in shown))
+
+
+def clearest(models: Iterable[Explainable], texts: Sequence[str | Example]) -> np.ndarray:
+    """Indices of texts, those first that every model classifies correctly with the most confidence.
+
+    By the probability of the true class in the model where it is lowest; of the predicted class where the true one
+    is not known. Ties keep the order given.
+    """
+    found = []
+    for fitted in models:
+        labels = np.array([example.label for example in explained(fitted, texts)])
+        p = fitted.predict(texts).probabilities
+        found.append(np.where(labels < 0, p.max(1), p[np.arange(len(labels)), labels]))
+    return np.argsort(-np.min(found, axis=0), kind="stable")
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,11 @@ class Reading:
     probabilities: np.ndarray
     target: int
     unknown_words: tuple[bool, ...] = ()
-    labelled: bool = True
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the true class is known."""
+        return self.example.label >= 0
 
     @property
     def predicted(self) -> int:
@@ -94,17 +107,18 @@ class Reading:
 
     def html(self, **options) -> Html:
         """The text coloured by its rows; options as of `text_heatmap`."""
-        labels = self.labels()
-        scales = {}
-        if "probability" in self.rows:
-            other = self.classes[1 - self.target] if len(self.classes) == 2 else ""
-            name = self.classes[self.target]
-            scales[labels["probability"]] = Scale.probability(len(self.classes), other, name)
+        labels, name = self.labels(), self.classes[self.target]
+        other = self.classes[1 - self.target] if len(self.classes) == 2 else ""
+        scales = {labels.get("probability"): Scale.probability(len(self.classes), other, name)}
         options = {"head": self.head(), "scales": scales, "unknown_words": self.unknown_words or None} | options
+        rows = {labels[row]: values for row, values in self.rows.items()}
+        return text_heatmap(self.tokens, rows, marked=self.marked, **options)
+
+    @property
+    def marked(self) -> Sequence[bool] | None:
+        """The rationale, where there is one of these tokens."""
         rationale = self.example.rationale
-        if rationale is not None and len(rationale) == len(self.tokens):
-            options.setdefault("marked", rationale)
-        return text_heatmap(self.tokens, {labels[name]: row for name, row in self.rows.items()}, **options)
+        return rationale if rationale is not None and len(rationale) == len(self.tokens) else None
 
 
 def read(
@@ -124,6 +138,8 @@ def read(
                 f"Rows of a heat map are names, such as alpha; got {type(name).__name__}. For scores of your own: "
                 "attnlib.viz.textmap.text_heatmap(tokens, scores)."
             )
+        if name not in METHODS and name != "probability":
+            raise UnknownName(unknown("row of a heat map", name, {*METHODS, "probability"}))
     if "probability" in names and not hasattr(fitted, "model_config"):
         raise ConfigError(
             "Row 'probability' decodes each token alone, as one pooling attention allows; a Hugging Face "
@@ -131,47 +147,25 @@ def read(
         )
     if target is not None and target not in fitted.classes:
         raise UnknownName(unknown("class", target, fitted.classes))
-    wanted = None if target is None else list(fitted.classes).index(target)
-    for name in names:
-        if name not in METHODS and name not in OWN_ROWS:
-            raise UnknownName(unknown("row of a heat map", name, {*METHODS, *OWN_ROWS}))
-    examples = explained(fitted, texts)
-    scores = {name: importance(fitted, examples, name, seed=seed) for name in names if name not in OWN_ROWS}
+    examples, classes = explained(fitted, texts), tuple(fitted.classes)
+    scores = {name: importance(fitted, examples, name, seed=seed) for name in names if name != "probability"}
     readings: list[Reading | None] = [None] * len(examples)
     for batch, trace in fitted.traces(examples):
         for b, place in enumerate(batch.rows.tolist()):
-            own, probabilities, aim = _own_rows(trace, b, len(fitted.classes), wanted)
-            rows = {name: own[name] if name in OWN_ROWS else np.asarray(scores[name][place]) for name in names}
-            ids = batch.ids[b][batch.content[b]]
-            readings[place] = Reading(
-                example=examples[place],
-                tokens=tuple(fitted.tokens(examples[place])),
-                rows=rows,
-                classes=tuple(fitted.classes),
-                probabilities=probabilities,
-                target=aim,
-                unknown_words=tuple((ids == fitted.vectoriser.unk_id).tolist()),
-                labelled=examples[place].label >= 0,
-            )
+            p = trace.probabilities[b].double().cpu().numpy()
+            named = 1 if len(classes) == 2 else int(p.argmax())
+            aim = named if target is None else classes.index(target)
+            rows = {n: scores[n][place] if n in scores else _alone(trace, b, aim) for n in names}
+            new = (batch.ids[b][batch.content[b]] == fitted.vectoriser.unk_id).tolist()
+            tokens = tuple(fitted.tokens(examples[place]))
+            readings[place] = Reading(examples[place], tokens, rows, classes, p, aim, tuple(new))
     return readings
 
 
-def _own_rows(
-    trace: Answers, b: int, n_classes: int, target: int | None
-) -> tuple[dict[str, np.ndarray], np.ndarray, int]:
-    """alpha and probability of text b, its class probabilities and the class `probability` refers to."""
-    probabilities = trace.probabilities[b].double().cpu().numpy()
-    if target is None:
-        target = 1 if n_classes == 2 else int(probabilities.argmax())
-    if not isinstance(trace, Trace):
-        rows = {"alpha": trace.alpha[b][trace.mask[b]].double().cpu().numpy()}
-        return rows, probabilities, target
-    alone = token_probabilities(trace)[b, :, target]
-    alpha, mask = trace.alpha[b], trace.mask[b]
+def _alone(trace: Trace, b: int, target: int) -> np.ndarray:
+    """The row `probability` of text b; the words of a sentence share that of their sentence."""
+    alone, mask = token_probabilities(trace)[b, :, target], trace.mask[b]
     if trace.words is not None:
-        # Rows of the word level are the texts' sentences: a word's weight is scaled by its sentence's.
         mask = trace.words.mask.view(*trace.mask.shape, -1)[b]
-        alpha = trace.words.alpha.view(*trace.mask.shape, -1)[b] * alpha[:, None]
-        alone = alone[:, None].expand_as(alpha)
-    rows = {"alpha": alpha[mask], "probability": alone[mask]}
-    return {name: row.detach().double().cpu().numpy() for name, row in rows.items()}, probabilities, target
+        alone = alone[:, None].expand_as(mask)
+    return alone[mask].detach().double().cpu().numpy()

@@ -15,39 +15,14 @@ import numpy as np
 
 from attnlib.utils.errors import DataError
 from attnlib.viz import charts
-from attnlib.viz.charts import (
-    COLOURS,
-    CYCLE,
-    DENSITY,
-    ENDS,
-    GREY,
-    MARKERS,
-    PAGE,
-    TOKENS,
-    Chart,
-    boxes,
-    chart,
-    heading,
-    label,
-    legend_below,
-    legend_right,
-    name_points,
-    panels,
-    percent,
-    styled,
-    token_ticks,
-    whiskers,
-)
+from attnlib.viz.charts import *  # noqa: F403  the parts that the kit's own studies draw with
+from attnlib.viz.charts import CYCLE, MARKERS, Chart, chart, label, styled
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = [
-    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "PAGE", "TOKENS", "Chart", "box_by", "boxes", "chart",
-    "heading", "histogram", "intervals", "label", "legend_below", "legend_right", "name_points", "panels",
-    "percent", "scatter_density", "styled", "token_ticks", "training_curve", "whiskers",
-]  # fmt: skip
+__all__ = ["Chart", "box_by", "chart", "histogram", "intervals", "label", "scatter_density", "training_curve"]
 
 MANY = 300
 """Panels with more points than this are drawn as pixels: each point would be an element of the page."""
@@ -66,18 +41,18 @@ def training_curve(history: pd.DataFrame, *, title: str = "Training", score: str
     _require(history, ["epoch", "loss", f"dev_{score}", "best"])
     if history.empty:
         raise DataError("The history has no epochs: the model was not trained, and there is nothing to draw.")
-    losses = [name for name in ("loss", "dev_loss") if name in history]
+    drawn = {"loss": [("train", "loss"), ("dev", "dev_loss")], f"dev {score}": [("dev", f"dev_{score}")]}
     figure, axes = chart(1, 2, size=(7.2, 3.2))
-    for axis, names, unit in ((axes[0], losses, "loss"), (axes[1], [f"dev_{score}"], f"dev {score}")):
-        for k, name in enumerate(names):
-            told = "train" if name == "loss" else "dev"
-            at = MARKERS[k + (unit != "loss")], CYCLE[k + (unit != "loss")]
-            axis.plot(history["epoch"], history[name], marker=at[0], color=at[1], label=told)
+    for axis, (unit, lines) in zip(axes, drawn.items(), strict=True):
+        for told, name in lines:
+            k = int(told == "dev")
+            if name in history:
+                axis.plot(history["epoch"], history[name], marker=MARKERS[k], color=CYCLE[k], label=told)
         for epoch in history.loc[history["best"].astype(bool), "epoch"]:
             axis.axvline(epoch, color="#666666", linestyle=":", label=f"kept: epoch {int(epoch)}")
         label(axis, f"{title}: {unit}", "epoch", f"{unit} (nats per text)" if unit == "loss" else unit)
         axis.xaxis.get_major_locator().set_params(integer=True)
-    legend_below(figure)
+    charts.legend_below(figure)
     return figure
 
 
@@ -92,7 +67,6 @@ def histogram(
     aside: str | None = None,
     title: str,
     x: str,
-    y: str = "share of texts",
 ) -> Chart:
     """Shares by bin, one outline per hue; rows named in the column `aside` are bars of their own on the right.
 
@@ -120,11 +94,11 @@ def histogram(
         shift = (k - (len(groups) - 1) / 2) * width / len(groups) * 1.9
         bars = axis.bar(places + shift, shares, width / len(groups) * 1.8, color=CYCLE[k], alpha=0.8)
         axis.bar_label(bars, [f"{share:.0%}" for share in shares], fontsize=8)
-    label(axis, title, x, y, None if hue else len(frame))
+    label(axis, title, x, "share of texts", None if hue else len(frame))
     ticks = np.linspace(*limits, 5)
     told = [*(f"{tick:.2f}" for tick in ticks), *(fill(name, 11) for name in names)]
     axis.set_xticks([*ticks, *places], told)
-    percent(axis.yaxis)
+    charts.percent(axis.yaxis)
     if names:
         axis.axvline(limits[1] + width * 0.45, color="#666666", linewidth=0.8)
     if hue:
@@ -163,7 +137,7 @@ def intervals(
     >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     ['alpha  (n = 10)']
     """
-    _require(frame, [name, *ENDS, *[c for c in (hue, reference) if c]])
+    _require(frame, [name, *charts.ENDS, *[c for c in (hue, reference) if c]])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[name]))
     figure, axis = chart(size=(7.2, 1.3 + 0.36 * len(names) * max(1, 0.7 * len(groups))))
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))  # labels with room between
@@ -171,7 +145,7 @@ def intervals(
     for k, (group, part) in enumerate(groups.items()):
         shift = (k - (len(groups) - 1) / 2) * 0.7 / len(groups)
         at = np.array([names.index(line) for line in part[name]]) + shift
-        whiskers(axis, at, part, k, across=True, label=str(group) if hue else "ours" if papers else None)
+        charts.whiskers(axis, at, part, k, across=True, label=str(group) if hue else "ours" if papers else None)
         if reference and part[reference].notna().any():
             told = f"paper: {group}" if hue else "paper"
             axis.plot(part[reference], at, MARKERS[k], mfc="none", mec=CYCLE[k], ms=9, ls="none", label=told)
@@ -182,9 +156,9 @@ def intervals(
     label(axis, title, x, "")
     if percent:
         charts.percent(axis.xaxis)
-        _shares_only(axis, frame[[*ENDS, *([reference] if reference else [])]].to_numpy(float))
+        _shares_only(axis, frame[[*charts.ENDS, *([reference] if reference else [])]].to_numpy(float))
     if hue or papers:
-        legend_right(axis)
+        charts.legend_right(axis)
     return figure
 
 
@@ -213,12 +187,12 @@ def box_by(
     for k, (group, part) in enumerate(groups.items()):
         values = [part.loc[part[x] == name, y].dropna().to_numpy() for name in names]
         at = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
-        boxes(axis, values, at, width * 0.85, [CYCLE[k]] * len(names), label=str(group))
+        charts.boxes(axis, values, at, width * 0.85, [CYCLE[k]] * len(names), label=str(group))
     counts = frame.dropna(subset=[y]).groupby(x, sort=False).size()
     axis.set_xticks(range(len(names)), [f"{name}\nn = {counts.get(name, 0):,}" for name in names])
     label(axis, title, x if x_label is None else x_label, y if y_label is None else y_label)
     if hue:
-        legend_right(axis, hue)
+        charts.legend_right(axis, hue)
     return figure
 
 
@@ -248,11 +222,11 @@ def scatter_density(
     _require(frame, [x, y, *([hue] if hue else [])])
     groups = {name: part.dropna(subset=[x, y]) for name, part in _groups(frame, hue).items()}
     most = max(map(len, groups.values()))
-    figure, axes = panels(groups, 4.4, 4.2)
+    figure, axes = charts.panels(groups, 4.4, 4.2)
     for k, (name, part) in enumerate(groups.items()):
         axis = axes[name]
         if most > dense:
-            grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": DENSITY, "linewidths": 0.1}
+            grid = {"gridsize": 45, "bins": "log", "mincnt": 1, "cmap": charts.DENSITY, "linewidths": 0.1}
             cells = axis.hexbin(part[x], part[y], **grid)
             figure.colorbar(cells, ax=axis, label=f"{unit} per cell (log)")
         else:
@@ -263,7 +237,7 @@ def scatter_density(
         sides = (x if x_label is None else x_label, y if y_label is None else y_label)
         label(axis, name if hue else title, *sides, len(part), outer=True)
     if hue:
-        heading(figure, title)
+        charts.heading(figure, title)
     return figure
 
 

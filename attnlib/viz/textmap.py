@@ -1,4 +1,4 @@
-"""Text coloured by numbers, one per token: escaped HTML that shows itself in a notebook. Pure functions.
+"""Text coloured by numbers, one per token, as escaped HTML. Pure functions.
 
 Colours are translucent and the text keeps the page's own colour, so the same HTML reads well on light and on dark
 pages; every number is in the tooltip, so colour is never the only channel.
@@ -12,7 +12,9 @@ from html import escape
 
 import numpy as np
 
+from attnlib.data.checks import floats
 from attnlib.utils.errors import DataError
+from attnlib.viz.prose import Html
 
 BLUE, ORANGE = (0, 114, 178), (213, 94, 0)
 """Okabe & Ito's blue and vermillion: told apart with every common colour blindness."""
@@ -20,26 +22,10 @@ STRONGEST = 0.75
 """Opacity of the strongest colour: text keeps a contrast above 4.5 on a white page and on a black one."""
 LIMIT = 150
 """Tokens shown of a long text."""
-
-
-class Html:
-    """HTML that shows itself in a notebook; `text` is what a terminal prints."""
-
-    def __init__(self, html: str, text: str = "") -> None:
-        self.html = html
-        self.text = text
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __str__(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text or f"Html({len(self.html)} characters)"
-
-    def __add__(self, other: Html) -> Html:
-        return Html(self.html + other.html, "\n".join(part for part in (self.text, other.text) if part))
+LOOKS = {
+    "marked": "text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:3px;",
+    "unknown_words": "border-bottom:1px dotted currentColor;",
+}
 
 
 @dataclass(frozen=True)
@@ -95,72 +81,63 @@ class Scale:
 
 
 def number(value: float) -> str:
-    """Three digits that fit a small cell: 0.412, -1.24, 12.4; – where there is none."""
+    """Three digits that fit a small cell: 0.412, −1.24, 12.4; – where there is none."""
     if not np.isfinite(value):
         return "–"
     if value == int(value) and abs(value) < 1000:
-        return str(int(value))
-    size = abs(value)
-    return f"{value:.3f}" if size < 1 else f"{value:.2f}" if size < 10 else f"{value:.4g}"
+        told = f"{value:z.0f}"
+    else:
+        told = f"{value:z.3f}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 10 else f"{value:.4g}"
+    return told.replace("-", "−")
 
 
 def text_heatmap(
     tokens: Sequence[str],
     values: Sequence[float] | np.ndarray | Mapping[str, Sequence[float] | np.ndarray],
     *,
-    label: str = "weight",
-    scales: Mapping[str, Scale] | Scale | None = None,
+    scales: Mapping[str, Scale] | None = None,
     head: str | Html = "",
-    erased: Sequence[int] = (),
     marked: Sequence[bool] | None = None,
     unknown_words: Sequence[bool] | None = None,
-    numbers: bool | None = None,
     limit: int = LIMIT,
 ) -> Html:
     """One text, coloured.
 
     values         one number per token, or several rows of them by name: one row colours the words
-                   themselves, several are aligned under their words as numbers (`numbers` overrides this)
+                   themselves, several are aligned under their words as numbers
     scales         by row name; default: `Scale.of` the row
     head           a line above the text: a plain string is escaped, `Html` is used as it is
-    erased         positions to show as removed
     marked         tokens to underline: a rationale
     unknown_words  tokens to show with a dotted line: not in the model's vocabulary
     limit          tokens shown; the rest is counted. Word pieces (`##ing`) are joined to their word
     """
-    rows = _rows(tokens, values, label)
-    if scales is None or isinstance(scales, Scale):
-        scales = dict.fromkeys(rows, scales) if scales else {}
-    scales = {name: scales.get(name) or Scale.of(row) for name, row in rows.items()}
-    for name, marks in (("marked", marked), ("unknown_words", unknown_words)):
-        if marks is not None and len(marks) != len(tokens):
-            raise DataError(f"{name} has {len(marks)} entries, the text {len(tokens)} tokens. Give one per token.")
-    limit = max(limit, 1)
-    gone = {int(i) for i in erased}
-    cells = []
-    numbers = len(rows) > 1 if numbers is None else numbers
+    given = values if isinstance(values, Mapping) else {"weight": values}
+    rows = {str(name): floats(row, f"row {name!r}") for name, row in given.items()}
+    none = np.zeros(len(tokens), bool)
+    marks = {"marked": marked, "unknown_words": unknown_words}
+    marks = {name: none if row is None else np.asarray(row, bool) for name, row in marks.items()}
+    for name, row in {**rows, **marks}.items():
+        if row.shape != (len(tokens),):
+            raise DataError(f"{name!r} has the shape {row.shape}, the text {len(tokens)} tokens: one each.")
+    scales = {name: (scales or {}).get(name) or Scale.of(row) for name, row in rows.items()}
+    limit, cells, numbers = max(limit, 1), [], len(rows) > 1
     for i, token in enumerate(tokens[:limit]):
-        look = ""
-        if i in gone:
-            look += "text-decoration:line-through;opacity:.55;"
-        elif marked is not None and marked[i]:
-            look += "text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:3px;"
-        if unknown_words is not None and unknown_words[i]:
-            look += "border-bottom:1px dotted currentColor;"
-        cells.append(_cell(token, {n: row[i] for n, row in rows.items()}, scales, look, i in gone, numbers))
+        look = "".join(LOOKS[name] for name, row in marks.items() if row[i])
+        cells.append(_cell(token, {name: row[i] for name, row in rows.items()}, scales, look, numbers))
     hidden = len(tokens) - limit
     if hidden > 0:
-        rest = [f"{row[limit:].sum():.0%} of the {n}" for n, row in rows.items() if _is_distribution(row)]
+        shares = {n: row for n, row in rows.items() if (row >= 0).all() and abs(row.sum() - 1) < 1e-3}
+        rest = [f"{row[limit:].sum():.0%} of the {n}" for n, row in shares.items()]
         told = f" with {' and '.join(rest)}" if rest else ""
         cells.append(f'<span style="font-style:italic;opacity:.8">… {hidden:,} more tokens{escape(told)}</span>')
     strip = "display:block;white-space:nowrap;font-size:.75em;line-height:1.7em;opacity:.85"
     names = "".join(f'<span style="{strip}">{escape(name)}</span>' for name in rows)
     gutter = f'<div style="flex:none;text-align:right"><span style="display:block">&nbsp;</span>{names}</div>'
     below = "".join(scales[name].legend(name) for name in rows)
-    if marked is not None and any(marked[:limit]):
+    if marks["marked"][:limit].any():
         told = "<u>underlined</u>: marked as decisive"
         below += f'<span style="display:inline-block;margin-right:1.5em">{told}</span>'
-    if unknown_words is not None and any(unknown_words[:limit]):
+    if marks["unknown_words"][:limit].any():
         below += '<span style="border-bottom:1px dotted currentColor">dotted</span>: unknown to the model'
     below = f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{below}</div>'
     head = head if isinstance(head, Html) else Html(escape(head), head)
@@ -175,52 +152,32 @@ def text_heatmap(
     return Html(html, _as_text(tokens, rows, head.text))
 
 
-def _rows(tokens: Sequence[str], values: object, label: str) -> dict[str, np.ndarray]:
-    given = dict(values) if isinstance(values, Mapping) else {label: values}
-    rows = {str(name): np.asarray(row, dtype=float) for name, row in given.items()}
-    for name, row in rows.items():
-        if row.shape != (len(tokens),):
-            raise DataError(
-                f"Row {name!r} has the shape {row.shape}, the text {len(tokens)} tokens. Give one number per token."
-            )
-    return rows
-
-
-def _cell(token: str, values: dict[str, float], scales: dict, look: str, gone: bool, numbers: bool) -> str:
+def _cell(token: str, values: dict[str, float], scales: Mapping[str, Scale], look: str, numbers: bool) -> str:
+    """A token in its colour, or (`numbers`) above its numbers in theirs."""
     piece = token.startswith("##") and len(token) > 2
     shown = token[2:] if piece else token
     shown = shown if shown.strip() else "⏎" if "\n" in shown else "␣"
-    title = f"{shown}: " + ", ".join(f"{name} {number(value)}" for name, value in values.items())
-    title = escape(f"{title} (erased)" if gone else title)
-    gap = "0" if piece else ".3em"
+    told = escape(f"{shown}: " + ", ".join(f"{name} {number(value)}" for name, value in values.items()))
     word = f"<bdi>{escape(shown)}</bdi>"
+    colours = {name: scales[name].colour(value) for name, value in values.items()}
     if not numbers:
-        (name, value), *_ = values.items()
-        back = "" if gone else f"background:{scales[name].colour(value)};"
-        space = "" if piece else " "
+        (colour,) = list(colours.values())[:1]
         return (
-            f'{space}<span title="{title}" style="{back}padding:.1em .2em;border-radius:.2em;'
-            f'box-decoration-break:clone;{look}">{word}</span>'
+            f'{"" if piece else " "}<span title="{told}" style="background:{colour};padding:.1em .2em;'
+            f'border-radius:.2em;box-decoration-break:clone;{look}">{word}</span>'
         )
-    look_of = {n: "opacity:.4" if gone else f"background:{scales[n].colour(v)}" for n, v in values.items()}
     strips = "".join(
         f'<span style="display:block;font-size:.75em;line-height:1.7em;padding:0 .25em;min-width:2.6em;'
-        f'font-variant-numeric:tabular-nums;{look_of[name]}">{number(value)}</span>'
+        f'font-variant-numeric:tabular-nums;background:{colours[name]}">{number(value)}</span>'
         for name, value in values.items()
     )
     return (
-        f'<span title="{title}" style="display:inline-block;vertical-align:top;text-align:center;'
-        f'margin:0 0 .5em {gap}"><span style="display:block;line-height:1.7em;padding:0 .1em">'
+        f'<span title="{told}" style="display:inline-block;vertical-align:top;text-align:center;'
+        f'margin:0 0 .5em {"0" if piece else ".3em"}"><span style="display:block;line-height:1.7em;padding:0 .1em">'
         f'<span style="{look}">{word}</span></span>{strips}</span>'
     )
 
 
-def _is_distribution(row: np.ndarray) -> bool:
-    return bool(np.isfinite(row).all() and (row >= 0).all() and abs(row.sum() - 1) < 1e-3)
-
-
 def _as_text(tokens: Sequence[str], rows: dict[str, np.ndarray], head: str) -> str:
-    lines = [head] if head else []
-    for name, row in rows.items():
-        lines.append(f"{name}: " + " ".join(f"{t}[{number(v)}]" for t, v in zip(tokens, row, strict=True)))
-    return "\n".join(lines)
+    told = (" ".join(f"{t}[{number(v)}]" for t, v in zip(tokens, row, strict=True)) for row in rows.values())
+    return "\n".join([head] * bool(head) + [f"{name}: {line}" for name, line in zip(rows, told, strict=True)])

@@ -11,9 +11,9 @@ import pytest
 
 from attnlib.cli.main import main
 from attnlib.cli.runs import parse_age
-from attnlib.store.codehash import code_of
 from attnlib.store.entries import Store
 from attnlib.store.grid import run_grid
+from attnlib.store.sources import KIT
 from attnlib.store.specs import MeasureSpec
 
 OLD = "0f" * 32
@@ -28,7 +28,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     store = Store()
     run_grid(runs, store=store)
     finished = (datetime.now(UTC) - timedelta(days=40)).isoformat()
-    code = {**code_of("grid_tasks:square"), "grid_tasks:square": "older"}
+    code = {"attnlib": KIT, "grid_tasks:square": "older"}
     spec = {"task": "grid_tasks:square", "kind": "measure", "columns": {}, "run": {"x": 9}, "code": code}
     environment = {"finished": finished, "seconds": 90.0}
     store.put(OLD, {"spec.json": json.dumps(spec).encode(), "environment.json": json.dumps(environment).encode()})

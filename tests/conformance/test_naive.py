@@ -10,7 +10,7 @@ import torch
 from attnlib.engine import operators
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
 from attnlib.erasure.request import Erasure, ranked
-from attnlib.importance.scores import importance
+from attnlib.rankings.scores import importance
 from tests.conformance import naive, zoo
 
 INPUT = ("pad", "delete", "unk")

@@ -38,13 +38,10 @@ KINDS: dict[str, dict] = {
     "transformer": {"encoder": "transformer", "layers": 2, "heads": 2},
     "transformer-sparse": {"encoder": "transformer", "projection": "sparsemax", "scaling": "lin"},
     "transformer-post": {"encoder": "transformer", "layers": 2, "transformer_norm": "post"},
-    "transformer-concat": {"encoder": "transformer", "layers": 3, "hidden_size": 8, "regulariser": "concat"},
-    "transformer-residual": {"encoder": "transformer", "hidden_size": 12, "regulariser": "residual"},
     "bert": {"encoder": "bert"},
     "lstm-special": {"encoder": "lstm", "scaling": "lin"},
     "cnn-special": {"encoder": "cnn"},
     "mlp-special": {"encoder": "mlp", "projection": "sparsemax"},
-    "transformer-special": {"encoder": "transformer"},
     "cnn-narrow": {"encoder": "cnn", "kernel_sizes": (1, 3)},
     "han-gru": {"encoder": "gru", "hierarchical": True},
     "han-none": {"encoder": "none", "hierarchical": True},
@@ -53,7 +50,6 @@ KINDS: dict[str, dict] = {
     "query-lstm": {"encoder": "lstm"},
     "query-mlp": {"encoder": "mlp", "attention": "dot"},
     "query-cnn": {"encoder": "cnn", "attention": "deep"},
-    "query-transformer": {"encoder": "transformer", "layers": 2, "scaling": "lin"},
     "query-gru-sparse": {"encoder": "gru", "projection": "sparsemax", "scaling": "lin"},
 }
 _FOLDERS: list[tempfile.TemporaryDirectory] = []

@@ -1,14 +1,15 @@
 """Folders of the cache: whole or absent, made once however many ask. A corpus from there is the one put there."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from time import sleep
 
 import pytest
 
 from attnlib.config import DataConfig
 from attnlib.data import Corpus, Preprocessing, RawCorpus, RawExample, assemble, preprocess
-from attnlib.data import cached as module
+from attnlib.data import assembly as module
 from attnlib.data.cached import cached
 from attnlib.data.checks import DataWarning
 
@@ -57,17 +58,26 @@ def test_a_file_that_changed_is_made_again(cache, damage):
     assert (cached("kind", "key", make) / "a.txt").read_text() == "right"
 
 
-def raw(n=600, **options):
-    rows = [
-        RawExample(
-            f"Text {i}: a {'fine' if i % 2 else 'dull'} film… naïve 日本語 <b>x</b>" + " more" * (i % 7),
-            i % 2,
-            split=("train", "dev", "test")[i % 3],
-            query=f"is it {i} ?" if options.get("query") else None,
-            rationale=[(0, 4)] if options.get("rationale") and i % 5 else None,
-        )
-        for i in range(n)
-    ]
+def test_a_folder_in_the_place_of_another_is_made_again(cache):
+    for key in ("one", "other"):
+        cached("kind", key, lambda folder, key=key: (folder / "a.txt").write_text(key))
+    shutil.rmtree(cache / "kind" / "other")
+    shutil.copytree(cache / "kind" / "one", cache / "kind" / "other")
+    found = cached("kind", "other", lambda folder: (folder / "a.txt").write_text("other"))
+    assert (found / "a.txt").read_text() == "other"
+
+
+def raw(n=700, **options):
+    rows = []
+    for i in range(n):
+        text = f"Text {i}: a {'fine' if i % 2 else 'dull'} film… naïve 日本語 <b>x</b>" + " more" * (i % 7)
+        row = RawExample(text, i % 2, split=("train", "dev", "test")[i % 3])
+        if options.get("query"):
+            row = replace(row, query=f"is it {i} ?")
+        if options.get("rationale") and i % 5 == 0:
+            words = tuple(text.split())
+            row = replace(row, text="", tokens=words, rationale=tuple(word == "film…" for word in words))
+        rows.append(row)
     return RawCorpus(name="toy", rows=rows, classes=("bad", "good"), notes=("a note",), source="here")
 
 
@@ -112,12 +122,11 @@ def test_a_corpus_from_the_cache_warns_as_before():
         lambda r, c: (r, c.replace(max_length=3)),
     ],
 )
-def test_whatever_decides_a_corpus_is_in_its_key(monkeypatch, change):
+def test_whatever_decides_a_corpus_is_in_its_key(cache, change):
     made, config = raw(), DataConfig(corpus="toy")
     first = assemble(made, config)
-    monkeypatch.setattr(module, "load", lambda folder: pytest.fail("taken from the cache"))
-    second = assemble(*change(made, config))
-    assert not same(first, second)
+    assert not same(first, assemble(*change(made, config)))
+    assert len([*cache.rglob("corpus.json")]) == 2
 
 
 def test_small_corpora_and_ready_tokens_are_not_cached_but_long_texts_are(tmp_path):

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from attnlib.config import DataConfig
-from attnlib.data import Vocabulary, corpora, load_corpus
-from attnlib.data.corpora import data_config
+from attnlib.data import Vocabulary, load_corpus
+from attnlib.data.corpora import corpora, data_config
 from attnlib.data.readers.base import find_source
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
@@ -47,7 +47,7 @@ def test_preprocessing_can_be_changed_for_every_corpus():
     plain = load_corpus("planted", n_train=30, preprocessing={"punctuation": "drop"})
     assert not any("." in e.tokens for e in plain.train)
     assert plain.preprocessing.lower
-    with pytest.raises(ConfigError, match="Preprocessing or a dict"):
+    with pytest.raises(ConfigError, match="preprocessing must be"):
         load_corpus("planted", preprocessing="lower")
     with pytest.raises(ConfigError, match="Did you mean 'punctuation'"):
         load_corpus("planted", preprocessing={"punctuatio": "drop"})
@@ -66,7 +66,7 @@ def test_every_registered_corpus_is_described():
 
 
 def test_the_list_of_corpora_does_not_wait_for_heavy_libraries():
-    code = "import sys, attnlib.data as d; list(d.corpora); print([m for m in HEAVY if m in sys.modules])"
+    code = "import sys, attnlib.data.corpora as d; list(d.corpora); print([m for m in HEAVY if m in sys.modules])"
     heavy = ("torch", "pandas", "transformers", "datasets", "spacy", "sklearn")
     run = subprocess.run(
         [sys.executable, "-c", code.replace("HEAVY", repr(heavy))], capture_output=True, text=True, check=True
@@ -94,7 +94,7 @@ def test_files_that_are_not_there(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"not on this machine.*path="):
         load_corpus("sst")
     with pytest.raises(DataError, match="does not exist"):
-        find_source(tmp_path / "nix", "sst", "sst")
+        find_source(tmp_path / "nix", "sst")
 
 
 def test_a_config_as_users_write_it(tmp_path):
@@ -102,7 +102,7 @@ def test_a_config_as_users_write_it(tmp_path):
     assert data_config(tmp_path / "a.csv").corpus == str(tmp_path / "a.csv")
     made = data_config({"train": "a.csv", "test": "b.csv", "text": "body", "limit": 30}, {"limit": 10, "seed": 4})
     assert made == DataConfig(corpus="a.csv", options={"test": "b.csv", "text": "body"}, limit=30, seed=4)
-    assert data_config({"path": "x.tsv", "delimiter": ";"}).corpus == "x.tsv"
+    assert data_config({"path": "x.tsv", "sep": ";"}).corpus == "x.tsv"
     assert data_config({"corpus": "anemia", "path": "x.csv"}).options == {"path": "x.csv"}
     assert data_config(made, {"limit": 99}) == made
     steps = data_config({"corpus": "planted", "drop_missing": True, "preprocessing": {"lower": False}}).options
@@ -112,7 +112,7 @@ def test_a_config_as_users_write_it(tmp_path):
 @pytest.mark.parametrize(
     ("spec", "error", "says"),
     [
-        ({"path": "a.csv", "delimter": ";"}, ConfigError, "Did you mean 'delimiter'"),
+        ({"path": "a.csv", "spe": ";"}, ConfigError, "Did you mean 'sep'"),
         ({"train": "a.csv", "tests": "b.csv"}, ConfigError, "Did you mean 'test'"),
         ({"train": "a.csv", "limt": 3}, ConfigError, "Did you mean 'limit'"),
         ({"corpus": "planted", "text": "body"}, ConfigError, "Unknown option 'text'"),
@@ -136,7 +136,8 @@ def test_a_config_that_cannot_be_meant(spec, error, says):
 def sst():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load_corpus("sst", strict_length_filter=True), load_corpus("sst")
+        path = str(paths.development_data() / "sst")
+        return load_corpus("sst", path=path, strict_length_filter=True), load_corpus("sst", path=path)
 
 
 @realdata

@@ -32,17 +32,19 @@ def test_a_share_that_cannot_be_reached_is_refused():
         made(shares={"good": 0.75})
     with pytest.raises(DataError, match="Did you mean 'good'"):
         made(shares={"goood": 0.12})
+    with pytest.raises(DataError, match="must leave something"):
+        made(shares={"good": 0.6, "bad": 0.4})
 
 
-@pytest.mark.parametrize("shares", [{"positive": 12}, 0.1, {"a": 0.6, "b": 0.5}])
+@pytest.mark.parametrize("shares", [{"positive": 12}, 0.1, {"positive": 0}])
 def test_shares_of_another_form_are_refused_before_anything_is_read(shares):
-    with pytest.raises(ConfigError, match="shares must"):
+    with pytest.raises(ConfigError, match="Shared: shares"):
         load_corpus("planted", shares=shares)
 
 
 @pytest.mark.parametrize("excerpts", [[20, 276], [["a", None]], "20:276"])
 def test_excerpts_of_another_form_are_refused_before_anything_is_read(excerpts):
-    with pytest.raises(ConfigError, match="excerpts must"):
+    with pytest.raises(ConfigError, match="Shared: excerpts"):
         load_corpus("planted", excerpts=excerpts)
 
 

@@ -66,26 +66,6 @@ def test_many_signs_in_a_row_end():
     assert len(Preprocessing().tokens("!" * 3000)) == 3000
 
 
-def test_marks_follow_their_words_through_cleaning():
-    text = "It was\u00a0  GREAT, really [**x**] great"
-    start = text.index("GREAT")
-    words, marks = JAIN_WALLACE.replace(clean="mimic").marked(text, [(start, start + 5)])
-    assert words == ("it", "was", "great", ",", "really", "<de>", "great")
-    assert [w for w, m in zip(words, marks, strict=True) if m] == ["great"]
-    assert marks.index(True) == 2
-
-
-def test_a_mark_within_a_word_covers_the_word():
-    words, marks = Preprocessing().marked("a wonderful film", [(4, 7)])
-    assert dict(zip(words, marks, strict=True)) == {"a": False, "wonderful": True, "film": False}
-
-
-def test_overlapping_empty_and_outside_spans():
-    words, marks = Preprocessing().marked("a b c", [(0, 3), (2, 3), (4, 4), (4, 99)])
-    assert words == ("a", "b", "c")
-    assert marks == (True, True, True)
-
-
 def test_ready_made_tokens_stay_aligned():
     words = Preprocessing(digits="qqq", punctuation="drop").words(["Good", "", "!", "New York", "7up"])
     assert words == ("good", "", "", "new_york", "qqq")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from attnlib.data import Example, WordVectoriser, load_corpus
-from attnlib.data import texts as texts_module
 from attnlib.data.preprocess import sentence_starts
 from attnlib.data.texts import Packer, Texts, packed
 from attnlib.data.vocabulary import EOS_ID, SOS_ID, Vocabulary
@@ -123,12 +122,3 @@ def test_a_short_text_with_rationale_and_sentences_takes_less_than_300_bytes():
     tracemalloc.stop()
     assert copy == corpus.train
     assert used / len(copy) < 300
-
-
-def test_looking_up_in_blocks_is_looking_up(monkeypatch):
-    table, places = np.array([7, 5, 3], dtype=np.int32), np.array([2, 0, 1, 1, 2, 0, 2], dtype=np.int32)
-    monkeypatch.setattr(texts_module, "AT_ONCE", 3)
-    found = texts_module.looked_up(table, places)
-    assert found.dtype == np.int32
-    np.testing.assert_array_equal(found, table[places])
-    assert not len(texts_module.looked_up(table, places[:0]))

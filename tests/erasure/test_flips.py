@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +9,7 @@ import torch
 
 from attnlib.engine import attention
 from attnlib.erasure import flips as erasure
-from attnlib.importance.scores import importance
-from attnlib.utils.errors import ConfigError
+from attnlib.rankings.scores import importance
 from tests.conformance import zoo
 from tests.conformance.toy import Toy, trace
 
@@ -185,30 +182,3 @@ def test_frames_keep_the_order_of_the_texts():
     assert frame.columns.tolist() == columns.split()
     again = erasure.fraction_to_flip(fitted, texts, importance(fitted, texts, "alpha_grad"), batch_size=7)
     pd.testing.assert_frame_equal(frame, again)
-
-
-@pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "transformer", "han-gru"])
-@pytest.mark.parametrize("operator", ["pad", "delete"])
-def test_a_coarse_grid_finds_its_first_point_with_another_decision(name, operator):
-    fitted = zoo.fitted(name)
-    texts = zoo.texts(fitted, 8)
-    curves = erasure.erasure_curves(fitted, texts, "omission", operator=operator).groupby("text")
-    grid = (10, 25, 60, 100)
-    found = erasure.fraction_to_flip(fitted, texts, "omission", operator=operator, percent=grid)
-    for i, row in found.iterrows():
-        flipped = curves.get_group(i).set_index("removed")["flipped"]
-        counts = [math.ceil(p * row["length"] / 100) for p in grid]
-        first = next((k for k in counts if flipped[k]), None)
-        assert row["flipped"] == (first is not None)
-        assert first is None or row["removed"] == first
-    assert found["percent"].unique().tolist() == ["10, 25, 60, 100"]
-    assert found["flipped"].any()
-
-
-@pytest.mark.parametrize("percent", [(), (5, 1), (0, 10), (50, 101), (5, 5)])
-def test_a_grid_that_does_not_rise_to_at_most_100_is_refused(percent):
-    fitted = zoo.fitted("lstm")
-    with pytest.raises(ConfigError, match="percent must rise"):
-        erasure.fraction_to_flip(fitted, zoo.texts(fitted, 1), "alpha", percent=percent)
-    with pytest.raises(ConfigError, match="level 'attention'"):
-        erasure.fraction_to_flip(fitted, zoo.texts(fitted, 1), "alpha", percent=percent, level="attention")

@@ -10,8 +10,8 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, Example, Preprocessing, load_corpus
 from attnlib.erasure.flips import fraction_to_flip
-from attnlib.importance.scores import importance
 from attnlib.models.classifier import AttentionClassifier
+from attnlib.rankings.scores import importance
 from attnlib.training import fit as training
 
 LONG = (2000, 4000)

@@ -7,7 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from attnlib.engine.explainable import erase
 from attnlib.erasure import flips as erasure
 from attnlib.erasure.request import Erasure, How
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
@@ -53,8 +55,8 @@ def test_the_keywords_are_the_fields():
 def test_what_is_no_field_is_an_option_of_the_method():
     one = Erasure.of("omission", {"level": "input", "operator": "pad"})
     assert (one.operator, one.options) == ("pad", {})
-    other = Erasure.of("integrated_gradients", {"steps": 3, "options": {"on_gap": "ignore"}, "seed": 4})
-    assert (other.seed, dict(other.options)) == (4, {"steps": 3, "on_gap": "ignore"})
+    other = Erasure.of("integrated_gradients", {"steps": 3, "options": {"tolerance": None}, "seed": 4})
+    assert (other.seed, dict(other.options)) == (4, {"steps": 3, "tolerance": None})
     with pytest.raises(ConfigError, match="Did you mean 'level'"):
         Erasure.of("alpha", {"levl": "input"})
 
@@ -97,6 +99,9 @@ def toy(bias=(0.0, 0.0), **changes) -> Toy:
         ([np.array([1.0, NAN, 2.0])], "NaN at token 1"),
         ([np.ones(3), np.ones(3)], "2 arrays for 1 texts"),
         ([np.ones((3, 2))], "shape"),
+        ([[1, 2, 10**400]], "no numbers"),
+        (toy, "got the function toy. Give the scores it returns"),
+        (lambda text: np.ones(3), "got a function without a name. Give the scores"),
     ],
 )
 def test_a_ranking_that_does_not_fit_is_refused(ranking, said):
@@ -117,6 +122,30 @@ def test_or_marked():
 def test_infinite_scores_rank():
     frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([np.inf, 0, -np.inf])], level="attention")
     assert frame["removed"][0] == 1
+
+
+@pytest.mark.parametrize("name", ["FeatureAblation", "Lime", "KernelShap"])
+def test_attributions_of_captum_rank(name):
+    """Their answers come from `erase`. Leaving each word out once is omission."""
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 3)
+    method = getattr(pytest.importorskip("captum.attr"), name)
+    scores = []
+    for text in texts:
+
+        def answer(kept, text=text):
+            removed = [np.flatnonzero(row == 0) for row in kept.numpy()]
+            return torch.tensor(erase(fitted, [text], [removed])[0])[:, fitted.logits([text]).argmax()]
+
+        words = torch.ones(1, len(text), dtype=torch.float64)
+        options = {} if name == "FeatureAblation" else {"n_samples": 20}
+        scores.append(method(answer).attribute(words, **options)[0])
+    found = erasure.fraction_to_flip(fitted, texts, scores)
+    assert found["status"].isin(["flipped", "never"]).all()
+    if name == "FeatureAblation":
+        pd.testing.assert_frame_equal(
+            found, erasure.fraction_to_flip(fitted, texts, "omission", target="logit", operator="pad")
+        )
 
 
 def test_units_of_a_hierarchical_model():

@@ -56,13 +56,7 @@ def byte_level(*, decoder: bool):
             tokenizer_object=t, eos_token="<|end|>", bos_token="<|end|>", model_input_names=PLAIN
         )
     t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=True)
-    names = {
-        "bos_token": "<s>",
-        "eos_token": "</s>",
-        "pad_token": "<pad>",
-        "unk_token": "<unk>",
-        "mask_token": "<mask>",
-    }
+    names = {"bos_token": "<s>", "eos_token": "</s>", **{f"{n}_token": f"<{n}>" for n in ("pad", "unk", "mask")}}
     return PreTrainedTokenizerFast(tokenizer_object=t, model_input_names=PLAIN, **names)
 
 

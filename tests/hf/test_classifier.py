@@ -11,7 +11,8 @@ from attnlib.engine.explainable import operators
 from attnlib.utils.errors import ConfigError, DataError
 from tests.measures.test_faithfulness import aopc_bound
 
-from .conftest import TEXTS, save, wordpiece
+from .conftest import TEXTS
+from .planted import planted_bert, planted_text
 
 
 def own_logits(model, ids, mask=None):
@@ -50,15 +51,10 @@ def test_every_operator_is_what_it_says(model):
                 expected = own_logits(model, [i for i, g in zip(ids, gone, strict=True) if not g])
             elif operator == "attention":
                 expected = own_logits(model, ids, (~gone).astype(int).tolist())
-            elif operator == "pad":
-                expected = own_logits(
-                    model,
-                    [special.pad_id if g else i for i, g in zip(ids, gone, strict=True)],
-                    (~gone).astype(int).tolist(),
-                )
             else:
-                token = special.mask_id if operator == "mask" else special.unk_id
-                expected = own_logits(model, [token if g else i for i, g in zip(ids, gone, strict=True)])
+                token = {"pad": special.pad_id, "mask": special.mask_id, "unk": special.unk_id}[operator]
+                left = (~gone).astype(int).tolist() if operator == "pad" else None
+                expected = own_logits(model, [token if g else i for i, g in zip(ids, gone, strict=True)], left)
             np.testing.assert_allclose(logits, expected, atol=1e-5, err_msg=operator)
 
 
@@ -74,13 +70,8 @@ def test_operators_follow_the_tokeniser(folders):
 
 @pytest.mark.parametrize("operator", ["delete", "pad", "attention"])
 def test_an_empty_text_has_finite_logits(model, operator):
-    n = [len(model.tokens(text)) for text in TEXTS]
-    for logits, more in zip(
-        al.erase(model, TEXTS, [[range(k), range(1, k), range(k - 1)] for k in n], operator=operator),
-        n,
-        strict=True,
-    ):
-        assert np.isfinite(logits).all(), more
+    sets = [[range(n), range(1, n), range(n - 1)] for n in (len(model.tokens(text)) for text in TEXTS)]
+    assert np.isfinite(np.concatenate(al.erase(model, TEXTS, sets, operator=operator))).all()
 
 
 def test_erase_checks_its_sets(model):
@@ -185,39 +176,13 @@ def test_what_needs_the_closed_form_says_so(model):
 @pytest.mark.slow
 def test_a_trained_decision_is_explained_by_the_word_that_decides(tmp_path):
     """A tiny BERT learns what one word says; omission and integrated gradients find it."""
-    import transformers as hf
-
-    rng = np.random.default_rng(0)
-    filler = "the film is a movie told with warmth by director full command of end out".split()
-    rows = []
-    for _ in range(360):
-        words, label = list(rng.choice(filler, 8)), int(rng.integers(2))
-        if label:
-            words[rng.integers(8)] = "gorgeous"
-        rows.append((" ".join(words), label))
-    tokenizer = wordpiece()
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
-    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    torch.manual_seed(0)
-    network = hf.BertForSequenceClassification(hf.BertConfig(vocab_size=len(tokenizer), **sizes, **dropout)).train()
-    optimiser = torch.optim.AdamW(network.parameters(), lr=5e-3)
-    for _ in range(10):
-        for start in range(0, 320, 40):
-            texts, labels = zip(*rows[start : start + 40], strict=True)
-            inputs = tokenizer(list(texts), padding=True, return_tensors="pt")
-            network(**inputs, labels=torch.tensor(labels)).loss.backward()
-            optimiser.step()
-            optimiser.zero_grad()
-    model = al.load_model(save(network, tokenizer, tmp_path / "tuned"), "cpu", classes=("plain", "good"))
-    examples = [al.Example(tuple(text.split()), label) for text, label in rows[320:]]
+    model = al.load_model(planted_bert(tmp_path), "cpu")
+    rng = np.random.default_rng(7)
+    examples = [al.Example(tuple(t.split()), label) for t, label in (planted_text(rng) for _ in range(40))]
     assert model.evaluate(examples)["accuracy"] > 0.95
-    good = [e for e in examples if e.label]
-    for name, options in (("omission", {}), ("integrated_gradients", {"on_gap": "ignore"})):
-        scores = al.importance(model, good, name, **options)
-        right = np.mean([s.argmax() == e.tokens.index("gorgeous") for s, e in zip(scores, good, strict=True)])
-        assert right > 0.8, name
-    own, other = (
-        al.top_token_flips(model, good, name, operator="delete")["flipped"].mean()
-        for name in ("omission", "random")
-    )
-    assert own > 0.8 > other
+    for name, options in (("omission", {}), ("integrated_gradients", {"tolerance": None})):
+        scores = al.importance(model, examples, name, **options)
+        found = [e.tokens[s.argmax()] for s, e in zip(scores, examples, strict=True)]
+        assert np.mean([word in ("good", "bad") for word in found]) > 0.8, name
+    own, other = (al.top_token_flips(model, examples, name)["flipped"].mean() for name in ("omission", "random"))
+    assert own > other

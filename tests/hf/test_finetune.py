@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import attnlib as al
-from attnlib.hf.finetune import masked_finetuning
+from attnlib.hf.classifier import masked_finetuning
 from attnlib.utils.errors import ConfigError
 
 from .planted import WORDS, planted_bert, planted_text
@@ -44,7 +44,7 @@ def masked_loss(model, examples):
 @pytest.mark.slow
 def test_a_copy_learns_to_stand_removals_and_the_model_stays(model, examples):
     before = {name: p.clone() for name, p in model.model.network.state_dict().items()}
-    options = {"seconds": 60, "epochs": 8, "learning_rate": 3e-3}
+    options = {"seconds": 1e6, "epochs": 8, "learning_rate": 3e-3}
     tuned = masked_finetuning(model, examples[:160], ("mask", "pad"), **options)
     for name, p in model.model.network.state_dict().items():
         assert torch.equal(p, before[name])

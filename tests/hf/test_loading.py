@@ -104,9 +104,8 @@ def test_places_that_hold_nothing_say_so(tmp_path, monkeypatch):
 def test_length_and_names_are_checked(folders):
     with pytest.raises(ConfigError, match="between 3 and 64"):
         al.load_model(folders("bert"), max_length=65)
-    assert (
-        al.load_model(folders("roberta"), device="cpu").vectoriser.max_length == 64
-    )  # two positions are not words
+    longest = al.load_model(folders("roberta"), device="cpu").vectoriser.max_length
+    assert longest == 64, "two of its positions are not words"
     with pytest.raises(ConfigError, match=r"has 2 classes .*3 names were given"):
         al.load_model(folders("bert"), classes=("a", "b", "c"))
     model = al.load_model(folders("bert"), device="cpu", classes=("bad", "good"), max_length=5)

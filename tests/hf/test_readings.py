@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import attnlib as al
-from attnlib.importance.scores import METHODS, readings
+from attnlib.rankings.scores import METHODS, readings
 from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
@@ -154,7 +154,7 @@ def test_a_decoder_without_special_tokens_gives_all_its_attention_to_words(folde
 
 def test_methods_say_which_models_they_apply_to(model, planted_fitted):
     names = readings(model)
-    assert {*INSIDE, "omission", "random", "input_x_grad", "lime"} <= set(names)
+    assert {*INSIDE, "omission", "random", "input_x_grad"} <= set(names)
     with pytest.raises(ConfigError, match=r"'alpha_grad' applies to attnlib models only.*rollout"):
         al.importance(model, TEXTS, "alpha_grad")
     fitted, texts = planted_fitted

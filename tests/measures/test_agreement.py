@@ -13,15 +13,15 @@ from scipy import stats as scipy_stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.types import Example
-from attnlib.importance.scores import importance
+from attnlib.engine.jacobian import full_jacobian
 from attnlib.measures.agreement import (
     agreement,
     attention_agreement,
     dispersion,
     facets,
-    full_jacobian,
     hidden_dispersion,
 )
+from attnlib.rankings.scores import importance
 from attnlib.training.fit import fit
 from attnlib.utils.errors import ConfigError
 

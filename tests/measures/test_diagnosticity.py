@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.importance.scores import importance
 from attnlib.measures import diagnosticity as known
+from attnlib.rankings.scores import importance
 from attnlib.utils.errors import ConfigError, DataError
 
 SHORT = al.TrainConfig(epochs=4, learning_rate=0.02, device="cpu")

@@ -9,8 +9,8 @@ from scipy.special import softmax
 
 import attnlib as al
 from attnlib.erasure import flips as erasure
-from attnlib.importance.scores import importance
 from attnlib.measures import faithfulness
+from attnlib.rankings.scores import importance
 from attnlib.utils.errors import ConfigError, DataError
 from tests.conformance import naive, zoo
 from tests.erasure.test_flips import many

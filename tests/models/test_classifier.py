@@ -92,7 +92,7 @@ def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, sca
         trace = model(batch, embedded)
         words = {name: v for name, v in trace.words.__dict__.items() if name in Readout._fields and v is not None}
         words["scores"] = words["scores"].masked_fill(~trace.words.mask, 0)
-        found = {**words, "logits": trace.logits, "encoded": model._encoded(embedded, batch)}
+        found = {**words, "logits": trace.logits, "encoded": model.encoded(embedded, batch)}
         return found | {"gradient": torch.autograd.grad(trace.logits.square().sum(), embedded)[0]}
 
     grouped = read()

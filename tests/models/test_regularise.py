@@ -7,8 +7,9 @@ import math
 import pytest
 import torch
 
+from attnlib.config import ModelConfig
 from attnlib.models import build_model, regularise
-from attnlib.models.regularise import corrupt, join, mlm_loss, tying_loss
+from attnlib.models.regularise import REGULARISERS, corrupt, mlm_loss, tying_loss
 from tests.models.helpers import N_IDS, config_of, make_batch
 
 
@@ -16,9 +17,10 @@ def test_concat_and_residual_by_hand():
     hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
     embedded = torch.tensor([[[10.0, 20.0], [30.0, 40.0]]])
     mask = torch.tensor([[True, False]])
-    assert join("concat", hidden, embedded, mask).tolist() == [[[1, 2, 10, 20], [3, 4, 0, 0]]]
-    assert join("residual", hidden, embedded, mask).tolist() == [[[11, 22], [3, 4]]]
-    assert join("tying", hidden, embedded, mask) is hidden
+    joined = {name: kind(ModelConfig()).join(hidden, embedded, mask) for name, kind in REGULARISERS.items()}
+    assert joined["concat"].tolist() == [[[1, 2, 10, 20], [3, 4, 0, 0]]]
+    assert joined["residual"].tolist() == [[[11, 22], [3, 4]]]
+    assert all(joined[name] is hidden for name in ("none", "tying", "mlm"))
 
 
 def test_tying_by_hand():

@@ -7,7 +7,10 @@ import json
 import os
 import re
 import shutil
-import threading
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,8 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attnlib.reports import execute
-from attnlib.reports import kernel as worker
 from attnlib.reports.plan import plans
+from attnlib.studies.study import planned
 from attnlib.utils import files
 from attnlib.utils.errors import ConfigError
 from tests.patience import PATIENCE, alive, wait_until
@@ -28,17 +31,14 @@ def test_a_run_writes_its_folder(finished: Path) -> None:
     names = sorted(p.relative_to(finished).as_posix() for p in finished.rglob("*") if p.is_file())
     assert names == [
         "claims.json",
-        "figures/first.pdf",
-        "figures/first.png",
         "figures/first.svg",
-        "figures/second.pdf",
-        "figures/second.png",
         "figures/second.svg",
         "params.yaml",
         "report.html",
         "run.ipynb",
         "run.json",
         "short.json",
+        "tables/texts.csv",
         "tables/texts.parquet",
     ]
     assert [p.name for p in finished.parent.iterdir()] == [finished.name], "no working folder stays"
@@ -72,51 +72,40 @@ def test_the_kernel_sees_where_to_write_and_how_to_spread_trainings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTNLIB_JOBS", "7")
-    seen = execute.environment(tmp_path, "local", 3)
-    assert seen["ATTNLIB_OUT"] == str(tmp_path)
-    assert (seen["ATTNLIB_EXECUTOR"], seen["ATTNLIB_JOBS"]) == ("local", "3")
-    assert execute.environment(tmp_path, "local", 1)["ATTNLIB_EXECUTOR"] == "serial"
-    assert execute.environment(tmp_path, "dask:tcp://a:1", None)["ATTNLIB_JOBS"] == "", "nothing of the shell's"
+    monkeypatch.delenv("ATTNLIB_OUT", raising=False)
+
+    def seen(executor: str, jobs: int | None) -> tuple[str, ...]:
+        with execute.environment(tmp_path, executor, jobs):
+            return tuple(os.environ[f"ATTNLIB_{name}"] for name in ("OUT", "EXECUTOR", "JOBS"))
+
+    assert seen("local", 3) == (str(tmp_path), "local", "3")
+    assert seen("local", 1)[1] == "serial"
+    assert seen("dask:tcp://a:1", None)[2] == "", "nothing of the shell's"
+    assert os.environ["ATTNLIB_JOBS"] == "7"
+    assert "ATTNLIB_OUT" not in os.environ
 
 
-@pytest.mark.parametrize(
-    ("executor", "jobs", "count", "shared"),
-    [
-        ("serial", None, 5, (1, None)),
-        ("dask:tcp://a:1", None, 5, (1, None)),
-        ("local", 4, 1, (1, 4)),
-        ("local", 4, 2, (2, 4)),
-        ("local", 2, 8, (2, 2)),
-        ("local", 8, 3, (3, 6)),
-        ("local", 1, 8, (1, 1)),
-        ("local", None, 1, (1, None)),
-    ],
-)
-def test_local_shares_its_processes_among_notebooks(
-    executor: str, jobs: int | None, count: int, shared: tuple[int, int | None]
-) -> None:
-    assert execute.share(executor, jobs, count) == shared
-
-
-def test_an_interrupted_run_keeps_what_is_there_and_leaves_no_kernel(series: Path) -> None:
-    (one,) = plans(["90_demo"], "smoke", [("wait", "300")])
-    out, stop, ended = series / "reports", threading.Event(), []
-    runner = threading.Thread(target=lambda: ended.append(execute.run(one, out, "serial", 1, stop=stop)))
-    runner.start()
-    header = f"90_demo/{one.folder}.part-{files.host()}-{os.getpid()}-*/header.json"
+def test_ctrl_c_keeps_what_is_there_and_leaves_no_kernel(series: Path) -> None:
+    out = series / "reports"
+    demo = series / "notebooks" / "90_demo.ipynb"
+    demo.write_text(demo.read_text().replace("wait: float = 0.0", "wait: float = 300.0"))
+    command = [sys.executable, "-m", "attnlib", "run", "all", "-p", "seed", "7", "--name", "cut", "--out", str(out)]
+    started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    header = "90_demo/smoke-cut.part-*/header.json"
     try:
-        wait_until(lambda: [*out.glob(header)] or not runner.is_alive(), "the number that the kernel writes")
+        wait_until(lambda: [*out.glob(header)] or started.poll() is not None, "the number that the kernel writes")
         kernel = json.loads(next(out.glob(header)).read_text())["process"]
         assert alive(kernel)
     finally:
-        stop.set()
-        runner.join(PATIENCE)
-    (outcome,) = ended
-    assert outcome.status == "interrupted"
+        started.send_signal(signal.SIGINT)
+        said = started.communicate(timeout=PATIENCE)[1]
+    assert started.returncode == 130
+    assert "interrupted in cell 6 of 15" in said, "the cell with the wait, after the injected one"
     wait_until(lambda: not alive(kernel), "the end of the kernel")
-    assert (outcome.cell, outcome.total) == (6, 15), "the cell with the wait, after the injected one"
-    assert "This run was interrupted in cell 6 of 15" in outcome.report.read_text()
-    assert [p.name for p in outcome.folder.parent.iterdir()] == [f"{one.folder}.failed"]
+    assert [p.name for p in (out / "90_demo").iterdir()] == ["smoke-cut.failed"]
+    assert not (out / "91_short").exists(), "nothing starts after that"
+    page = (out / "90_demo" / "smoke-cut.failed" / "report.html").read_text()
+    assert "This run was interrupted in cell 6 of 15" in page
 
 
 def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
@@ -205,71 +194,50 @@ def test_a_relative_path_means_the_file_beside_the_user(
     assert "what I wrote" in outcome.report.read_text()
 
 
-class DeadKernelError(RuntimeError):
-    """Named as nbclient's."""
-
-
-def attempts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, errors: list[Any], code_done: int = 0) -> tuple:
-    events: list[dict] = []
-    waiting = list(errors)
-
-    def executed(notebook: str, parameters: dict, progress: worker.Progress) -> None:
-        progress.code_done = code_done
-        error = waiting.pop(0)
-        if error is not None:
-            raise error
-
-    monkeypatch.setattr(worker, "_execute", executed)
-    return worker.run("", {}, tmp_path, events.append), events, len(errors) - len(waiting)
-
-
-def test_a_kernel_lost_at_the_start_is_tried_once_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result, events, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None])
-    assert (result, tries) == ({"status": "done"}, 2)
-    assert "Kernel died" in events[0]["note"]
-    result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died")] * 3)
-    assert (result["status"], tries) == ("failed", 2)
-    assert "memory" in result["error"]
-
-
-@pytest.mark.parametrize(("every", "saves"), [(0.0, 8), (1e9, 2)])
-def test_a_running_notebook_is_saved_now_and_then_and_at_its_end(
-    monkeypatch, tmp_path, write_notebook, every, saves
-) -> None:
-    """When a cell begins and with each of its outputs, at most every so often; whatever the clock, at the end."""
-    write_notebook(tmp_path / "three.ipynb", [("code", f"print('out' + 'put', {k})", []) for k in range(3)])
-    monkeypatch.setattr(worker, "SAVE_EVERY", every)
-    written: list[str] = []
-    monkeypatch.setattr(files, "write", lambda path, text: written.append(text))
-    assert worker.run(str(tmp_path / "three.ipynb"), {}, tmp_path, lambda event: None) == {"status": "done"}
-    assert len(written) == saves if every else len(written) >= saves
-    assert "output 2" not in written[0]
-    assert "output 2" in written[-1], "nothing is missing at the end"
-
-
-def test_other_failures_are_not_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    result, _, tries = attempts(monkeypatch, tmp_path, [DeadKernelError("Kernel died"), None], code_done=1)
-    assert (result["status"], tries) == ("failed", 1), "work was done already"
-    result, _, tries = attempts(monkeypatch, tmp_path, [ValueError("in the notebook"), None])
-    assert (result["error"], tries) == ("ValueError: in the notebook", 1)
-
-
-def test_a_process_that_dies_without_a_word_is_a_failed_run(series: Path, write_notebook: Any) -> None:
-    kill = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"
+def test_a_kernel_that_dies_is_a_failed_run_and_shows_what_was_done(series: Path, write_notebook: Any) -> None:
+    kill = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
     write_notebook(series / "notebooks" / "94_dies.ipynb", [("code", "print('before')", []), ("code", kill, [])])
     (one,) = plans(["94_dies"], "smoke", [])
     outcome = execute.run(one, series / "reports", "serial", 1)
-    assert outcome.status == "failed"
-    assert "killed (signal 9)" in outcome.error
+    assert (outcome.status, outcome.cell, outcome.total) == ("failed", 2, 2)
+    assert "The kernel died" in outcome.error
     report = outcome.report.read_text()
-    assert "before" in report, "what was done is shown"
+    assert "before" in report
     assert "This run failed in cell 2 of 2" in report
+    assert "papermill" not in (outcome.folder / "run.ipynb").read_text(), (
+        "no path of the machine, no cells of its own"
+    )
+
+
+def test_a_folder_may_have_braces_in_its_name(series: Path) -> None:
+    (one,) = plans(["91_short"], "smoke", [("seed", "4")])
+    assert execute.run(one, series / "{odd}", "serial", 1).status == "done"
+
+
+def test_the_verdict_comes_last_and_each_has_all_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def run(plan: Any, out: Path, executor: str, jobs: int | None) -> execute.Outcome:
+        begun.append((plan.notebook.name, executor, jobs))
+        return execute.Outcome(plan, "done", out, 0.0)
+
+    monkeypatch.setattr(execute, "run", run)
+    (one,) = planned(["06_verdict"])
+    assert one.notebook.last
+    others = [replace(one, notebook=replace(one.notebook, name=f"0{k}_other", last=False)) for k in (1, 7)]
+    execute.run_all([one, *others], tmp_path, "local", 2, lambda outcome: None)
+    assert begun == [(name, "local", 2) for name in ("01_other", "07_other", "06_verdict")]
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that end well without a kernel."""
-    monkeypatch.setattr(execute, "_supervise", lambda *_: {"status": "done"})
+
+    def ended(plan: Any, file: Path) -> dict[str, str]:
+        shutil.copyfile(plan.notebook.path, file)
+        return {"status": "done"}
+
+    monkeypatch.setattr(execute, "_execute", ended)
 
 
 @pytest.mark.usefixtures("quick")

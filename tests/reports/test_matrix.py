@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.reports import matrix
+from attnlib.viz.prose import MARGIN, WIDTH
 
 CLAIM = {
     "id": "a",
@@ -56,7 +57,7 @@ def test_a_row_says_verdict_size_effect_and_what_it_is_from() -> None:
     assert told(row, ".from") == "852 texts × 36 trainings"
 
 
-def test_rules_settings_and_history_fold_away_with_the_answer_first() -> None:
+def test_rules_and_settings_fold_away_with_the_answer_first() -> None:
     (row,) = rows([CLAIM | NEW])
     assert told(row, "summary") == "What would settle it"
     assert [(d.dt.get_text(), d.dd.get_text()) for d in row.select("dl div")] == [
@@ -65,7 +66,6 @@ def test_rules_settings_and_history_fold_away_with_the_answer_first() -> None:
         ("Measured on", "planted"),
         ("The paper's value", "-0.152 (Table 4)"),
         ("Test", "df = 11.3, p = 0.013"),
-        ("History", "First this. Then that."),
     ]
 
 
@@ -108,7 +108,7 @@ def marks(**options: object) -> BeautifulSoup:
 
 def test_a_picture_holds_every_mark_on_one_axis() -> None:
     svg = marks(verdict="reproduced")
-    left, right = matrix.MARGIN, matrix.WIDTH - matrix.MARGIN
+    left, right = MARGIN, WIDTH - MARGIN
     assert float(svg.select_one(".border")["x1"]) == left
     assert svg.select_one("path.paper")["d"].startswith(f"M{right:.1f} ")
     assert float(svg.select_one(".dot")["cx"]) == pytest.approx(left + 0.25 * (right - left), abs=0.1)
@@ -120,9 +120,9 @@ def test_a_picture_holds_every_mark_on_one_axis() -> None:
 @pytest.mark.parametrize(
     ("direction", "border", "start", "end"),
     [
-        ("greater", 0.0, matrix.MARGIN, matrix.WIDTH),
-        ("less", 0.4, 0, matrix.WIDTH - matrix.MARGIN),
-        ("within", 0.4, matrix.MARGIN, matrix.WIDTH - matrix.MARGIN),
+        ("greater", 0.0, MARGIN, WIDTH),
+        ("less", 0.4, 0, WIDTH - MARGIN),
+        ("within", 0.4, MARGIN, WIDTH - MARGIN),
     ],
 )
 def test_the_claimed_side_is_shaded(direction: str, border: float, start: float, end: float) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from attnlib.reports import plan
+from attnlib.studies.params import StudyParams
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName
 
 
@@ -38,7 +40,7 @@ def test_all_is_every_notebook_and_each_is_checked_first(series: Path) -> None:
     with pytest.raises(ConfigError) as error:
         plan.plans(["90_demo", "91_short"], "smoke", [("sede", "x"), ("seed", "x")])
     assert str(error.value).count("Did you mean 'seed'?") == 2
-    assert str(error.value).count("must be int") == 2
+    assert str(error.value).count("seed must be") == 2
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_unknown_names_give_the_nearest(series: Path, name: str, profile: str, s
         ("seed: 1\nseed: 2\n", "sets seed twice"),
         ("- seed\n", "`name: value` lines"),
         ("seed: [1\n", "not YAML"),
-        ("corpus: no\n", "must be str; got False"),
+        ("corpus: no\n", "valid string; got False"),
         ("corpsu: planted\n", "Did you mean 'corpus'?"),
     ],
 )
@@ -85,3 +87,24 @@ def test_an_empty_folder_says_which_variable_to_set(tmp_path: Path, monkeypatch:
     for chosen in ("all", "00_quickstart"):
         with pytest.raises(ConfigError, match="ATTNLIB_NOTEBOOKS"):
             plan.plans([chosen], "smoke", [])
+
+
+class Params(StudyParams):
+    seed: int = 3
+    rate: float = Field(0.1, gt=0)
+
+
+def test_a_parameter_file_may_name_what_the_cell_does_not_show(series: Path, write_notebook: Any) -> None:
+    cell = "seed = 0\noptions: dict = {'limit': 9}"
+    write_notebook(series / "notebooks" / "92_more.ipynb", [("code", cell, ["parameters"])])
+    (series / "params" / "92_more").mkdir()
+    (series / "params" / "92_more" / "cpu.yaml").write_text("rate: 0.2\nseed: 1\n")
+    (one,) = plan.plans(["92_more"], "cpu", [("vectors", "glove")], params_of=lambda name: Params)
+    assert (one.values["rate"], one.values["limit"], one.values["seed"]) == (0.2, 9, 1), "all of them, flat"
+    assert one.injected == {"seed": 1, "options": {"limit": 9, "rate": 0.2, "vectors": "glove"}}
+    assert one.own == {"vectors": "glove"}
+    assert Params.of({"seed": 0, **one.injected}) == Params(**one.values)
+    (plain,) = plan.plans(["92_more"], "smoke", [("seed", "2")], params_of=lambda name: Params)
+    assert plain.injected == {"seed": 2}
+    with pytest.raises(ConfigError, match="rate must be greater than 0"):
+        plan.plans(["92_more"], "smoke", [("rate", "0")], params_of=lambda name: Params)

@@ -8,13 +8,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib.reports import render, series, tabular
+from attnlib.reports import execute, render, series, tabular
+from attnlib.reports.plan import plans
 from tests.browser import CHROMIUM, needs_browser
+from tests.reports.debris import debris
 
 ADDRESS = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
@@ -82,6 +85,43 @@ def test_texts_are_shown_as_texts(page: BeautifulSoup) -> None:
     assert "<u>claim</u> 0" in main.get_text()
 
 
+DIRTY = [
+    ("code", "seed = 0", ["parameters"]),
+    ("code", "from attnlib.reports.output import Output\noutput = Output.of('94_dirty')", []),
+    ("markdown", "## Starts with -1.5", []),
+    ("code", "import warnings, pandas as pd\nfor k in range(3): warnings.warn(f'lost {k} of 9')", []),
+    ("code", "print('Corpus(texts)')\nprint('kept, between -1 and 1')", []),
+    ("code", "print(pd.Series([1.5, 2]))", []),
+    ("code", "object()", []),
+    ("code", "pd.Series([1, 2])", []),
+    ("code", "output.table(pd.DataFrame({'a': ['x', 'y'], 'b': [-0.25, 0.5]}), 'few', caption='At -3%.')", []),
+    ("markdown", "## In short", []),
+    ("code", "output.short(['By -0.2 [-0.3, -0.1], see `a-1`.'])\noutput.claims([])", []),
+    ("markdown", "## The end", []),
+]  # fmt: skip
+
+
+def test_no_debris(series: Path, write_notebook: Any) -> None:
+    write_notebook(series / "notebooks" / "94_dirty.ipynb", DIRTY)
+    (one,) = plans(["94_dirty"], "smoke", [])
+    file = execute.run(one, series / "reports", "serial", 1).report
+    assert debris(file) == []
+    page = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    assert [h["id"] for h in page.find_all("h2")] == ["in-short", "starts-with-1-5"]
+    assert "lost 0 of 9 (3 times" in page.select_one(".run").get_text()
+    assert page.select_one("pre.text").get_text() == "kept, between −1 and 1\n"
+    assert "−0.25" in page.select_one("td.number").get_text()
+    assert "−0.2 [−0.3" in page.select_one(".short").get_text()
+    assert page.select_one("footer").get_text().count("run.ipynb") == 1
+    dirty = file.with_name("dirty.html")
+    dirty.write_text(
+        "<main><h2>Empty</h2><h2>A</h2><pre class='text stderr'>a.py:3: Odd: x</pre>"
+        "<pre class='text'>Corpus(1)</pre><p>See Claims at the top of this report. The values below: -3. "
+        "It used to be. <code>figures/x.svg</code></p></main>"
+    )
+    assert len(debris(dirty)) == 9
+
+
 def test_only_the_script_of_the_page_may_run(page: BeautifulSoup) -> None:
     import base64
     import hashlib
@@ -121,8 +161,6 @@ def test_the_answer_comes_first(page: BeautifulSoup) -> None:
     assert sentences == ["It <i>holds</i>.", "Really."]
     assert main.select_one(".short b").get_text() == "holds"
     assert len(main.select(".ledger tbody tr")) == 4
-    there = [note.get_text(" ", strip=True) for note in main.select(".output > .note")]
-    assert there == [f"See {part} at the top of this report." for part in ("In short", "Claims")]
 
 
 def test_claims_and_figures_link_to_each_other(page: BeautifulSoup) -> None:
@@ -241,31 +279,6 @@ def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
     read = ["pdftotext", "-layout", "-l", "1", str(tmp_path / "page.pdf"), "-"]
     words = subprocess.run(read, capture_output=True, text=True, check=True).stdout.split()
     assert {f"{98765.4321 * k:,.0f}" for k in range(1, 13)} <= set(words)
-
-
-@needs_browser
-@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
-def test_print_breaks_no_word_and_gives_sentences_room(text: str, tmp_path: Path) -> None:
-    claim = "In the overwhelming majority of texts the unattended alternatives predict equivalently well"
-    columns = {
-        "notebook": ["05_erasure", "04_mutual_information"],
-        "id": ["05.erasure_1", "04.mutual_information_2"],
-        "paper": ["Serrano & Smith 2019", "Chrysostomou & Aletras 2021"],
-        "claim": [claim, claim.upper()],
-        "verdict": ["undetermined", "not reproduced"],
-        "size": ["negligible", "no printed value"],
-        **{name: [-0.234, 0.123] for name in ("effect", "low", "high", "paper effect")},
-        "unit": ["of accuracy", "of the maximal entropy"],
-        "setting": [claim.lower(), f"rotten_tomatoes; {claim.lower()}"],
-    }
-    table = tabular.table_html(pd.DataFrame({name: two * 20 for name, two in columns.items()}), "wide", rows=40)
-    page = re.sub(r"<main[^>]*>.*</main>", lambda found: f'<main id="content">{table}</main>', text, flags=re.S)
-    browse(page, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
-    read = ["pdftotext", "-layout", str(tmp_path / "page.pdf"), "-"]
-    told = subprocess.run(read, capture_output=True, text=True, check=True).stdout
-    assert {*claim.split(), "05_erasure"} <= set(told.split())
-    assert "wbr" not in told
-    assert told.count("\f") <= 7, "columns of one letter's width would take twice the pages"
 
 
 @needs_browser

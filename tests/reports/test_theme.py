@@ -29,33 +29,35 @@ def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
     assert theme.offline(tag) == kept
 
 
-def test_warnings_do_not_name_folders_of_the_machine() -> None:
+def test_notes_say_each_kind_once_and_name_no_folder_of_the_machine() -> None:
     said = "bbc: 3 of 212 test texts are training texts\n"
     library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
-    ours = f"/home/x/attnlib/spec.py:178: DataWarning: {said}  self.loaded = load(config)\n"
-    assert theme.placeless(f"{library}{ours}and/or more\n{library}") == f"{said}and/or more\n"
-    assert theme.placeless("kept in /home/x/.cache/runs, see https://a.org/b/c\n") == (
-        "kept in runs, see https://a.org/b/c\n"
+    ours = f"/home/x/attnlib/spec.py:178: Unfinished: {said}  self.loaded = load(config)\n"
+    more = said.replace("212", "1,300")
+    found = theme.notes(
+        [f"{library}{ours}and/or more\n{library}", f"{more}in /home/x/runs, see https://a.org/b/c\n"]
     )
+    assert found == [(said.strip(), 2), ("and/or more", 1), ("in runs, see https://a.org/b/c", 1)]
+
+
+@pytest.mark.parametrize("shown", ["<Axes: >", "[<m.Line2D at 0x7f0a>]", "Text(0.5, 1.0, 'a')", "0.75"])
+def test_what_python_says_of_an_object_is_left_out(shown: str) -> None:
+    from nbformat.v4 import new_output
+
+    assert not theme.says_something(new_output("execute_result", {"text/plain": shown}))
+    assert theme.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
 
 
 @pytest.mark.parametrize(
-    ("shown", "kept"),
+    ("html", "told"),
     [
-        ("<Axes: >", False),
-        ("<Axes: title={'left': 'a'}, xlabel='x'>", False),
-        ("[<matplotlib.lines.Line2D at 0x7f0a>]", False),
-        ("<attnlib.training.fitted.Fitted object at 0x7f0a>", False),
-        ("Text(0.5, 1.0, 'a')", False),
-        ("0.75", True),
-        ("a < b at noon", True),
+        ("<p title='-1'>-1.5 [-.2, -3], (-4) x=-∞</p>", "<p title='-1'>−1.5 [−.2, −3], (−4) x=−∞</p>"),
+        ("10-20, a-1, --2, 1e-05, 2026-01-02", "10-20, a-1, --2, 1e-05, 2026-01-02"),
+        ("<code>-1</code><style>a{b:-1}</style> -1", "<code>-1</code><style>a{b:-1}</style> −1"),
     ],
 )
-def test_bare_objects_are_left_out(shown: str, kept: bool) -> None:
-    from nbformat.v4 import new_output
-
-    assert theme.says_something(new_output("execute_result", {"text/plain": shown})) is kept
-    assert theme.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+def test_negative_numbers_have_a_minus(html: str, told: str) -> None:
+    assert theme.minus(html) == told
 
 
 def test_a_chart_follows_the_colours_of_its_page() -> None:

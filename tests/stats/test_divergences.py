@@ -129,6 +129,5 @@ def test_weighted_kendall_with_equal_weights_is_kendall_and_sorted_is_one():
         stats.weighted_kendall(x, y, [1.0])
 
 
-def test_ranks_and_order():
+def test_order():
     assert stats.descending([0.1, 0.9, 0.9, 0.5]).tolist() == [1, 2, 3, 0]
-    assert stats.ranks([0.1, 0.9, 0.9, 0.5]).tolist() == [4, 1.5, 1.5, 3]

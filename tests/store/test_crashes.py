@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,17 +100,6 @@ def test_rubbish_of_the_dead_is_swept_and_the_living_keep_theirs(store: Store) -
         assert list((store.root / "tmp").glob("*/half/weights"))
     Store(store.root)  # opening sweeps
     assert list((store.root / "tmp").iterdir()) == []
-
-
-def test_a_folder_of_another_machine_is_left_for_a_week(store: Store) -> None:
-    folder = store.root / "tmp" / f"{KEY}.part-0000beef-1-aa"
-    folder.mkdir(parents=True)
-    store.sweep()
-    assert folder.exists()
-    long_ago = time.time() - 8 * 24 * 3600
-    os.utime(folder, (long_ago, long_ago))
-    store.sweep()
-    assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes are POSIX")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from attnlib.store.entries import CorruptEntry, Store, StoreError
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import MeasureSpec
 from attnlib.store.tasks import to_parquet
+from tests.grid_tasks import squares
 
 KEY = "ab" * 32
 OTHER = "cd" * 32
@@ -114,6 +118,29 @@ def test_a_damaged_entry_is_set_aside_and_computed_again(store: Store, damage) -
     assert len(list((store.root / "corrupt").iterdir())) == 1
     log = Path(os.environ["GRID_LOG"]).read_text().split()
     assert sorted(log) == ["0", "1", "1", "2"]
+
+
+def test_an_entry_in_the_place_of_another_is_not_read(store: Store) -> None:
+    """A folder that was copied over another holds the result of another run."""
+    runs = squares(1, 2)
+    before = run_grid(runs, store=store)
+    one, two = (store.folder(before.keys[run]) for run in runs)
+    shutil.rmtree(two)
+    shutil.copytree(one, two)
+    with pytest.warns(UserWarning, match=f"it is the result of another run, {one.name[:12]}"):
+        after = run_grid(runs, store=store)
+    assert (after.cached, after.computed) == (1, 1)
+    pd.testing.assert_frame_equal(after.frame(), before.frame())
+
+
+def test_opening_a_store_leaves_no_folder_open(tmp_path: Path) -> None:
+    for k in range(3):
+        (tmp_path / str(k)).touch()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        Store(tmp_path)
+        gc.collect()
+    assert said == []
 
 
 def test_damage_found_while_reading_raises(store: Store) -> None:

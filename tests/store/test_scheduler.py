@@ -84,7 +84,7 @@ def test_a_worker_that_dies_costs_its_run_one_attempt(store: Store, tmp_path: Pa
     assert sorted(result.frame("dies_on_two")["seed"].unique()) == [1, 4]
     assert result.frame("dies_once")["value"][0] == 49
     assert result.failures[["run", "error", "attempts"]].to_numpy().tolist() == [
-        ["grid_tasks:dies_on_two 2", "WorkerDied", 2]
+        ["grid_tasks:dies_on_two 2", "TerminatedWorkerError", 2]
     ]
 
 
@@ -166,7 +166,7 @@ def test_a_full_store_stops_the_grid_and_loses_nothing(store: Store, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr("attnlib.store.entries._write", no_space)
-        with pytest.raises(StoreError, match=r"is full.*are needed.*Finished runs are kept"):
+        with pytest.raises(StoreError, match=r"is full.*are to be written.*Finished runs are kept"):
             run_grid(squares(1, 2), store=store)
     result = run_grid(squares(1, 2), store=store)
     assert (result.cached, result.computed) == (1, 1)

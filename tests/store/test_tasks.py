@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import attnlib as al
 import attnlib.store.grid
-import attnlib.store.scheduler
+import attnlib.store.parts
 from attnlib.config import DataConfig
-from attnlib.store.codehash import code_hash
 from attnlib.store.entries import Store
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.grid import run_grid
-from attnlib.store.keys import key_of
+from attnlib.store.keys import data_of, key_of
+from attnlib.store.parts import Code
+from attnlib.store.sources import Source
 from attnlib.store.specs import Corpora, MeasureSpec
-from attnlib.store.tasks import Assignment, execute
+from attnlib.store.tasks import Job, execute
 from tests.grid_tasks import small_fit, squares
 
 
 def test_a_task_must_return_frames(store: Store) -> None:
     assert "must return a DataFrame" in run_grid(squares(1, task="no_frame"), store=store).failures["message"][0]
+
+
+PUBLIC = ("fraction_to_flip", "top_token_flips", "erasure_curves", "comprehensiveness", "sufficiency", "aopc")
+
+
+def test_public_functions_of_texts_get_the_test_texts(store: Store) -> None:
+    runs = {name: MeasureSpec.of(getattr(al, name), small_fit(), ranking="alpha") for name in PUBLIC}
+    result = run_grid(runs.values(), store=store).complete()
+    fitted, corpus = result.fitted(small_fit()), result.corpora[small_fit().data]
+    for name, run in runs.items():
+        here = getattr(al, name)(fitted, corpus.test, "alpha")
+        pd.testing.assert_frame_equal(result.entry(run).frame(name), here, check_dtype=False)
 
 
 def test_a_run_inside_a_run_is_refused(store: Store) -> None:
@@ -29,9 +45,9 @@ def test_a_run_inside_a_run_is_refused(store: Store) -> None:
 
 
 def test_code_of_the_worker_must_be_the_drivers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attnlib.store.scheduler, "code_hash", lambda task: "0" * 64)
+    monkeypatch.setattr(attnlib.store.parts, "source_of", lambda task: Source("0" * 64, frozenset(), frozenset()))
     result = run_grid(squares(1), store=store)
-    assert "code for grid_tasks:square differs" in result.failures["message"][0]
+    assert "code of grid_tasks:square on" in result.failures["message"][0]
     assert result.failures["attempts"][0] == 1, "it would differ again"
 
 
@@ -85,6 +101,17 @@ def test_the_same_files_elsewhere_will_do(store: Store, tmp_path: Path) -> None:
     assert run_grid([fit], store=store, executor=Elsewhere(file, VECTORS)).complete().computed == 1
 
 
+def test_the_same_texts_prepared_in_another_way_are_another_corpus(store: Store) -> None:
+    """A worker keeps corpora; that of an earlier run would say how new texts become tokens."""
+    one = al.load_corpus("planted", limit=60)
+    two = replace(one, preprocessing=one.preprocessing.replace(lower=not one.preprocessing.lower))
+    assert one.fingerprint == two.fingerprint
+    fits = [small_fit(data=DataConfig(corpus=name), label={"dataset": name}) for name in ("one", "two")]
+    result = run_grid(fits, store=store, corpora={"one": one, "two": two}).complete()
+    lower = [result.fitted(fit).vectoriser.preprocessing.lower for fit in fits]
+    assert lower == [one.preprocessing.lower, two.preprocessing.lower]
+
+
 def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     text = "text,label\n" + "".join(f"good film {k},yes\nbad film {k},no\n" for k in range(40))
@@ -92,14 +119,8 @@ def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path
     data = DataConfig(corpus=str(file))
     run = small_fit().replace(data=data)
     corpora = Corpora()
-    job = Assignment(
-        runs=((key_of(run, corpora), run),),
-        fits={},
-        code={run.task: code_hash(run.task)},
-        data={data.digest: corpora[data].fingerprint},
-        models={},
-    )
+    job = Job(key_of(run, corpora), run, (), Code(frozenset(), {}), data_of(corpora[data]))
     file.write_text(text.replace("good", "fine"))
-    (outcome,) = execute(job)
-    assert outcome.needs == corpora[data].fingerprint
+    outcome = execute(job)
+    assert outcome.needs
     assert not outcome.files

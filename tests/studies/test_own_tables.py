@@ -7,7 +7,7 @@ from tests.notebook_cells import run_cells
 
 pytestmark = pytest.mark.slow
 TINY = {"vectors": "none", "hidden_size": 8, "epochs": 1}
-ONE_CELL = {"encoders": ["mlp"], "attentions": ["additive"], "variants": ["none", "lin"], "embedding_size": 8}
+ONE_CELL = {"encoders": ["mlp"], "attentions": ["additive"], "variants": ["none", "lin"], "seeds": [0]}
 
 
 def short(folder):
@@ -28,8 +28,8 @@ def test_00_gets_to_its_end(tmp_path, name):
 @pytest.mark.parametrize("name", [*NAMES, "short"])
 def test_01_gets_to_its_end_with_a_single_cell(tmp_path, name):
     path = short(tmp_path) if name == "short" else write(tmp_path, name)
-    options = {"corpora": [str(path)], "seeds": [0], "texts": 20, "ig_steps": 4, "limit": 100}
-    found = run_cells("01_tasc", tmp_path, **TINY, **ONE_CELL, **options)
-    assert len(found["claims"]) == 21
-    decided = {claim.verdict for claim in found["claims"]} - {"not tested", "undetermined"}
+    more = {"corpora": [str(path)], "texts": 20, "limit": 100, "options": {"embedding_size": 8, "ig_steps": 4}}
+    found = run_cells("01_tasc", tmp_path, **TINY, **ONE_CELL, **more)["run"].claims
+    assert len(found) == 21
+    decided = {claim.verdict for claim in found} - {"not tested", "undetermined"}
     assert not decided, "one epoch teaches nothing"

@@ -55,7 +55,6 @@ def test_the_pooling_ablation_follows_the_grid() -> None:
 def test_a_data_set_gets_both_architectures_unless_told() -> None:
     params = Erasure(corpora=["bbc", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
     assert params.trained == {"bbc": ("han", "flan"), "reviews": ("flan",)}
-    assert params.sources == {"bbc": "bbc", "reviews": "data/reviews.csv"}
 
 
 def test_configs_take_the_parameters_of_their_names_unless_told_otherwise() -> None:

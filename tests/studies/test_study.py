@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import attnlib.studies
-from attnlib.reports.plan import names, read
+from attnlib.reports.plan import names
 from attnlib.studies.beside import printed
-from attnlib.studies.study import Study, parted, replicate, seed_of, studies, study_for
+from attnlib.studies.study import Study, parted, planned, replicate, seed_of, studies, study_for
 from attnlib.utils.errors import ConfigError
 
 FILES = {
@@ -22,49 +22,58 @@ FILES = {
         "class Params(StudyParams):\n    seeds: Some[Seed] = (0, 1, 2)\n"
     ),
     "measures.py": (
-        "import pandas as pd\n\n\n"
-        "def right(fitted, corpus):\n"
-        "    said = fitted.predict(corpus.test).labels\n"
+        "import pandas as pd\n\n\ndef right(fitted, corpus):\n    said = fitted.predict(corpus.test).labels\n"
         "    hit = [float(s == fitted.classes[e.label]) for s, e in zip(said, corpus.test, strict=True)]\n"
         '    return pd.DataFrame({"instance": [e.id for e in corpus.test], "value": hit})\n'
     ),
     "grid.py": (
-        "from attnlib.config import ModelConfig, TrainConfig\n"
-        "from attnlib.store.grid import run_grid\n"
-        "from attnlib.store.specs import FitSpec, MeasureSpec\n"
-        "from attnlib.studies.study import seed_of\n"
-        "from attnlib.studies.toy import measures\n\n\n"
+        "from attnlib.config import ModelConfig, TrainConfig\nfrom attnlib.store.grid import run_grid\n"
+        "from attnlib.store.specs import FitSpec, MeasureSpec\nfrom attnlib.studies.results import Results\n"
+        "from attnlib.studies.study import seed_of\nfrom attnlib.studies.toy import measures\n\n\n"
         "def grid(params):\n"
         '    model, train = ModelConfig(encoder="mlp"), TrainConfig(epochs=5, learning_rate=0.02)\n'
         "    fits = [\n"
         "        FitSpec(\n            data=params.data(name), model=model, train=train, seed=seed_of(k, name),\n"
         '            label={"seed": k},\n        )\n'
         "        for name in params.corpora\n        for k in params.seeds\n    ]\n"
-        "    return [MeasureSpec.of(measures.right, fit) for fit in fits]\n\n\n"
-        "def results(params, **options):\n    return run_grid(grid(params), **options).complete().frame()\n"
+        "    return [MeasureSpec.of(measures.right, fit) for fit in fits]\n\n\ndef results(params, **options):\n"
+        "    found = run_grid(grid(params), **options).complete()\n"
+        '    return Results(params, found, {"right": found.frame()}, ("dataset",))\n'
     ),
-    "claims.py": (
-        "from attnlib.stats.inference import effect\n"
-        "from attnlib.studies.beside import printed\n"
-        "from attnlib.studies.ledger import Printed, Rule\n\n"
-        "RULES = [\n    Rule(\n"
-        '        "toy-1", "A model is right more often than not.", "Table 1", "share of correct decisions",\n'
-        '        effect=lambda found: effect(found, ["dataset"], bounds=(0, 1)), border=0.5,\n'
-        '        paper=lambda _: Printed(printed("toy", 1, metric="accuracy"), "Table 1"),\n    )\n]\n\n\n'
-        'def checks(results, params):\n    return {"shares": bool(results["value"].between(0, 1).all())}\n'
-    ),
+    "numbers.py": """
+from attnlib.studies.beside import Printed, printed
+from attnlib.studies.ledger import Claim
+from attnlib.studies.quantity import Quantity, Table
+
+right = Quantity("right", model=("dataset",))
+TABLES = [Table("right", {"share": right}, "Share of correct decisions.", ("dataset",))]
+CLAIMS = [
+    Claim(
+        "A model is right more often than not.", "Table 1", "share of correct decisions", right, border=0.5,
+        paper=lambda _: Printed(printed("toy", 1, metric="accuracy"), "Table 1"), figure="right",
+    )
+]
+
+
+def answer(claims, results):
+    return [f"Right in {claims[1].text(1, 100)}% of texts."]
+
+
+def checks(results, params):
+    return {"shares": bool(results.right["value"].between(0, 1).all())}
+""",
+    "figures.py": "FIGURES = []\n",
 }
 CELLS = [
     ("markdown", "# A toy\n\nIs a model right?", []),
-    ("code", "from attnlib.reports.output import Output\nfrom attnlib.studies.study import study_for", []),
+    ("code", 'import attnlib as al\n\nstudy = al.study("toy")', []),
     (
         "code",
-        'corpora: list[str] = ["planted"]\nlimit: int | None = 300\nseeds: list[int] = [0, 1, 2]\nlooks: int = 1',
+        'corpora: list = ["planted"]\nlimit: int = 300\nseeds: list = [0, 1, 2]\noptions: dict = {}',
         ["parameters"],
     ),
-    ("code", 'study = study_for("09_toy")\nparams = study.Params.of(globals())\nfound = study.results(params)', []),
-    ("code", 'claims = study.ledger(found, "planted", looks)\nOutput.of("09_toy").claims(claims)', []),
-    ("code", "assert all(study.checks(found, params).values())", []),
+    ("code", "run = study.run(globals())\nrun", []),
+    ("code", 'run.short()\nrun.ledger()\nrun.show("right")\nrun.checks()', []),
 ]
 
 
@@ -108,11 +117,25 @@ def test_every_study_keeps_the_contract(name: str) -> None:
     study = Study(name)
     params = study.Params()
     assert study.grid(params)
-    ids = [rule.id for rule in study.rules]
+    ids = [claim.id for claim in study.claims]
     assert len(ids) == len(set(ids)) > 0
-    assert all(rule.says and rule.where and rule.test and rule.figure for rule in study.rules)
-    if "looks" in read(next(n for n in names() if study_for(n).name == name)).parameters:
-        assert all(rule.waits in study.Params.model_fields for rule in study.rules)
+    assert all(claim.says and claim.where and claim.test and claim.figure for claim in study.claims)
+    if study._has("numbers"):
+        assert {claim.figure for claim in study.claims} <= {*study.tables, *study.figures}
+        assert all(part.caption for part in (*study.tables.values(), *study.figures.values()))
+
+
+@pytest.mark.parametrize("name", [n for n in studies() if hasattr(Study(n)._file(""), "DEVIATIONS")])
+def test_every_setting_that_differs_is_explained(name: str) -> None:
+    """In the cpu profile a row of settings is the paper's, or a deviation says why it is not."""
+    study = Study(name)
+    notebook = next(n for n in names() if study_for(n) is not None and study_for(n).name == name)
+    values = planned([notebook], "cpu")[0].values
+    table = study.settings(study.Params.of(values))
+    told = {one.setting or one.what for one in study.part("", "DEVIATIONS")}
+    assert told <= {row.setting for row in table.itertuples()} | {one.what for one in study.part("", "DEVIATIONS")}
+    apart = table[(table["ours"] != table["paper"]) & (table["differs"] == "")]
+    assert apart.empty, apart[["setting", "paper", "ours"]].to_string()
 
 
 def test_a_sixth_paper_edits_nothing(toy: Path) -> None:
@@ -122,7 +145,7 @@ def test_a_sixth_paper_edits_nothing(toy: Path) -> None:
     assert printed("toy", 1, metric="accuracy") == 0.6
     params = study.Params(limit=300)
     found = study.results(params)
-    claim = study.ledger(found, "planted")[0]
+    claim = study.ledger(found.learned, "planted")[0]
     assert claim.verdict == "reproduced"
     assert claim.trainings == 3
     assert study.checks(found, params) == {"shares": True}

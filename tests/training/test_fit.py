@@ -10,6 +10,7 @@ import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import Corpus, Example, load_corpus
+from attnlib.training import fit as training
 from attnlib.training.fit import _Run, cross_entropy, fit
 from attnlib.utils.errors import ConfigError, DataError, TrainingError
 
@@ -230,9 +231,29 @@ def test_mixed_precision_steps(corpus, precision):
     assert not torch.equal(parameters(fitted)["decoder.weight"], before["decoder.weight"])
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_mixed_precision_is_refused_on_a_cpu(corpus, precision):
-    with pytest.raises(ConfigError, match=r"mixed precision on a CUDA device.*precision='float32'"):
+@pytest.mark.parametrize("precision", ["float32", "tf32"])
+def test_what_single_precision_means_in_training_is_an_option(corpus, precision, monkeypatch):
+    """However torch is set, which is left so."""
+    part, name, own = torch.backends.cuda.matmul, "allow_tf32", {"float32": False, "tf32": True}
+    if hasattr(torch.backends, "fp32_precision"):
+        part, name, own = torch.backends.cudnn.rnn, "fp32_precision", {"float32": "ieee", "tf32": "tf32"}
+    (other,) = {*own.values()} - {own[precision]}
+    monkeypatch.setattr(part, name, other)
+    monkeypatch.setattr(training, "check", lambda *args: None)  # which asks for a GPU
+    seen = []
+
+    def objective(trace, batch):
+        seen.append(getattr(part, name))
+        return {"loss": trace.logits.square().mean()}
+
+    training.fit(corpus, SMALL, QUICK.replace(precision=precision, epochs=1), objective=objective)
+    assert {*seen} == {own[precision]}
+    assert getattr(part, name) == other
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bfloat16", "float16"])
+def test_the_precisions_of_a_gpu_are_refused_on_a_cpu(corpus, precision):
+    with pytest.raises(ConfigError, match=r"needs a CUDA device.*precision='float32'"):
         fit(corpus, SMALL, QUICK.replace(precision=precision))
 
 
@@ -271,8 +292,3 @@ def test_auc_needs_two_classes(corpus, stories):
 def test_a_seed_is_a_whole_number(corpus, seed):
     with pytest.raises(ConfigError, match="seed must be a whole number"):
         fit(corpus, SMALL, QUICK, seed)
-
-
-def test_a_name_is_not_a_corpus():
-    with pytest.raises(DataError, match="fit needs a Corpus; got 'planted'"):
-        fit("planted", SMALL, QUICK)

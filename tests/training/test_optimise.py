@@ -130,20 +130,6 @@ def test_frozen_parts_ask_for_no_gradient():
     assert all(torch.equal(before[k], after[k]) == (not k.startswith("decoder")) for k in before)
 
 
-def test_small_parameters_are_one_while_a_model_trains_and_their_own_afterwards():
-    model = toy()
-    optimisers = Optimisers(model, TrainConfig(learning_rates={"decoder": 0.5}))
-    before = {k: v.clone() for k, v in model.state_dict().items()}
-    with optimisers.attached():
-        assert len(optimisers.parameters) == 3, "one for each of two rates, and the table"
-        storages = {p.untyped_storage().data_ptr() for p in model.encoder.parameters()}
-        assert len(storages) == 1
-        assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
-    for p in model.parameters():
-        assert p.untyped_storage().nbytes() == p.numel() * p.element_size()
-        assert p.grad is None
-
-
 def test_nothing_to_train_is_an_error():
     with pytest.raises(ConfigError, match=r"Nothing is left to train.*epochs=0"):
         Optimisers(toy(), TrainConfig(freeze=("encoder", "decoder"), train_embeddings=False))

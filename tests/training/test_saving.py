@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
 from attnlib.config import ModelConfig
+from attnlib.models.attention import Additive
 from attnlib.training import saving
 from attnlib.training.fit import fit
 from attnlib.training.fitted import load_model
-from attnlib.utils.errors import DataError
+from attnlib.utils.errors import ConfigError, DataError
 from tests.training.small import MODELS, QUICK
 
 
@@ -60,9 +63,10 @@ def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
 
 def test_a_failed_save_leaves_the_old_model(lstm, tmp_path, monkeypatch):
     lstm.save(tmp_path / "m")
-    monkeypatch.setattr(saving, "_records", lambda history: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        lstm.save(tmp_path / "m")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(lstm.vectoriser), "to_json", lambda vectoriser: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            lstm.save(tmp_path / "m")
     assert load_model(tmp_path / "m", device="cpu") == lstm
     assert os.listdir(tmp_path) == ["m"]
 
@@ -84,7 +88,7 @@ def test_a_damaged_index_is_named(lstm, tmp_path):
     index = lstm.save(tmp_path / "m") / saving.INDEX
     values = json.loads(index.read_text())
     index.write_text(json.dumps(values | {"version": 99}))
-    with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 1"):
+    with pytest.raises(DataError, match=r"format version 99; this attnlib reads version 2"):
         load_model(tmp_path / "m")
     index.write_text(json.dumps({k: v for k, v in values.items() if k != "classes"}))
     with pytest.raises(DataError, match="classes is missing"):
@@ -95,6 +99,22 @@ def test_a_damaged_index_is_named(lstm, tmp_path):
     index.unlink()
     with pytest.raises(DataError, match="holds no saved model"):
         load_model(tmp_path / "m")
+
+
+def test_a_model_that_its_config_does_not_make_is_not_saved(lstm, tmp_path):
+    """Loaded again it would be another model, with the weights of this one."""
+    changed = replace(lstm, model=copy.deepcopy(lstm.model))
+    changed.model.reader.attention = Doubled(lstm.model_config, changed.model.reader.width)
+    with pytest.raises(ConfigError, match=r"reader\.attention is Doubled, and its ModelConfig makes Additive"):
+        changed.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+class Doubled(Additive):
+    """Has the parameters of additive attention, and other scores."""
+
+    def finish(self, keys, query=None):
+        return 2 * super().finish(keys, query)
 
 
 def test_a_path_out_of_the_folder_is_refused(lstm, tmp_path):

@@ -8,9 +8,10 @@ import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.measures.adversary import train_adversary
-from attnlib.training import states
+from attnlib.measures.adversary import adversary
+from attnlib.training import initial
 from attnlib.training.fit import fit
+from attnlib.training.optimise import freeze
 
 ALL = {
     "lstm": ModelConfig(encoder="lstm", embedding_size=10, hidden_size=12, boundaries=True, dropout=0.2),
@@ -29,7 +30,7 @@ def corpus():
 @pytest.mark.parametrize("name", list(ALL))
 def test_training_on_known_states_is_training_with_the_encoder(name, corpus, monkeypatch) -> None:
     quick = fit(corpus, ALL[name], FROZEN, seed=3)
-    monkeypatch.setattr(states, "MOST_BYTES", 0)
+    monkeypatch.setattr(initial, "MOST_BYTES", 0)
     slow = fit(corpus, ALL[name], FROZEN, seed=3)
     for a, b in zip(quick.model.parameters(), slow.model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
@@ -45,7 +46,7 @@ def test_the_encoder_reads_each_text_once(corpus, monkeypatch) -> None:
         type(base.model.encoder), "forward", lambda *args: calls.append(len(args[1])) or forward(*args)
     )
     schedule = TrainConfig(epochs=5, monitor="train_loss")
-    train_adversary(base, corpus, 0.1, frozen=True, restart=True, train_config=schedule)
+    adversary(corpus, ALL["lstm"], schedule, 10, warm_start=base, lam=0.1, frozen=True)
     assert sum(calls) == 2 * len(corpus.train) + len(corpus.dev)  # for the targets, and for the states
 
 
@@ -57,6 +58,13 @@ def test_the_encoder_reads_each_text_once(corpus, monkeypatch) -> None:
         ({"hierarchical": True}, {}),
     ],
 )
-def test_states_that_change_are_not_kept(changes, train, corpus, monkeypatch) -> None:
-    monkeypatch.setattr(states, "States", lambda *args: pytest.fail("the states of this model are not constant"))
-    fit(corpus, ALL["lstm"].replace(**changes), FROZEN.replace(**train, epochs=1))
+def test_states_that_change_are_not_kept(changes, train, corpus) -> None:
+    untrained = FROZEN.replace(**train, epochs=0)
+    fitted = fit(corpus, ALL["lstm"].replace(**changes), untrained)
+    freeze(fitted.model, untrained)
+    encoded = fitted.vectoriser.encode(corpus.train)
+    batch = fitted.vectoriser.batch(encoded[:2])
+    assert initial.known_states(fitted, encoded)(batch) == {}
+    kept = fit(corpus, ALL["lstm"], FROZEN.replace(epochs=0))
+    freeze(kept.model, FROZEN)
+    assert "hidden" in initial.known_states(kept, encoded)(batch)

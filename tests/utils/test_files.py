@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -128,11 +129,20 @@ def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_named_with_what_is_free_and_needed(tmp_path: Path) -> None:
-    said = files.trouble(OSError(28, "No space left on device"), tmp_path / "a", "use --out", needed=2_500_000)
+    said = files.trouble(OSError(28, "No space left on device"), tmp_path / "a", "use --out", needed=10**18)
     assert f"{tmp_path / 'a'} cannot be written" in said
     assert "is full" in said
-    assert "2.5 MB are needed" in said
+    assert "1000000000.0 GB are needed" in said
     assert said.endswith("or use --out.")
+
+
+def test_a_full_disk_does_not_contradict_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may fit by its bytes and not by its blocks."""
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=16_400))
+    said = files.trouble(OSError(28, "No space left on device"), tmp_path, "use --out", needed=13_000)
+    assert "16.4 kB are free, 13.0 kB are to be written, and files take whole blocks" in said
+    assert "needed" not in said
+    assert "20.0 kB are needed" in files.trouble(OSError(28, ""), tmp_path, "use --out", needed=20_000)
 
 
 def test_what_a_library_says_of_a_full_disk_gets_advice() -> None:

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 import attnlib as al
 from attnlib.utils.errors import UnknownName
 from attnlib.viz import explorer
-from attnlib.viz.textmap import Html
+from attnlib.viz.prose import Html
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,23 @@ def test_a_prediction_can_be_computed_from_what_the_page_holds(corpus, model):
         pooled = text["pooled"]
         z = np.array(pooled["bias"]) + np.array(pooled["alpha"]) @ np.array(pooled["values"])
         np.testing.assert_allclose(np.exp(z) / np.exp(z).sum(), probabilities, atol=1e-6)
+
+
+def test_it_opens_on_a_confident_and_correct_prediction(corpus, fitted):
+    other = trained(corpus, encoder="mlp")
+    true = [[m.predict(e).probabilities[0, e.label] for e in corpus.test] for m in (fitted, other)]
+    texts = [corpus.test[i] for i in np.argsort(np.min(true, axis=0))]  # the worst error first
+    texts[0] = al.Example(texts[-2].tokens, 1 - texts[-2].label, id="confident and wrong")
+    data = explorer.explored({"one": fitted, "two": other}, texts, ["alpha"], "attention")
+    assert data["text"] == len(texts) - 1
+    raw = ["a city", "a wonderful city"]
+    assert explorer.explored({"": fitted}, raw, ["alpha"], "input")["text"] == np.argmax(
+        fitted.predict(raw).probabilities.max(1)
+    )
+    still = explorer.frozen({"one": fitted, "two": other}, texts, ["alpha"], "attention").text
+    assert f"true class {corpus.classes[texts[-1].label]}" in still
+    assert "✗" not in still
+    assert all(f"{token}[" in still for token in texts[-1].tokens)
 
 
 def test_probability_colours_but_attention_ranks(corpus, fitted):

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from contextlib import closing
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.viz import explorer, explorer_script
+from attnlib.reports import theme
+from attnlib.viz import explorer
+from attnlib.viz.heatmap import clearest
 from tests.browser import browser, needs_browser  # noqa: F401
 
 pytestmark = [needs_browser, pytest.mark.slow]
@@ -33,11 +36,18 @@ def models(corpus):
     }
 
 
+@pytest.fixture(scope="module")
+def first(models, corpus):
+    """The index of the text that opens, and the text."""
+    place = int(clearest(models.values(), corpus.test)[0])
+    return place, corpus.test[place]
+
+
 @pytest.fixture
 def page(tmp_path, models, corpus):
     held = explorer.frozen(models, list(corpus.test), ["alpha", "omission"], "attention")
     file = tmp_path / "page.html"
-    body = f"<body>{held.html}<script>{explorer_script.script()}</script></body>"
+    body = f"<body>{held.html}<script>{theme.explorer_script()}</script></body>"
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
     file.write_text(f"<!DOCTYPE html><html><head>{head}</head>{body}</html>", encoding="utf-8")
     return file.as_uri()
@@ -53,8 +63,9 @@ def curve(fitted, example, by, level):
     return al.erasure_curves(fitted, [example], scores, level=level)["probability"].to_numpy()
 
 
-def test_a_frozen_page_shows_the_librarys_numbers(browser, page, models, corpus):  # noqa: F811
+def test_a_frozen_page_shows_the_librarys_numbers(browser, page, models, first):  # noqa: F811
     browser.open(page)
+    place, example = first
     number = int(browser.run("document.querySelector('.attnlib-explorer').id.split('-')[1]"))
     for by, level in (("alpha", "attention"), ("omission", "attention"), ("alpha", "input")):
         browser.run(choose(1, by))
@@ -64,14 +75,14 @@ def test_a_frozen_page_shows_the_librarys_numbers(browser, page, models, corpus)
         browser.press("ArrowRight", 3)
         assert browser.run(f"document.querySelector('{SLIDER}').value") == "3"
         for m, fitted in enumerate(models.values()):
-            expected = curve(fitted, corpus.test[0], by, level)[3]
+            expected = curve(fitted, example, by, level)[3]
             assert browser.run(P.format(m)) == pytest.approx(expected, abs=1e-6), (by, level, m)
     browser.drag(SLIDER, 1.0)
-    assert browser.run(f"document.querySelector('{SLIDER}').value") == str(len(corpus.test[0]))
+    assert browser.run(f"document.querySelector('{SLIDER}').value") == str(len(example))
     assert browser.run("document.querySelectorAll('.ax-model')[0].querySelectorAll('.ax-gone').length") == len(
-        corpus.test[0]
+        example
     )
-    assert f"#explorer-{number}?text=0&by=alpha&level=input" in browser.run("location.href")
+    assert f"#explorer-{number}?text={place}&by=alpha&level=input" in browser.run("location.href")
     assert browser.errors == []
     assert browser.requests == [page], "nothing is loaded"
 
@@ -85,7 +96,7 @@ def test_an_address_leads_to_a_text(browser, page, models, corpus):  # noqa: F81
     assert browser.run(P.format(0)) == pytest.approx(expected, abs=1e-6)
 
 
-def test_attention_is_edited_offline(browser, page, models, corpus):  # noqa: F811
+def test_attention_is_edited_offline(browser, page, models, first):  # noqa: F811
     browser.open(page)
     browser.run("document.querySelector('.ax-check input').click()")
     browser.run("document.querySelectorAll('.ax-model')[1].querySelectorAll('button.ax-token')[4].click()")
@@ -93,7 +104,7 @@ def test_attention_is_edited_offline(browser, page, models, corpus):  # noqa: F8
     weight = float(browser.run("document.querySelector('[data-edit=\"1\"]').value"))
     assert 0.7 < weight < 0.9
     fitted = models["Lin-TaSc"]
-    trace = next(iter(fitted.traces([corpus.test[0]])))[1]
+    trace = next(iter(fitted.traces([first[1]])))[1]
     alpha = trace.alpha[0].double().numpy().copy()
     alpha *= (1 - weight) / (alpha.sum() - alpha[4])
     alpha[4] = weight
@@ -151,8 +162,6 @@ def lab(tmp_path):
             json.load(urllib.request.urlopen(f"{address}/api/status"))
             break
         except OSError:
-            import time
-
             time.sleep(0.2)
     yield address
     process.terminate()
@@ -171,14 +180,15 @@ def test_live_in_jupyterlab(browser, lab, corpus):  # noqa: F811
             break
     browser.wait("document.querySelector('.ax-said') && true", 180)
     fitted = al.fit(corpus, al.ModelConfig(embedding_size=16, hidden_size=16), al.TrainConfig(epochs=3))
-    expected = curve(fitted, corpus.test[0], "alpha", "attention")
+    example = corpus.test[clearest([fitted], corpus.test)[0]]
+    expected = curve(fitted, example, "alpha", "attention")
     assert browser.run(P.format(0)) == pytest.approx(expected[0], abs=1e-6)
     browser.drag(SLIDER, 0.5)
     k = int(browser.run(f"document.querySelector('{SLIDER}').value"))
-    assert 0 < k < len(corpus.test[0])
+    assert 0 < k < len(example)
     assert browser.run(P.format(0)) == pytest.approx(expected[k], abs=1e-6)
     browser.run(choose(2, "input"))
-    assert browser.run(P.format(0)) == pytest.approx(curve(fitted, corpus.test[0], "alpha", "input")[k], abs=1e-6)
+    assert browser.run(P.format(0)) == pytest.approx(curve(fitted, example, "alpha", "input")[k], abs=1e-6)
     browser.run("document.querySelector('.ax-bar input[type=text]').focus()")
     browser.type("a wonderful story")
     browser.press("Enter")

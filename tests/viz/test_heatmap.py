@@ -29,13 +29,10 @@ def fitted(corpus):
     return untrained(corpus)
 
 
-def test_the_function_stays_in_reach_after_the_module_was_imported():
-    assert al.heatmap is heatmap
-
-
 def test_rows_are_the_numbers_of_the_trace(corpus, fitted):
     examples = list(corpus.test)
-    readings = read(fitted, examples, ["alpha", "probability"])
+    readings = read(fitted, examples, ["alpha", "probability", "alpha_grad"])
+    scores = al.importance(fitted, examples, "alpha_grad")
     trace = fitted.trace(examples)
     with torch.no_grad():
         alone = (trace.token_logits + trace.bias).softmax(-1)[..., 1]
@@ -45,6 +42,7 @@ def test_rows_are_the_numbers_of_the_trace(corpus, fitted):
         np.testing.assert_allclose(reading.rows["alpha"], trace.alpha[b, : len(example)], atol=1e-6)
         np.testing.assert_allclose(reading.rows["probability"], alone[b, : len(example)].numpy(), atol=1e-6)
         np.testing.assert_allclose(reading.probabilities, trace.probabilities[b], atol=1e-6)
+        np.testing.assert_array_equal(reading.rows["alpha_grad"], scores[b])
         assert reading.predicted == int(trace.prediction[b])
 
 
@@ -80,9 +78,8 @@ def test_a_question_needs_no_linear_decoder():
     assert not fitted.trace(list(corpus.test)).linear
     reading = read(fitted, corpus.test[0], ["alpha", "probability"])[0]
     assert ((reading.rows["probability"] > 0) & (reading.rows["probability"] < 1)).all()
-    assert (
-        f"asked: {' '.join(corpus.test[0].query)}" in BeautifulSoup(str(reading.html()), "html.parser").get_text()
-    )
+    asked = f"asked: {' '.join(corpus.test[0].query)}"
+    assert asked in BeautifulSoup(str(reading.html()), "html.parser").get_text()
 
 
 def test_typed_text_has_no_true_class_and_shows_unknown_words(fitted):
@@ -122,13 +119,6 @@ def test_wrong_rows_and_empty_texts_are_named(corpus, fitted):
         heatmap(fitted, "   ")
     with pytest.raises(DataError, match="at least one"):
         heatmap(fitted, [])
-
-
-def test_an_importance_colours_too(corpus, fitted):
-    examples = list(corpus.test[:4])
-    scores = al.importance(fitted, examples, "alpha_grad")
-    for reading, score in zip(read(fitted, examples, ["alpha_grad", "alpha"]), scores, strict=True):
-        np.testing.assert_array_equal(reading.rows["alpha_grad"], score)
 
 
 def test_words_of_a_hierarchical_model_weigh_with_their_sentence():

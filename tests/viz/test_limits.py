@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attnlib.reports import output as report
-from attnlib.utils.errors import DataError
-from attnlib.viz.charts import chart
-from attnlib.viz.limits import from_zero, outside, touching
+from attnlib.viz.plots import chart, from_zero
+from tests.limits import outside, touching
 
 X = [0.0, 1.0, 2.0]
 DRAWN = {
@@ -48,39 +48,43 @@ def test_what_is_not_drawn_or_drawn_to_be_long_is_no_loss() -> None:
 
 
 @pytest.mark.parametrize("first", [1.0, 4.0])
-def test_shared_axes_from_zero_hold_the_last_panel_too(first: float) -> None:
+def test_axes_from_zero_hold_their_data(first: float) -> None:
     figure = Figure()
     axes = figure.subplots(1, 2, sharey=True)
     for axis, height in zip(axes, (first, 3.0), strict=True):
         axis.errorbar(X, [0.0, height / 2, height], yerr=[0, 0.2, 0.6], fmt="o")
-    from_zero(axes)
-    assert not outside(figure)
-    assert axes[0].get_ylim()[0] < 0 < 0.1 * axes[0].get_ylim()[1]
+    near = Figure()
+    near.subplots().errorbar(X, [0.99, 1.0, 1.0], yerr=[0.01, 0, 0], fmt="o")
+    for drawn in (figure, near):
+        from_zero(drawn.axes)
+        assert not outside(drawn)
+        assert drawn.axes[0].get_ylim()[0] < 0 < 0.1 * drawn.axes[0].get_ylim()[1]
+    assert near.axes[0].get_ylim()[1] < 1.1
 
 
-def test_values_that_all_lie_near_one_have_room_above() -> None:
-    figure = Figure()
-    axis = figure.subplots()
-    axis.errorbar(X, [0.99, 1.0, 1.0], yerr=[0.01, 0, 0], fmt="o")
-    from_zero([axis])
-    assert not outside(figure)
-    assert axis.get_ylim()[1] < 1.1
+def hyphen(axis: Axes) -> None:
+    axis.set_xticks([-0.2, 0.5], ["-0.2", "0.5"])
+    axis.set_xlim(-1, 1)
 
 
-def test_a_figure_that_cuts_off_its_data_is_refused_in_tests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+FAULTS = {
+    "cuts off 1": lambda axis: (axis.plot(X, X), axis.set_ylim(0, 1)),
+    "has texts that touch": lambda axis: axis.set_xticks([0.5, 0.51], ["one", "two"]),
+    "a minus as a hyphen": hyphen,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_figure_with_a_fault_is_refused_in_tests_alone(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def draw() -> Figure:
-        figure = Figure()
-        figure.subplots().plot(X, X)
-        figure.axes[0].set_ylim(0, 1)
-        return figure
-
-    with pytest.raises(DataError, match="'cut' cuts off 1"):
-        report.Output(tmp_path).figure(draw(), "cut")
-    monkeypatch.setenv(report.STRICT, "0")
-    report.Output(tmp_path).figure(draw(), "cut")  # a reader's run is never lost to it
-    assert (tmp_path / "figures" / "cut.svg").exists()
+    figure = Figure()
+    FAULTS[fault](figure.subplots())
+    with pytest.raises(AssertionError, match=fault):
+        report.Output(tmp_path).figure(figure, "bad")
+    monkeypatch.delenv(report.STRICT)
+    report.Output(tmp_path).figure(figure, "bad")  # a reader's run is never lost to it
+    assert (tmp_path / "figures" / "bad.svg").exists()
 
 
 def test_texts_that_run_into_each_other_are_found() -> None:
@@ -97,11 +101,3 @@ def test_texts_that_run_into_each_other_are_found() -> None:
     axes[0].set_xticks([0.1, 7], ["10.0%", "7"])
     axes[0].set_xlim(0, 1)
     assert touching(figure) == [], "a tick beyond the limits is not drawn"
-
-
-def test_a_figure_with_texts_that_touch_is_refused_in_tests(tmp_path: Path) -> None:
-    figure = Figure()
-    axis = figure.subplots()
-    axis.set_xticks([0.5, 0.51], ["one", "two"])
-    with pytest.raises(DataError, match="has texts that touch"):
-        report.Output(tmp_path).figure(figure, "close")

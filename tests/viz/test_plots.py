@@ -24,17 +24,10 @@ def flips():
 
 @pytest.fixture
 def measured():
-    return pd.DataFrame(
-        {
-            "what": ["top", "random", "top", "random"],
-            "level": ["a", "a", "b", "b"],
-            "value": [0.3, 0.1, 0.4, 0.2],
-            "low": [0.2, 0.05, 0.3, 0.1],
-            "high": [0.5, 0.2, 0.5, 0.4],
-            "paper": [0.35, np.nan, np.nan, np.nan],
-            "n": [50, 50, 50, 50],
-        }
-    )
+    rows = [("top", "a", 0.3, 0.2, 0.5), ("random", "a", 0.1, 0.05, 0.2), ("top", "b", 0.4, 0.3, 0.5)]
+    rows.append(("random", "b", 0.2, 0.1, 0.4))
+    frame = pd.DataFrame(rows, columns=["what", "level", "value", "low", "high"])
+    return frame.assign(paper=[0.35, np.nan, np.nan, np.nan], n=50)
 
 
 def texts(figure):
@@ -70,6 +63,11 @@ def test_intervals_reach_from_low_to_high_and_papers_are_hollow(measured):
     assert "top  (n = 50)" in drawn
     assert "paper: a" in drawn
     assert "paper: b" not in drawn
+    ticks = [text for text in drawn if text.endswith("%")]
+    assert ticks
+    assert not any("." in tick for tick in ticks), "no digits that say nothing"
+    alone = plots.intervals(measured.head(2), "what", reference="paper", title="t", x="x")
+    assert {"ours", "paper"} == {text.get_text() for text in alone.axes[0].get_legend().get_texts()}
 
 
 def test_shares_have_no_ticks_below_zero(measured):
@@ -90,39 +88,22 @@ def test_a_box_shows_the_median_and_its_n():
     assert {"p\nn = 5", "q\nn = 3", "u"} <= set(texts(figure))
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind"), [(20, mpl.collections.PathCollection), (40, mpl.collections.PolyCollection)]
-)
-def test_many_points_become_hexagons(rows, kind):
-    frame = pd.DataFrame({"a": np.arange(rows) % 7, "b": np.arange(rows) % 5})
-    figure = plots.scatter_density(frame, "a", "b", title="t", dense=30, diagonal=True)
-    drawn = figure.axes[0].collections[0]
-    assert type(drawn).__mro__.index(kind) >= 0
-    counted = drawn.get_array().sum() if rows > 30 else len(drawn.get_offsets())
-    assert counted == rows
-    assert f"t  (n = {rows})" in texts(figure)
-
-
-def test_points_of_two_kinds_have_a_panel_each_and_their_unit():
+@pytest.mark.parametrize("dense", [10, 100])
+def test_points_of_two_kinds_have_a_panel_each_and_many_become_hexagons(dense):
     frame = pd.DataFrame({"a": np.arange(40) % 7, "b": np.arange(40) % 5, "kind": ["p", "q"] * 20})
-    points = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states")
-    assert {"p  (n = 20)", "q  (n = 20)"} <= set(texts(points))
-    colours = [tuple(axis.collections[0].get_facecolor()[0]) for axis in points.axes]
-    assert len(set(colours)) == 2
-    dense = plots.scatter_density(frame, "a", "b", title="t", hue="kind", unit="states", dense=10)
-    assert "states per cell (log)" in texts(dense)
+    look = {"title": "t", "hue": "kind", "unit": "states", "diagonal": True}
+    figure = plots.scatter_density(frame, "a", "b", dense=dense, **look)
+    assert {"p  (n = 20)", "q  (n = 20)"} <= set(texts(figure))
+    assert ("states per cell (log)" in texts(figure)) == (dense == 10)
+    first, second = (axis.collections[0] for axis in figure.axes[:2])
+    assert (first.get_array().sum() if dense == 10 else len(first.get_offsets())) == 20
+    if dense > 10:
+        assert tuple(first.get_facecolor()[0]) != tuple(second.get_facecolor()[0])
 
 
 def test_a_training_curve_marks_the_epoch_that_was_kept():
-    history = pd.DataFrame(
-        {
-            "epoch": [1, 2],
-            "loss": [0.6, 0.4],
-            "dev_loss": [0.5, 0.6],
-            "dev_accuracy": [0.8, 0.7],
-            "best": [True, False],
-        }
-    )
+    history = pd.DataFrame({"epoch": [1, 2], "loss": [0.6, 0.4], "dev_loss": [0.5, 0.6], "best": [True, False]})
+    history["dev_accuracy"] = [0.8, 0.7]
     figure = plots.training_curve(history)
     drawn = [line.get_ydata() for axis in figure.axes for line in axis.lines if line.get_linestyle() == "-"]
     assert [list(line) for line in drawn] == [[0.6, 0.4], [0.5, 0.6], [0.8, 0.7]]
@@ -170,18 +151,6 @@ def test_panels_that_would_be_too_wide_for_a_page_go_below_each_other():
             plots.label(axis, name, "x", "y", outer=True)
         lowest = [axis.get_xlabel() for axis in drawn.values()]
         assert lowest == [""] * (n - min(n, 2)) + ["x"] * min(n, 2), "one x per column, also above a gap"
-
-
-def test_percent_has_the_digits_it_needs(measured):
-    figure = plots.intervals(measured, "what", hue="level", title="t", x="x", percent=True)
-    ticks = [text for text in texts(figure) if text.endswith("%")]
-    assert ticks
-    assert not any("." in tick for tick in ticks)
-
-
-def test_ours_and_the_papers_are_both_in_the_legend(measured):
-    figure = plots.intervals(measured.head(2), "what", reference="paper", title="t", x="x")
-    assert {"ours", "paper"} == {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
 
 
 def test_names_of_points_touch_neither_points_nor_each_other_and_stay_inside():

@@ -7,7 +7,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.utils.errors import DataError
-from attnlib.viz.textmap import BLUE, ORANGE, STRONGEST, Html, Scale, number, text_heatmap
+from attnlib.viz.prose import Html
+from attnlib.viz.textmap import BLUE, ORANGE, STRONGEST, Scale, number, text_heatmap
 
 
 def opacity(css):
@@ -47,7 +48,7 @@ def test_the_strongest_colour_leaves_text_readable_on_light_and_dark_pages(colou
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(0.41234, "0.412"), (-1.239, "-1.24"), (12.345, "12.35"), (0.0, "0"), (1, "1"), (np.nan, "–")],
+    [(0.41234, "0.412"), (-1.239, "−1.24"), (-0.0, "0"), (12.345, "12.35"), (0.0, "0"), (1, "1"), (np.nan, "–")],
 )
 def test_numbers_are_short(value, told):
     assert number(value) == told
@@ -57,7 +58,7 @@ def test_whatever_a_text_holds_shows_as_text():
     nasty = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&amp;", "'", "\n", " "]
     html = str(
         text_heatmap(nasty, {"<i>a</i>": np.ones(6), "b": np.ones(6)}, head="<u>head</u>")
-        + text_heatmap(nasty, np.ones(6), label="<i>w</i>")
+        + text_heatmap(nasty, {"<i>w</i>": np.ones(6)})
     )
     page = BeautifulSoup(html, "html.parser")
     assert not page.find_all(["script", "img", "i", "u"])
@@ -83,9 +84,8 @@ def test_every_number_is_in_a_tooltip_and_rows_print_theirs():
 
 
 def test_the_legend_names_both_ends():
-    page = BeautifulSoup(
-        str(text_heatmap(["a", "b"], [0.2, 0.6], scales=Scale.probability(2, "bad <", "good"))), "html.parser"
-    )
+    scales = {"weight": Scale.probability(2, "bad <", "good")}
+    page = BeautifulSoup(str(text_heatmap(["a", "b"], [0.2, 0.6], scales=scales)), "html.parser")
     assert "weight: 0 (bad <)  1 (good)" in " ".join(page.get_text().split("\n")).replace("\xa0", " ")
 
 
@@ -98,17 +98,13 @@ def test_a_long_text_is_cut_and_says_by_how_much():
     assert str(html).count("<bdi>") == 100
 
 
-def test_erased_marked_and_unknown_words_look_different():
-    page = BeautifulSoup(
-        str(text_heatmap(["a", "b", "c"], [1, 2, 3], erased=[0], marked=[0, 1, 0], unknown_words=[0, 0, 1])),
-        "html.parser",
-    )
-    looks = [tag["style"] for tag in page.find_all(title=True)]
-    assert "line-through" in looks[0]
-    assert "background" not in looks[0]
-    assert "(erased)" in page.find(title=True)["title"]
-    assert "underline" in looks[1]
-    assert "dotted" in looks[2]
+def test_marked_and_unknown_words_look_different():
+    html = str(text_heatmap(["a", "b", "c"], [1, 2, 3], marked=[0, 1, 0], unknown_words=[0, 0, 1]))
+    page = BeautifulSoup(html, "html.parser")
+    plain, marked, unknown = (tag["style"] for tag in page.find_all(title=True))
+    assert "underline" in marked
+    assert "dotted" in unknown
+    assert not re.search("underline|dotted", plain)
     assert "marked as decisive" in page.get_text()
     assert "unknown to the model" in page.get_text()
 
@@ -121,9 +117,11 @@ def test_word_pieces_join_their_word():
 
 
 def test_what_does_not_fit_is_named():
-    with pytest.raises(DataError, match=r"Row 'a' has the shape \(2,\), the text 3 tokens"):
+    with pytest.raises(DataError, match=r"'a' has the shape \(2,\), the text 3 tokens"):
         text_heatmap(["x", "y", "z"], {"a": [1, 2]})
-    with pytest.raises(DataError, match="marked has 1 entries"):
+    with pytest.raises(DataError, match="scores of row 'a' are no numbers"):
+        text_heatmap(["x"], {"a": [10**400]})
+    with pytest.raises(DataError, match="'marked' has the shape"):
         text_heatmap(["x", "y"], [1, 2], marked=[True])
 
 

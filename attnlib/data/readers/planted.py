@@ -11,9 +11,7 @@ nothing. With the share `distractors`, a text holds a word that is twice as freq
 decides nothing. The rationale marks the decisive words and their negations.
 
 Question answering (`task="qa"`), modelled on bAbI 1: people move, the query asks where one of them is, the
-rationale marks the last sentence about that person. Inference (`task="nli"`): the query claims where that person
-is, and the story entails it, contradicts it or, of somebody it does not mention, leaves it open; then the rationale
-is empty.
+rationale marks the last sentence about that person.
 """
 
 from __future__ import annotations
@@ -38,9 +36,6 @@ WORDS = read_yaml("planted.yaml")
 SENTIMENT, TOPICS = WORDS["sentiment"], WORDS["topics"]
 FILLER, PEOPLE, PLACES, THINGS = (WORDS[kind].split() for kind in ("filler", "people", "places", "things"))
 MOVES = ("went to", "travelled to", "walked to", "moved to")
-ABSENT = "fred"
-"""Never in a story."""
-INFERENCE = ("entailment", "neutral", "contradiction")
 MOST = 15_000
 """The largest vocabulary: `made_up` has 18,000 words."""
 
@@ -57,7 +52,7 @@ def planted(
     classes: int | None = None,
     negation: float | None = None,
     distractors: float = 0.3,
-    task: Literal["classification", "qa", "nli"] = "classification",
+    task: Literal["classification", "qa"] = "classification",
     seed: int = 0,
 ) -> RawCorpus:
     """Rows of the planted corpus.
@@ -65,7 +60,7 @@ def planted(
     n_train, n_dev, n_test  texts per split
     vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
     shortest, longest       words per text, drawn evenly; for stories, rounded to whole sentences
-    classes                 2 sentiments, or more topics (stories: places, 4; inference: 3)
+    classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """
     where = [split for split, n in zip(SPLITS, (n_train, n_dev, n_test), strict=True) for _ in range(n)]
@@ -78,22 +73,17 @@ def planted(
     if not 8 <= shortest <= longest:
         raise ConfigError(f"planted: needs 8 <= shortest <= longest; got shortest {shortest}, longest {longest}.")
     rng = np.random.default_rng([seed, 20190])
-    if task in ("qa", "nli"):
+    if task == "qa":
         for name, value in (("vocabulary", vocabulary), ("negation", negation)):
             if value is not None:
-                raise ConfigError(f"planted: {name} does not apply to task {task!r}; leave it out.")
-        if task == "nli" and classes not in (None, len(INFERENCE)):
-            raise ConfigError(f"planted: task 'nli' has {len(INFERENCE)} classes; got {classes}.")
-        places = 4 if task == "nli" else classes or 4
-        rows, names = _stories(rng, len(where), shortest, longest, places, distractors)
-        if task == "nli":
-            rows, names = [_claimed(rng, row, names) for row in rows], INFERENCE
+                raise ConfigError(f"planted: {name} does not apply to task 'qa'; leave it out.")
+        rows, names = _stories(rng, len(where), shortest, longest, classes or 4, distractors)
     elif task == "classification":
         words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
         negated = 0.2 if negation is None else negation
         rows, names = _texts(rng, len(where), shortest, longest, words, negated, distractors), words.classes
     else:
-        raise ConfigError(f"planted: task must be 'classification', 'qa' or 'nli'; got {task!r}.")
+        raise ConfigError(f"planted: task must be 'classification' or 'qa'; got {task!r}.")
     made = zip(where, rows, strict=True)
     examples = [RawExample(split=split, id=f"{split}-{i}", **row) for i, (split, row) in enumerate(made)]
     return RawCorpus("planted", examples, names, source="generated here", citation="none")
@@ -234,13 +224,3 @@ def _story(rng: np.random.Generator, n_sentences: int, places: tuple[str, ...], 
         "sentences": tuple(starts),
         "query": ("where", "is", asked, "?"),
     }
-
-
-def _claimed(rng: np.random.Generator, story: dict, places: tuple[str, ...]) -> dict:
-    """A story of `_story` with a claim about where somebody is instead of the question."""
-    label, place = int(rng.integers(len(INFERENCE))), story["label"]
-    person = ABSENT if INFERENCE[label] == "neutral" else story["query"][2]
-    if INFERENCE[label] == "contradiction":
-        place = (place + int(rng.integers(1, len(places)))) % len(places)
-    marks = tuple(mark and person != ABSENT for mark in story["rationale"])
-    return {**story, "label": label, "query": (person, "is", "in", "the", places[place]), "rationale": marks}

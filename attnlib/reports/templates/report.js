@@ -81,9 +81,8 @@
       figure.append(line);
     });
     function tex(cell) {
-      return cell.textContent.trim().replace(/[\\&%$#_{}~^]/g, function (c) {
-        return { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" }[c] || "\\" + c;
-      });
+      var names = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u2212": "$-$" };
+      return cell.textContent.trim().replace(/[\\&%$#_{}~^\u2212]/g, function (c) { return names[c] || "\\" + c; });
     }
     document.querySelectorAll("figure.table .download").forEach(function (line) {
       var figure = line.closest("figure");

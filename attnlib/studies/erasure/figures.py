@@ -15,10 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from attnlib.studies.datasets import short
-from attnlib.studies.erasure.grid import BEYOND, common_set, compared, several
+from attnlib.studies.erasure.grid import BEYOND, common_set, compared, fit, several
 from attnlib.studies.erasure.measures import RANKINGS
+from attnlib.studies.erasure.numbers import NAMES, model_name
 from attnlib.studies.erasure.params import BOTH, ENCODERS
-from attnlib.studies.erasure.tables import NAMES, model_name
+from attnlib.studies.quantity import Figure
 from attnlib.viz.plots import CYCLE, DENSITY, Chart, boxes, chart, label, legend_below, panels, styled
 
 COLOURS = dict(zip(RANKINGS, ("#8c8c8c", CYCLE[1], CYCLE[0], CYCLE[2]), strict=True))
@@ -158,3 +159,56 @@ def _name(axis: Axes, title: str, x: str, y: str, n: int | str) -> None:
     label(axis, "", x, y, outer=True)
     told = f"{n:,}" if isinstance(n, int) else n
     axis.set_title(f"{title}\nn = {told}", loc="left", fontsize=9)
+
+
+def explore(run: Any) -> Any:
+    """A hierarchical and a flat model on the same texts."""
+    from attnlib.viz.explorer import explore
+
+    params, dataset = run.params, run.params.corpora[0]
+    kinds = {"hierarchical": "han", "flat": "flan"}
+    shown = {
+        name: run.fitted(fit(params, dataset, kind, params.encoders[0], params.seeds[0]))
+        for name, kind in kinds.items()
+        if kind in params.trained[dataset]
+    }
+    return explore(shown, run.corpora[short(dataset)].test[:5], by=("alpha", "omission"))
+
+
+def _beyond(group: str, caption: str, otherwise: str = "") -> Figure:
+    return Figure(
+        f"beyond_{group}",
+        lambda results: beyond_boxes(results.beyond_fractions, group) if len(results.beyond_fractions) else None,
+        f"{caption} n: texts × trainings.",
+        "Box plots: share of words removed before the first flip under four rankings, one panel per model.",
+        otherwise,
+    )
+
+
+FIGURES = [
+    Figure("delta_js", lambda results: delta_scatter(results.single), "Difference in attention "
+           "against difference in effect, after the paper's Figures 3 and 7. n: texts × trainings. "
+           "Colour shows how many: pale blue few, purple most.", "Scatter plots, one per model: "
+           "difference in attention weight against difference in JS divergence."),
+    Figure("negative", lambda results: negative_histogram(results.single), "Texts in which the "
+           "random item had the larger effect, by Δα, after the paper's Figures 4 and 8.",
+           "Histograms, one per model: counts of texts with negative difference in effect, by "
+           "difference in attention."),
+    Figure("flip_bars", lambda results: flip_bars(results.single), "Decisions flipped by a "
+           "ranking's first item, by a random other one, or by both, after the paper's Figures 9, "
+           "12, 13.", "Bars, one group per ranking and one panel per model: percent of texts "
+           "flipped by the top or the random item."),
+    Figure("fractions", lambda results: fraction_boxes(results.fractions), "Share of items removed "
+           "at the first flip, after the paper's Figures 5, 6 and 10. Line: median; diamond: mean. "
+           "n: texts × trainings that flip, which differ between rankings.", "Box plots, one panel "
+           "per model: share of items removed before the first flip under four rankings."),
+    Figure("mass", lambda results: fraction_boxes(results.fractions, "mass_removed", "attention "
+           "mass removed"), "Attention mass removed at the first flip, after the paper's Figure "
+           "11. Line: median; diamond: mean. n as above.", "Box plots, one panel per model: "
+           "attention mass removed at the first flip under four rankings."),
+    _beyond("projection", "Projections: softmax, sparsemax, sparsegen, entmax, Gumbel.",
+            "The models beyond the paper were left out of this run; `beyond` names a data set for "
+            "them."),
+    _beyond("scaling", "Softmax attention without scaling, and with Lin-, Feat- and Conv-TaSc."),
+    _beyond("regulariser", "A base model, tied states, and masked language modelling."),
+]  # fmt: skip

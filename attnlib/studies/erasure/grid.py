@@ -12,20 +12,17 @@ regulariser within one cell, and share its seeds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.preprocess import Preprocessing
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
-from attnlib.studies.erasure.measures import RANKINGS, SAMPLING, describe, erasures
-from attnlib.studies.erasure.params import BORROWED, CONV_DROPOUT, PUBLISHED, Params, Published, both_dropouts
-from attnlib.studies.learned import idle, without
+from attnlib.studies.erasure.measures import RANKINGS, erasures
+from attnlib.studies.erasure.params import Params
+from attnlib.studies.results import Results
 from attnlib.studies.study import parted, replicate
 
 MODEL = ["dataset", "encoder"]
@@ -62,8 +59,8 @@ def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, k: int) -
 
 
 def grid(params: Params) -> list[MeasureSpec]:
-    """Every run: each data set described, each model of the paper erased from, and those beyond it."""
-    runs = [MeasureSpec.of(describe, data=params.data(name), label={"dataset": name}) for name in params.corpora]
+    """Every run: each model of the paper erased from, and those beyond it."""
+    runs = []
     for dataset, architectures in params.trained.items():
         for cell in product(architectures, params.encoders, params.seeds):
             one = fit(params, dataset, *cell)
@@ -78,42 +75,21 @@ def grid(params: Params) -> list[MeasureSpec]:
     return runs
 
 
-@dataclass
-class Results:
-    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
+def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already.
 
-    data       dataset, metric, value, std
     labels, single, fractions    of the paper's models: dataset, encoder (han_rnn, …), seed, and as `erasures` says
     beyond_*   of the models of the other papers: `variant` names them; empty frames where they were left out
     """
-
-    data: pd.DataFrame
-    labels: pd.DataFrame
-    single: pd.DataFrame
-    fractions: pd.DataFrame
-    beyond_labels: pd.DataFrame
-    beyond_single: pd.DataFrame
-    beyond_fractions: pd.DataFrame
-    grid: GridResult
-
-    @cached_property
-    def idle(self) -> pd.DataFrame:
-        """The trainings (dataset, encoder, seed) that learned nothing."""
-        return idle(self.labels, [*MODEL, "seed"])
-
-    @cached_property
-    def learned(self) -> Results:
-        """The results of the trainings that learned something: what claims rest on."""
-        return replace(self, **{name: without(getattr(self, name), self.idle) for name in ("single", "fractions")})
-
-
-def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="erasure")
-    frames = {name: found.frame(name) for name in ("labels", "single", "fractions")}
+    return gathered(params, found, {name: found.frame(name) for name in ("labels", "single", "fractions")})
+
+
+def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
+    """The frames of all runs, by the part of the study that they belong to."""
     own = {name: parted(frame, "paper") for name, frame in frames.items()}
     beyond = {f"beyond_{name}": parted(frame, "beyond") for name, frame in frames.items()}
-    return Results(data=found.frame("describe"), grid=found, **own, **beyond)
+    return Results(params, found, own | beyond, MODEL, judged=("single", "fractions"))
 
 
 def compared(single: pd.DataFrame, sampling: str = "any other", importance: str | None = None) -> pd.DataFrame:
@@ -140,30 +116,3 @@ def common_set(fractions: pd.DataFrame, rankings: Sequence[str] = RANKINGS) -> p
 def papers(run: Run) -> bool:
     """Whether the settings are about a run: a model of the paper, or a measure of one."""
     return "dataset" in run.label if isinstance(run, FitSpec) else run.label.get("part") == "paper"
-
-
-def _published(fit: FitSpec) -> Published:
-    return PUBLISHED.get(fit.label["dataset"], PUBLISHED[BORROWED])
-
-
-def _dropout(published: float, fit: FitSpec) -> float:
-    """Of the appendix; where convolutions read it, with that of the released code."""
-    return both_dropouts(published, CONV_DROPOUT if fit.model.encoder == "cnn" else 0.0)
-
-
-def _sentences(fit: FitSpec) -> str:
-    run = fit.data.options.get("sentence_length")
-    return f"{run} words in a row" if run else "a rule over end marks"
-
-
-FACTS = {
-    "dataset": lambda fit: fit.label["dataset"],
-    "published": _published,
-    "preprocessing": lambda fit: Preprocessing(),
-    "sentences": _sentences,
-    "word_dropout": lambda fit: _dropout(_published(fit).words, fit),
-    "sentence_dropout": lambda fit: _dropout(_published(fit).sentences, fit),
-    "replicate": lambda fit: f"replicate {fit.label['seed']}",
-    "rankings": lambda run: RANKINGS,
-    "sampling": lambda run: next(iter(SAMPLING)),
-}

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from attnlib.data.preprocess import sentence_starts
 from attnlib.data.selection import sampled
 from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.measures.perturbation import decisions
@@ -59,19 +57,3 @@ def erasures(
         "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
         "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
     }
-
-
-def describe(corpus: Corpus) -> pd.DataFrame:
-    """The paper's Table 1, one row per fact: metric, value, std. Lengths are those of all splits, as read."""
-    examples = [example for _, example in corpus.items()]
-    words = np.array([len(example) for example in examples])
-    starts = [example.sentences or sentence_starts(example.tokens) for example in examples]
-    sentences = np.array([len(found) for found in starts])
-    rows = [
-        ("avg_words", words.mean(), words.std()),
-        ("avg_sentences", sentences.mean(), sentences.std()),
-        ("train_and_dev", len(corpus.train) + len(corpus.dev), np.nan),
-        ("test", len(corpus.test), np.nan),
-        ("classes", len(corpus.classes), np.nan),
-    ]
-    return pd.DataFrame(rows, columns=["metric", "value", "std"]).astype({"value": float})

@@ -8,13 +8,17 @@ from pydantic import Field, model_validator
 
 from attnlib.config import Config, DataConfig, ModelConfig, TrainConfig
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import ByDataset, Entry, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.params import ByDataset, Corpora, Entry, Positive, Seed, Size, Some, StudyParams
+from attnlib.utils.text import plural
 
 Architecture = Literal["han", "flan"]
 BOTH: tuple[Architecture, ...] = ("han", "flan")
 Context = Literal["rnn", "conv", "noenc"]
 ENCODERS = {"rnn": "gru", "conv": "cnn", "noenc": "none"}
 """The paper's words for the reach of an encoder, and the kit's."""
+
+
+SMALL = Dataset({"corpus": "20news", "categories": ["rec.autos", "sci.space", "sci.med"], "sentence_length": 15})
 
 
 class Published(Config):
@@ -52,22 +56,25 @@ class Params(StudyParams):
     Yahoo, its topic task. The models `beyond` the paper are a bidirectional LSTM with FLAN.
     """
 
+    corpora: Corpora = (SMALL,)
     architectures: ByDataset[Some[Architecture]] = Field(default_factory=dict)
-    max_length: Size | None = None
-    texts: Size | None = None
+    limit: Size | None = 400
+    max_length: Size | None = 45
+    texts: Size | None = 120
     encoders: Some[Context] = ("rnn", "conv", "noenc")
     seeds: Some[Seed] = (0, 1)
+    vectors: str = "glove"
     vector_files: ByDataset[str] = Field(default_factory=dict)
     embedding_size: Size = 50
-    hidden_size: int = Field(100, ge=2)
+    hidden_size: int = Field(20, ge=2)
     dropout: bool = False
-    epochs: Size | None = 5
-    learning_rate: Positive | None = 1e-3
-    batch_size: Size = 32
-    beyond: Entry | None = None
+    epochs: Size | None = 4
+    learning_rate: Positive | None = 1e-2
+    batch_size: Size = 16
+    beyond: Entry | None = Dataset({"corpus": "rotten_tomatoes", "limit": 500})
     beyond_seeds: Some[Seed] = (0,)
-    beyond_hidden: int = Field(128, ge=2)
-    beyond_epochs: Size = 5
+    beyond_hidden: int = Field(20, ge=2)
+    beyond_epochs: Size = 4
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -86,15 +93,22 @@ class Params(StudyParams):
         """Those of the paper's models, and that of the others'."""
         return {"corpora": self.corpora} | ({} if self.beyond is None else {"beyond": (self.beyond,)})
 
+    def facts(self) -> dict[str, Any]:
+        """What the header of the report says."""
+        texts = f"at most {self.texts:,}" if self.texts else "all test texts"
+        dropout = f"{len(self.encoders)} encoders, {'with' if self.dropout else 'without'} dropout"
+        return super().facts() | {"models": dropout, "texts": texts, "words_at_most": self.max_length or "no limit"}
+
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        models = f"{plural(len(self.encoders), 'encoder')}, {plural(len(self.seeds), 'training')} per model"
+        return f"{super().setting}; {models}"
+
     @property
     def trained(self) -> dict[str, tuple[str, ...]]:
         """Data set -> the architectures that are trained on it."""
         return {name: self.architectures.get(name, BOTH) for name in self.corpora}
-
-    @property
-    def sources(self) -> dict[str, str]:
-        """Data set -> the corpus that it is read from."""
-        return {name: name.corpus for name in self.corpora}
 
     def data(self, dataset: str) -> DataConfig:
         """Where a data set comes from, and how it is read. The models of the other papers read all texts."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from attnlib.studies.datasets import short
 from attnlib.studies.mutual_information.grid import NAMES
-from attnlib.studies.mutual_information.tables import plain
+from attnlib.studies.mutual_information.numbers import ABLATIONS, averages, decisive, gumbel_pairs, losses, plain
+from attnlib.studies.quantity import Figure, NotTested
+from attnlib.studies.results import Results
 from attnlib.viz import plots
-from attnlib.viz.limits import from_zero
 
 ATTENTIONS = ("additive", "deep", "dot")
 """An attention's place here gives its colour and marker."""
@@ -24,8 +28,9 @@ def shown(ranks: pd.DataFrame) -> pd.DataFrame:
 
 
 @plots.styled
-def curves(part: pd.DataFrame) -> plots.Chart:
+def curves(results: Results) -> plots.Chart:
     """Information (top) and mean attention (bottom) by rank, one column per attention: the models of `shown`."""
+    part = shown(results.ranks)
     attentions = list(dict.fromkeys(part["attention"]))
     figure, axes = plots.chart(
         2, len(attentions), size=(1.2 + 2.7 * len(attentions), 4.8), sharex=True, sharey="row", squeeze=False
@@ -41,15 +46,15 @@ def curves(part: pd.DataFrame) -> plots.Chart:
         plots.label(top, name, "", "information (nats)", int(own["n"].max()), outer=True)
         plots.label(bottom, "", "attention rank (1: most)", "mean attention", outer=True)
         bottom.xaxis.get_major_locator().set_params(integer=True)
-    from_zero(axes.flat)
+    plots.from_zero(axes.flat)
     plots.legend_below(figure)
     return figure
 
 
 @plots.styled
-def boxes(taus: pd.DataFrame) -> plots.Chart:
+def boxes(results: Results) -> plots.Chart:
     """Figure 2: tau over seeds, one panel per corpus, boxes by encoder and attention; every model is a dot."""
-    part = plain(taus)
+    part = plain(results.taus)
     datasets, attentions = list(dict.fromkeys(part["dataset"])), list(dict.fromkeys(part["attention"]))
     groups = {d: list(dict.fromkeys(part.loc[part["dataset"] == d, "encoder"])) for d in datasets}
     widest = max(map(len, groups.values()))
@@ -76,24 +81,31 @@ def boxes(taus: pd.DataFrame) -> plots.Chart:
     return figure
 
 
-def averages(table: pd.DataFrame) -> plots.Chart:
-    """Mean tau by attention, and by encoder and attention, the paper's hollow (`tables.average_table`)."""
+def means(results: Results) -> plots.Chart:
+    """Mean tau by attention, and by encoder and attention, the paper's hollow (`numbers.averages`)."""
+    table = averages(results)
     encoders = table["encoder"].replace("all", "all encoders")
     part = table.assign(line=encoders + ", " + table["attention"])
     title = "Which attention follows information?"
     return plots.intervals(part, "line", n="trainings", reference="paper", title=title, x="mean weighted τ")
 
 
-def special(table: pd.DataFrame) -> plots.Chart:
+def drops(variants: Sequence[str], results: Results) -> plots.Chart | None:
     """Tables 2 and 4 as a picture: the drop in tau from the model as trained, the paper's values hollow."""
+    try:
+        table = losses(variants, results)
+    except NotTested:
+        return None
     part = table.assign(line=table["dataset"] + ", " + table["variant"])
     x = "τ as trained minus τ of the variant"
     return plots.intervals(part, "line", n="trainings", reference="paper", title="Drop in τ", x=x)
 
 
 @plots.styled
-def gumbel(pairs: pd.DataFrame) -> plots.Chart:
+def gumbel(results: Results) -> plots.Chart | None:
     """tau with softmax and with Gumbel-softmax: above the diagonal it rose."""
+    if (pairs := gumbel_pairs(decisive(results.taus))).empty:
+        return None
     figure, axis = plots.chart(size=(5.6, 4.2))
     _by_attention(axis, pairs, "softmax", "gumbel")
     axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
@@ -103,9 +115,9 @@ def gumbel(pairs: pd.DataFrame) -> plots.Chart:
 
 
 @plots.styled
-def uniformity(taus: pd.DataFrame) -> plots.Chart:
+def uniformity(results: Results) -> plots.Chart:
     """tau of every model against the entropy of its attention, one panel per corpus."""
-    part = plain(taus)
+    part = plain(results.taus)
     figure, panels = plots.panels(part["dataset"].unique(), 3.6, 3.0, sharex=True)
     for dataset, axis in panels.items():
         own = part[part["dataset"] == dataset]
@@ -122,3 +134,41 @@ def _by_attention(axis, frame: pd.DataFrame, x: str, y: str) -> None:
     for attention, part in frame.groupby("attention", sort=False):
         k = ATTENTIONS.index(attention)
         axis.plot(part[x], part[y], plots.MARKERS[k], color=plots.CYCLE[k], alpha=0.75, label=NAMES[attention])
+
+
+def rank_by_rank(results: Results) -> str:
+    """What the curves show at their ends, computed."""
+    told = []
+    for attention, own in shown(results.ranks).groupby("attention", sort=False):
+        first, last = own.iloc[0], own.iloc[-1]
+        told.append(
+            f"{NAMES[attention]}: rank 1 carries **{first['information']:.2f}** nats at a mean weight of "
+            f"{first['alpha']:.2f}, rank {last['rank']} carries {last['information']:.2f} at {last['alpha']:.3f}; "
+            f"the most informative rank is {own.loc[own['information'].idxmax(), 'rank']}."
+        )
+    return " ".join(told)
+
+
+MEANS = "95% intervals over trainings; hollow: the paper's."
+LOST = "Dots with whiskers, one line per corpus: what tau loses {}; hollow dots are the paper's."
+FIGURES = [
+    Figure("curves", curves, "Information and attention by rank, of the first training with every "
+           "attention. Band: 95% interval over texts (n).", "Curves by rank, one column per "
+           "attention: information in nats with its floor, and mean attention.", says=rank_by_rank),
+    Figure("figure2_tau", boxes, "After the paper's Figure 2: weighted τ of attention with "
+           "information, by encoder and attention. n counts models.", "Box plots with dots, one "
+           "panel per corpus: weighted tau by encoder, one colour per attention."),
+    Figure("tau_averages", means, f"The averages of the paper's section 5: mean τ with {MEANS}",
+           "Dots with whiskers: mean tau by attention, and by encoder and attention; hollow dots "
+           "are the paper's."),
+    Figure("ablations", partial(drops, ABLATIONS), f"After the paper's Table 2, as a picture: "
+           f"{MEANS}", LOST.format("with an ablation")),
+    Figure("adversaries", partial(drops, ["adversary_unfrozen"]), f"After the paper's Table 4, as "
+           f"a picture: {MEANS}", LOST.format("with an adversary")),
+    Figure("uniformity", uniformity, "Section 5.3: weighted τ against the entropy of attention, "
+           "one point per model.", "Scatter plots, one panel per corpus: weighted tau of each "
+           "model against the entropy of its attention."),
+    Figure("gumbel", gumbel, "τ with softmax and with Gumbel-softmax, means over trainings that "
+           "have both. Above the line, τ is higher with Gumbel-softmax.", "Scatter plot: tau with "
+           "Gumbel-softmax against tau with softmax, one point per setting; diagonal."),
+]  # fmt: skip

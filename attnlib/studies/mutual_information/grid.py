@@ -11,13 +11,12 @@ seed; the model with its representation fixed and the adversary start from it. `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from attnlib.data.selection import sampled
-from attnlib.measures import rank_information
 from attnlib.measures.adversary import adversary
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
@@ -26,6 +25,7 @@ from attnlib.studies.datasets import kin
 from attnlib.studies.learned import idle, without
 from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import MAIN, Params
+from attnlib.studies.results import Results
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
 
@@ -41,12 +41,6 @@ NAMES = {
 """How tables name things."""
 LAMBDA = 5e-4
 """Of an adversary for a corpus that is not, and resembles none of, the paper's: the value it uses for most."""
-SIZES = {
-    "sst": (6_355, 1_725, 19), "imdb": (25_000, 4_356, 179), "adr": (16_385, 4_123, 20),
-    "20news": (1_426, 334, 115), "agnews": (60_000, 3_800, 36), "diabetes": (7_734, 1_614, 1_858),
-    "anemia": (5_098, 1_262, 2_188), "babi": (10_000, 1_000, 67), "snli": (549_367, 9_824, 14),
-}  # fmt: skip
-"""Training texts, test texts and mean words of the paper's corpora (Table 1), for estimates of cost."""
 CELL = ["dataset", "encoder", "attention"]
 """What the paper calls a model setting."""
 MODEL = [*CELL, "projection", "variant", "seed"]
@@ -115,31 +109,6 @@ def _adversary(params: Params, corpus: str, base: FitSpec) -> FitSpec:
     )
 
 
-@dataclass
-class Results:
-    """Tidy frames; `grid` says what was computed, what came from the store, what failed.
-
-    taus    one row per model (`MODEL`): tau with low and high over texts (over_texts: half that width), tau by
-            other estimates, k, clusters, occupied_least and occupied_most (clusters over ranks), smallest, n,
-            entropy, accuracy, output_entropy, task, thin (too few texts for the numbers of clusters asked for) and
-            idle (learned nothing): such models are shown and decide nothing; `value` is tau
-    ranks   one row per model and rank: alpha, occupied, information with low, high and floor, other estimates
-    labels  one row per model and text: instance, truth, prediction
-    apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
-    """
-
-    taus: pd.DataFrame
-    ranks: pd.DataFrame
-    labels: pd.DataFrame
-    apart: pd.DataFrame
-    grid: GridResult
-
-    @property
-    def learned(self) -> pd.DataFrame:
-        """The models that learned something, on texts enough: what means, differences and counts are taken over."""
-        return self.taus[~(self.taus["idle"] | self.taus["thin"])]
-
-
 def check_texts(params: Params, name: str, corpus: Corpus) -> None:
     """Refuse, before anything is trained, a corpus too small for any clusters or in the wrong list."""
     query = name in params.query_corpora
@@ -160,30 +129,27 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     for name in params.all_corpora:
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
-    taus, labels = found.frame("taus"), found.frame("labels")
-    learned = without(taus, idle(labels, MODEL)).index
+    frames = {name: found.frame(name) for name in ("taus", "ranks", "labels")}
+    return gathered(params, found, frames | {"apart": found.frame("apart", optional=True)})
+
+
+def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
+    """Tidy frames of the models (`MODEL`).
+
+    taus    one row per model: tau with low and high over texts (over_texts: half that width), tau by other
+            estimates, k, clusters, occupied_least and occupied_most (clusters over ranks), smallest, n, entropy,
+            accuracy, output_entropy, task, thin (too few texts for the numbers of clusters asked for) and idle
+            (learned nothing): such models are shown and decide nothing; `value` is tau
+    ranks   one row per model and rank: alpha, occupied, information with low, high and floor, other estimates
+    labels  one row per model and text: instance, truth, prediction
+    apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
+    """
+    taus = frames["taus"]
+    learned = without(taus, idle(frames["labels"], MODEL)).index
     taus = taus.assign(
         value=taus["tau"],
         task=[params.task(name) for name in taus["dataset"]],
         thin=taus["clusters"] < min(params.counts),
         idle=~taus.index.isin(learned),
     )
-    return Results(taus, found.frame("ranks"), labels, found.frame("apart", optional=True), found)
-
-
-def _task(fit: FitSpec) -> str:
-    """nli, qa or text: inference, questions, classification."""
-    if fit.data.corpus == "snli":
-        return "nli"
-    return "qa" if fit.data.corpus == "babi" or fit.data.options.get("task") == "qa" else "text"
-
-
-FACTS = {
-    "task": _task,
-    "real_text": lambda fit: _task(fit) == "text" and fit.data.corpus != "planted",
-    "papers_lambda": lambda fit: adversary_lambda(fit.data.corpus)[0],
-    "halved": lambda fit: "wp_half_tvd" in fit.params["quirks"],
-    "outputs": lambda run: rank_information.OUTPUTS,
-    "tiny": lambda run: rank_information.TINY,
-    "counts": lambda run: (min(run.params["counts"]), max(run.params["counts"])),
-}
+    return Results(params, found, {**frames, "taus": taus}, MODEL[:-1], judged=("taus",))

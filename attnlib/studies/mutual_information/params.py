@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
-from attnlib.data import corpora as registered
+from attnlib.data.corpora import corpora as registered
 from attnlib.store.specs import FitSpec
-from attnlib.studies.datasets import Dataset, brought
+from attnlib.studies.datasets import Dataset, brought, short
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.studies.study import replicate
 from attnlib.utils.errors import unknown
+from attnlib.utils.text import plural
 
 QUERIES: dict[str, dict[str, Any]] = {
     "stories": {"corpus": "planted", "task": "qa"},
@@ -43,8 +44,10 @@ class Params(StudyParams):
     empty; so may the lists of seeds other than `seeds`: no such models.
     """
 
-    corpora: Datasets = (Dataset("planted"),)
-    query_corpora: Datasets = (Dataset("stories"),)
+    corpora: Datasets = (Dataset("rotten_tomatoes"),)
+    query_corpora: Datasets = (Dataset({"corpus": "stories", "n_train": 200, "n_dev": 50, "n_test": 100}),)
+    limit: Size | None = 600
+    vectors: str = "glove"
     strict_length_filter: bool = False
     boundaries: bool = True
     vector_files: ByDataset[str] = Field(default_factory=dict)
@@ -52,28 +55,28 @@ class Params(StudyParams):
     oov: Unknown | ByDataset[Unknown] = "zero"
     train_embeddings: bool = True
     embedding_update: Literal["dense", "lazy"] = "dense"
-    encoders: Some[Name] = ("lstm", "cnn", "mlp")
+    encoders: Some[Name] = ("lstm", "mlp")
     attentions: Some[Attention] = ("additive", "deep", "dot")
-    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "cnn": 128, "mlp": 128})
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 16, "cnn": 16, "mlp": 16})
     kernel_sizes: Some[Size] = (1, 3, 5, 7)
-    deep_size: Size = 128
+    deep_size: Size = 16
     dot_init: Literal["kaiming", "normal"] = "kaiming"
-    seeds: Some[Seed] = (0, 1, 2)
-    epochs: Size = 8
-    patience: Size | None = None
+    seeds: Some[Seed] = (0, 1)
+    epochs: Size = 6
+    patience: Size | None = 2
     monitor: Literal["auc", "accuracy", "loss"] = "loss"
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive = 1e-2
     batch_size: Size | ByDataset[Size] = 32
     query_encoders: Once[Name] = ("lstm",)
-    query_epochs: Size | ByDataset[Size] = 12
+    query_epochs: Size | ByDataset[Size] = 10
     query_learning_rate: Positive = 5e-3
-    counts: Some[Annotated[int, Field(ge=2)]] = (50, 75, 100, 150, 200)
-    texts: int | None = Field(None, ge=10)
-    resamples: int = Field(200, ge=2)
-    gumbel_seeds: Once[Seed] = (0, 1, 2)
-    ablation_seeds: Once[Seed] = (0, 1, 2)
-    adversary_seeds: Once[Seed] = (0, 1, 2)
-    adversary_epochs: Size = 80
+    counts: Some[Annotated[int, Field(ge=2)]] = (8, 12)
+    texts: int | None = Field(120, ge=10)
+    resamples: int = Field(20, ge=2)
+    gumbel_seeds: Once[Seed] = (0,)
+    ablation_seeds: Once[Seed] = (0,)
+    adversary_seeds: Once[Seed] = (0,)
+    adversary_epochs: Size = 4
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -89,6 +92,13 @@ class Params(StudyParams):
     def datasets(self) -> dict[str, tuple[Dataset, ...]]:
         """Those to classify, and those with a query."""
         return {"corpora": self.corpora, "query_corpora": self.query_corpora}
+
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        models = f"{', '.join(map(short, self.all_corpora))}; {', '.join(self.attentions)} attention"
+        tested = "all" if self.texts is None else f"at most {self.texts:,}"
+        return f"{models}; {plural(len(self.seeds), 'training')} per cell, {tested} test texts"
 
     def task(self, corpus: str) -> str:
         """classification, qa or nli: the rows of Table 5. A corpus with a query is nli if a word of its name is."""

@@ -13,26 +13,36 @@ other trainings would give is the business of the notebooks that follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-import yaml
 
-from attnlib.importance.scores import importance
+from attnlib.rankings.scores import importance
 from attnlib.stats.inference import Effect, contrast, effect
 from attnlib.studies import learned
-from attnlib.studies.ledger import NotTested, judge
+from attnlib.studies.ledger import Claim, NotTested, verdict_of
 from attnlib.studies.quickstart.grid import Results
-from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANKINGS, TOP
-from attnlib.studies.rules import read_rules
+from attnlib.studies.quickstart.measures import FIRST, LEVELS, NEVER, RANDOM, RANKINGS, TOP
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
 Answer = Literal["guide", "partial guide", "misleading", "open", "not tested"]
-ANSWERS: dict[Answer, str] = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text("utf-8"))["answers"]
+ANSWERS: dict[Answer, str] = {
+    "guide": "**Attention is a usable guide to what these models rely on**: erasing words in its order flips "
+    "decisions sooner than a random order does, and it is more than halfway from random to leave-one-out.",
+    "partial guide": "**Attention is a partial guide to what these models rely on**: erasing words in its order "
+    "flips decisions sooner than a random order does, but it is not clearly more than halfway from random to "
+    "leave-one-out, so it misses words that decide, or ranks others above them.",
+    "misleading": "**Do not read the attention of these models as an explanation**: erasing words in its order "
+    "flips decisions no sooner than a random order does, although leave-one-out finds words that decide.",
+    "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
+    "random nor clearly less than halfway to leave-one-out. More models would narrow the intervals.",
+    "not tested": "**This run cannot say whether attention is an explanation**: the models learned nothing, or no "
+    "test text has two words.",
+}
 THESE: dict[str, Any] = {"cells": ["seed"], "training": None}
 """Every interval is over texts, for the mean of the models at hand."""
 GAIN: dict[str, Any] = {**THESE, "bounds": (-1.0, 1.0)}
@@ -78,7 +88,23 @@ def nearer(results: Results) -> dict[str, Effect]:
     return found
 
 
-RULES = read_rules(__file__, globals())
+RULES = (
+    Claim("Removing the most attended token changes more decisions than removing a random other one.",
+          "section 4.2, Table 2", "share flipped by the most attended token minus share flipped by a random other "
+          "one, at each "
+          "level", partial(minus, frame="flips", a=TOP, b=RANDOM), figure="flips", id="00.top_beats_random"),
+    Claim("Most decisions survive the loss of the most attended token.", "section 4.2, Table 2", "share of "
+          "decisions that stay, at each level", survival, border=0.5, figure="flips", id="00.most_survive"),
+    Claim("Erasing tokens in the order of attention flips decisions sooner than a random order does.",
+          "section 5, Figure 5", "fraction of tokens to flip by attention minus that in a random order (never = "
+          "1), at each level", partial(minus, frame="fractions", a="alpha", b="random"), "less", figure="rankings",
+          id="00.ahead_of_random"),
+    Claim("Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
+          "Pruthi et al. 2020: attention that hides what decides", "fraction of tokens to flip by attention minus "
+          "the "
+          "middle between random and leave-one-out, at each level where leave-one-out is ahead of random", nearer,
+          "less", figure="rankings", id="00.nearer_to_omission"),
+)  # fmt: skip
 
 
 def answer(results: Results) -> Answer:
@@ -95,7 +121,7 @@ def answer(results: Results) -> Answer:
             found = rule.effect(results).get("input")
         except NotTested:
             found = None
-        verdicts[rule.id] = judge(found.low, found.high, rule.direction) if found else "not tested"
+        verdicts[rule.id] = verdict_of(found, rule) if found else "not tested"
     first, second = verdicts.values()
     if first == "not tested":
         return "not tested"

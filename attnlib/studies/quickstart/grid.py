@@ -1,6 +1,6 @@
 """The models of the first notebook, and what is measured on them.
 
-The notebook trains by `al.fit`, to show how; `grid` names the same trainings for a forecast. One row per text and
+The notebook trains by `al.fit`, to show how; `grid` names the same trainings for a dry run. One row per text and
 seed everywhere, so that every mean has an interval over both.
 """
 
@@ -19,6 +19,7 @@ from attnlib.data.selection import preferred
 from attnlib.store.specs import FitSpec
 from attnlib.studies.quickstart import measures
 from attnlib.studies.quickstart.params import Params
+from attnlib.viz.heatmap import clearest
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -64,7 +65,7 @@ def offline_hint() -> Iterator[None]:
 def choose(
     fitted: Fitted, examples: Sequence[Example], n: int, *, shortest: int = 8, longest: int = 24
 ) -> list[Example]:
-    """`n` texts to look at, evenly spaced from the most to the least confident prediction.
+    """`n` texts to look at, evenly spaced from the most confident correct prediction to the most confident error.
 
     Texts with slurs or words of sex or violence are passed over (`attnlib.data.selection`). Of a corpus of long
     texts, the shortest tenth is chosen from.
@@ -73,7 +74,6 @@ def choose(
     readable = [e for e in shown if shortest <= len(e) <= longest]
     if len(readable) < n:
         readable = sorted(shown, key=len)[: max(n, len(shown) // 10)]
-    sure = fitted.predict(readable).probabilities.max(1)
-    order = np.argsort(-sure, kind="stable")
+    order = clearest([fitted], readable)
     places = np.linspace(0, len(order) - 1, min(n, len(order))).round().astype(int)
     return [readable[order[place]] for place in places]

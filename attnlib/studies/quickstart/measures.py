@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from attnlib.erasure.flips import fraction_to_flip, top_token_flips
-from attnlib.importance.scores import importance
 from attnlib.measures.perturbation import decisions
+from attnlib.rankings.scores import importance
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:

@@ -1,25 +1,41 @@
 """Figures of the study of sparse attention: frames of one corpus in, charts out.
 
-Corpora differ in their texts and in how their models behave, so none of these charts pools them: loop over
-`tables.by_corpus(frame)`.
+Corpora differ in their texts and in how their models behave, so none of these charts pools them (`by_corpus`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.stats.inference import effects
-from attnlib.studies.sparsity import tables
-from attnlib.studies.sparsity.tables import FAR, KINDS, NAMES, SHARE, TAU, changes, labelled, on_path, pair
+from attnlib.studies.quantity import SHARE, Figure
+from attnlib.studies.sparsity.numbers import (
+    FAR,
+    KINDS,
+    NAMES,
+    SPREAD,
+    TAU,
+    changes,
+    labelled,
+    on_path,
+    pair,
+    push_label,
+    states,
+)
+from attnlib.studies.sparsity.params import PAIR, models
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from attnlib.studies.results import Results
 
 ENCODERS = {"lstm": "BiLSTM, additive", "transformer": "Transformer, dot"}
 PATHS = {"lam": "λ of sparsegen (larger: sparser)", "alpha": "α of entmax (larger: sparser)"}
@@ -31,8 +47,19 @@ def corpus_of(frame: pd.DataFrame) -> str:
     """The one corpus of a frame."""
     names = list(frame["dataset"].unique())
     if len(names) != 1:
-        raise DataError(f"A figure shows one corpus; the frame has {names}. Draw one for each of by_corpus(frame).")
+        raise DataError(f"A figure shows one corpus; the frame has {names}. Draw one for each (`by_corpus`).")
     return str(names[0])
+
+
+def by_corpus(frame: pd.DataFrame, draw: Callable[[pd.DataFrame], plots.Chart]) -> dict[str, plots.Chart]:
+    """A figure for each corpus, by a name for its files: letters, digits and hyphens."""
+    drawn: dict[str, plots.Chart] = {}
+    for name, part in frame.groupby("dataset", sort=False) if len(frame) else ():
+        plain = file = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
+        while file in drawn:
+            file = f"{plain}-{len(drawn)}"
+        drawn[file] = draw(part.reset_index(drop=True))
+    return drawn
 
 
 def agreement_boxes(agreement: pd.DataFrame, kind: str) -> plots.Chart:
@@ -186,7 +213,7 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
             line = line.sort_values("push")
             plots.whiskers(axis, line["jsd"], line, k, linestyle="-", label=f"{NAMES[variant]}, {projection}")
             names += [
-                (at, height, tables.push_label(push), plots.CYCLE[k])
+                (at, height, push_label(push), plots.CYCLE[k])
                 for push, at, height in zip(line["push"], line["jsd"], line["value"], strict=True)
                 if np.isfinite([at, height]).all()
             ]
@@ -217,3 +244,102 @@ def facets(frame: pd.DataFrame) -> plots.Chart:
         y_label="entropy, influence on components of h",
         diagonal=True,
     )
+
+
+def explore(run: Any) -> Any:
+    """A softmax and a sparsemax model of the same seed side by side."""
+    from attnlib.viz.explorer import explore
+
+    params = run.params
+    places = {fit.model.projection: fit for fit, _ in reversed(models(params, params.corpora[0]))}
+    pair = {name: run.fitted(places[name]) for name in PAIR}
+    texts = next(iter(run.corpora.values())).test
+    return explore(pair, texts[:6], by=("alpha", "gradient_norm", "omission"))
+
+
+def _boxes(kind: str, number: int) -> Figure:
+    return Figure(
+        f"agreement-{kind.replace('leave_one_out', 'loo')}",
+        lambda results: by_corpus(results.agreement, partial(agreement_boxes, kind=kind)),
+        f"After the paper's Figure {number}: one value per text and training. Whiskers: 1.5 interquartile ranges.",
+        f"Box plots of Kendall tau between attention and {KINDS[kind]} importance, of inputs and of hidden states.",
+    )
+
+
+def _spread(kind: str) -> Figure:
+    metric = f"entropy_{kind}_input"
+    return Figure(
+        metric.replace("_", "-"),
+        lambda results: by_corpus(results.entropies, partial(entropy_boxes, metric=metric)),
+        f"{KINDS[kind].capitalize()} importance, after the paper's Figure 2, one value per text and training. 1: "
+        f"spread "
+        "evenly over a text; 0: all on one word.",
+        "Box plots of the entropy of input importance for every projection, by encoder.",
+    )
+
+
+def _along(
+    name: str, frame: str, kind: str, series: dict, x: str, title: str, y: str, told: str, rows=None
+) -> Figure:
+    def drawn(results: Results) -> dict[str, plots.Chart] | None:
+        path = getattr(results, frame)
+        if on_path(path[path[kind].isin(series)], x)[x].nunique() < 2:
+            return None
+
+        def draw(part: pd.DataFrame) -> plots.Chart:
+            part = rows(part) if rows is not None else part
+            return along(part, kind, list(series), x, title=title, y=y, names=series)
+
+        return by_corpus(path, draw)
+
+    way = "lambda" if x == "lam" else "alpha of entmax"
+    return Figure(name, drawn, told, f"Line charts, one per encoder: {', '.join(series.values())} against {way}.")
+
+
+def _support(name: str, frame: str, kind: str, series: dict, title: str, y: str) -> Figure:
+    def draw(results: Results, part: pd.DataFrame) -> plots.Chart:
+        spread = results.entropies[results.entropies["dataset"] == corpus_of(part)]
+        return against_support(part, spread, kind, list(series), title=title, y=y, names=series)
+
+    return Figure(
+        name,
+        lambda results: by_corpus(getattr(results, frame), partial(draw, results)),
+        "Means with 95% intervals over texts and trainings, both paths. Right: sparser.",
+        f"Line charts, one per encoder: {', '.join(series.values())} against the share of words with weight.",
+    )
+
+
+MEANS = "Means with 95% intervals over texts and trainings; dashed: softmax. Left of −1 the axis is logarithmic."
+SPARSITY = {"support_share": "words with weight", "entropy_attention": "entropy of attention"}
+IMPORTANCE = {"entropy_gradient_input": "gradient", "entropy_leave_one_out_input": "leave-one-out"}
+FIGURES = [
+    _along("support", "entropies", "metric", SPARSITY, "lam", "realised sparsity along sparsegen",
+           "share of words, entropy / its maximum", MEANS),
+    _along("entmax", "entropies", "metric", {**SPARSITY, "entropy_gradient_input": "entropy of "
+           "gradient importance"}, "alpha", "the second path, entmax", "share of words, entropy / "
+           "its maximum", "From softmax (1) to sparsemax (2); the third line is the importance of "
+           "words, a later section."),
+    _along("hidden-lambda", "hidden", "metric", {SPREAD: "influence on a hidden state"}, "lam",
+           "spread of the influence on hidden states along sparsegen", "entropy / its maximum",
+           f"{MEANS} Over hidden states.", partial(states, "value")),
+    Figure("facets", lambda results: by_corpus(results.facets, facets), "Each point is a hidden "
+           "state of a softmax model; entropies relative to their maximum.", "Scatter plots, one "
+           "per encoder: entropy of influence on components of a hidden state against that on its "
+           "norm."),
+    _boxes("gradient", 1),
+    _boxes("leave_one_out", 4),
+    _spread("gradient"),
+    _spread("leave_one_out"),
+    _along("agreement-lambda", "agreement", "importance", WORDS, "lam", "agreement with the "
+           "importance of words along sparsegen", "Kendall τ-b with attention", f"After the "
+           f"paper's Figure 3. {MEANS}"),
+    _support("agreement-support", "agreement", "importance", WORDS, "agreement with the importance "
+             "of words against realised sparsity", "Kendall τ-b with attention"),
+    _support("entropy-support", "entropies", "metric", IMPORTANCE, "spread of importance against "
+             "realised sparsity", "entropy / its maximum"),
+    Figure("adversaries", lambda results: by_corpus(results.adversaries, adversaries),
+           "Each point is an adversary, with its λ where there is room; lines join the strengths "
+           "of one kind. Right: attention moved farther. Down: accuracy lost. Dashed: how far "
+           "attention must move.", "Change of accuracy against Jensen-Shannon divergence of "
+           "attention, frozen and unfrozen adversaries."),
+]  # fmt: skip

@@ -11,7 +11,6 @@ values of its own: a fresh one must not start where its base did. `seed` in the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -20,10 +19,10 @@ import numpy as np
 import pandas as pd
 
 from attnlib.data.types import Corpus
-from attnlib.measures.adversary import ATTENTION_ALONE
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
-from attnlib.studies.learned import idle, without
+from attnlib.studies.learned import without
+from attnlib.studies.results import Results
 from attnlib.studies.sparsity import measures
 from attnlib.studies.sparsity.params import PAIR, Params, cell_of, models
 from attnlib.studies.study import seed_of
@@ -55,7 +54,7 @@ def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> R
     """An adversary and its base.
 
     A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
-    nearly even weights, much as its base has them, and near its base an adversary stays (`train_adversary`).
+    nearly even weights, much as its base has them, and near its base an adversary stays (`adversary`).
     """
     model = base.model.replace(dot_init="normal") if ADVERSARIES[kind] else base.model
     schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
@@ -70,9 +69,16 @@ def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> R
     return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": push})
 
 
-@dataclass
-class Results:
-    """Tidy frames; `grid` says what was computed, what came from the store, what failed. All have KEYS and seed.
+def results(params: Params, executor: Any = None, corpora: Mapping[str, Corpus] | None = None) -> Results:
+    """Compute what the store does not hold, and gather. `corpora`: those already loaded, by name."""
+    found = run_grid(grid(params), executor=executor, corpora=corpora, title="sparsity")
+    frames = {name: found.frame(name) for name in ("agreement", "spread", "hidden", "labels")}
+    frames |= {"adversaries": found.frame("duel", optional=True), "facets": found.frame("appendix", optional=True)}
+    return gathered(params, found, frames)
+
+
+def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
+    """Tidy frames, all with KEYS and seed.
 
     agreement    one row per text and importance: value is tau-b of attention with it, status why there is none
     entropies    one row per text and metric (entropy_gradient_input, …, entropy_attention, support, support_share)
@@ -83,46 +89,31 @@ class Results:
                  change (of accuracy: right_adversary - right_base)
     facets       one row per hidden state: both ways of Appendix A
     """
-
-    agreement: pd.DataFrame
-    entropies: pd.DataFrame
-    hidden: pd.DataFrame
-    labels: pd.DataFrame
-    adversaries: pd.DataFrame
-    facets: pd.DataFrame
-    grid: GridResult
-
-    @cached_property
-    def idle(self) -> pd.DataFrame:
-        """The models that learned nothing, one row each."""
-        return idle(self.labels, [*KEYS, "seed"])
-
-    @cached_property
-    def learned(self) -> Results:
-        """The results without the models that learned nothing, nor the adversaries of such."""
-        own = {name: without(getattr(self, name), self.idle) for name in ("agreement", "entropies", "hidden")}
-        # these are of softmax and sparsemax models, which have no λ or α in their frames
-        pair = self.idle.loc[self.idle["projection"].isin(PAIR), ["dataset", "encoder", "projection", "seed"]]
-        own |= {name: without(getattr(self, name), pair) for name in ("adversaries", "facets")}
-        return replace(self, **own)
-
-
-def results(params: Params, executor: Any = None, corpora: Mapping[str, Corpus] | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those already loaded, by name."""
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="sparsity")
-    agreement = _placed(found.frame("agreement"))
-    duels = found.frame("duel", optional=True)
+    agreement, duels = _placed(frames["agreement"]), frames["adversaries"]
     if len(duels):
         duels = duels.assign(change=duels["right_adversary"] - duels["right_base"])
-    return Results(
-        agreement=agreement.assign(metric="kendall_tau_attention"),
-        entropies=_entropies(agreement, _placed(found.frame("spread"))),
-        hidden=_placed(found.frame("hidden")).assign(metric="entropy_grad_fi_of_hidden"),
-        labels=_placed(found.frame("labels")).assign(metric="accuracy"),
-        adversaries=duels,
-        facets=found.frame("appendix", optional=True),
-        grid=found,
-    )
+    every = {
+        "agreement": agreement.assign(metric="kendall_tau_attention"),
+        "entropies": _entropies(agreement, _placed(frames["spread"])),
+        "hidden": _placed(frames["hidden"]).assign(metric="entropy_grad_fi_of_hidden"),
+        "labels": _placed(frames["labels"]).assign(metric="accuracy"),
+        "adversaries": duels,
+        "facets": frames["facets"],
+    }
+    return Found(params, found, every, KEYS, judged=("agreement", "entropies", "hidden", "adversaries", "facets"))
+
+
+class Found(Results):
+    """The results, where adversaries and Appendix A know their models by fewer columns."""
+
+    @cached_property
+    def learned(self) -> Found:
+        """Without the models that learned nothing, nor the adversaries of such."""
+        own = {name: without(self.frames[name], self.idle) for name in ("agreement", "entropies", "hidden")}
+        # these are of softmax and sparsemax models, which have no λ or α in their frames
+        pair = self.idle.loc[self.idle["projection"].isin(PAIR), ["dataset", "encoder", "projection", "seed"]]
+        own |= {name: without(self.frames[name], pair) for name in ("adversaries", "facets")}
+        return self.replace(**own)
 
 
 def _placed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -142,14 +133,3 @@ def _entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
     for metric, value in (values | {"support_share": share}).items():
         parts.append(spread[columns].assign(metric=metric, value=value))
     return pd.concat(parts, ignore_index=True)
-
-
-def _attention_rate(fit: FitSpec) -> str:
-    times = fit.train.learning_rates.get("attention", fit.train.learning_rate) / fit.train.learning_rate
-    return "the same or 10 times" if round(times, 6) in (1, 10) else f"{times:g} times"
-
-
-FACTS = {
-    "attention_rate": _attention_rate,
-    "kept_parts": lambda fit: ", ".join(ATTENTION_ALONE),
-}

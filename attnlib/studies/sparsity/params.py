@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec
-from attnlib.studies.params import NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.datasets import Dataset
+from attnlib.studies.params import Corpora, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.studies.study import replicate
+from attnlib.utils.text import plural
 
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
 """Each encoder's attention in the paper."""
@@ -25,31 +27,34 @@ Name = Literal["lstm", "transformer"]
 class Params(StudyParams):
     """The parameters of `03_sparsity`, each explained in its first cell."""
 
+    corpora: Corpora = (Dataset("rotten_tomatoes"),)
+    limit: Size | None = 600
+    vectors: str = "glove"
     strict_length_filter: bool = False
     boundaries: bool = False
     embedding_size: Size = 50
     train_embeddings: bool = True
     encoders: Some[Name] = ("lstm", "transformer")
-    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 128, "transformer": 128})
+    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
     dot_init: Literal["normal", "kaiming"] = "kaiming"
     transformer_norm: Literal["pre", "post"] = "post"
-    learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 1e-3, "transformer": 1e-3})
+    learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 5e-3, "transformer": 3e-3})
     attention_rate: Positive = 1.0
     batch_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
-    epochs: Size = 5
+    epochs: Size = 4
     patience: Size = 2
     monitor: Literal["loss", "auc"] = "loss"
     seeds: Some[Seed] = (0, 1)
     pair_seeds: Once[Seed] = ()
-    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-1000.0, -10.0, -1.0, 0.0, 0.5, 0.9)
+    lambdas: Some[Annotated[float, Field(lt=1, allow_inf_nan=False)]] = (-1000.0, 0.0, 0.5)
     entmax_alphas: Once[Annotated[float, Field(ge=ALPHAS[0], le=ALPHAS[1])]] = (1.5,)
-    texts: Size | None = None
-    hidden_texts: Size | None = None
-    facet_texts: int | None = Field(4, ge=0)
-    adversary_projections: Once[Literal["softmax", "sparsemax"]] = ("softmax", "sparsemax")
+    texts: Size | None = 60
+    hidden_texts: Size | None = 30
+    facet_texts: int | None = Field(3, ge=0)
+    adversary_projections: Once[Literal["softmax", "sparsemax"]] = ("softmax",)
     adversary_lambdas: Once[NotNegative] = (0.0, 0.1)
     adversary_seeds: Once[Seed] = (0,)
-    adversary_epochs: Size = 4
+    adversary_epochs: Size = 5
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -74,6 +79,12 @@ class Params(StudyParams):
         for corpus in self.corpora:
             models(self, corpus)  # refuses what no model can be
         return self
+
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        seeds = f"{plural(len(self.seeds), 'seed')}, softmax and sparsemax {len(self.compared_seeds)}"
+        return f"{super().setting}; {seeds}"
 
     @property
     def compared_seeds(self) -> tuple[int, ...]:

@@ -9,7 +9,6 @@ other poolings. The column `seed` holds the replicate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -18,27 +17,26 @@ import numpy as np
 import pandas as pd
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data.pretrained import pinned
-from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
-from attnlib.studies.datasets import kin
-from attnlib.studies.learned import idle, without
+from attnlib.studies import results as generic
+from attnlib.studies.learned import RULE, idle, without
+from attnlib.studies.quantity import NotTested, required
 from attnlib.studies.study import parted, replicate
 from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
+from attnlib.utils.text import plural
 
 CELL = ["dataset", "encoder", "attention"]
+MODEL = [*CELL, "variant"]
 RANKINGS = ("alpha", "grad_alpha", "alpha_grad")
 """The paper's attention rankings (section 5.1): weights, their gradients, the product."""
 BASELINES = ("omission", "input_x_grad", "integrated_gradients")
 """What it compares them with (section 7)."""
 POOLS = ("sum", "mean", "max", "direct")
 """Ways from a scaled embedding to one number (footnote 4): sum is the paper's, direct is u itself."""
-SIZES = {
-    "sst": (6_920, 1_821, 20), "adr": (14_452, 4_251, 22), "imdb": (17_212, 4_363, 185),
-    "agnews": (60_895, 3_960, 34), "anemia": (4_654, 1_369, 2_180),
-}  # fmt: skip
-"""Training texts, test texts and mean words of the paper's corpora (Table 1), for estimates of cost."""
+TRAININGS = 3
+"""Trainings of BERT that a claim about it needs."""
 FRACTION, TOP1 = "flip_fraction", "flip_percent_top1"
 
 
@@ -98,6 +96,11 @@ def unbalanced_cells(params: Params) -> list[tuple[str, str, str, str, int]]:
     return list(product(params.unbalanced, encoders, params.attentions, ("none", "lin"), params.seeds))
 
 
+def models(params: Params) -> int:
+    """How many models are measured, without those of the pooling ablation."""
+    return len(cells(params)) + len(unbalanced_cells(params))
+
+
 def first_cell(params: Params) -> tuple[str, str, str]:
     """Corpus, encoder and attention of the models that are shown where none are named."""
     return params.corpora[0], params.encoders[0], params.attentions[-1]
@@ -135,70 +138,92 @@ def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool
     )
 
 
-@dataclass
-class Results:
+class Results(generic.Results):
     """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
 
-    The frames of `corpora` decide the claims; those of unbalanced corpora are `unbalanced`, a study of their own.
+    Everything that is said of faithfulness rests on `tested`, what is said of F1 on `comparable`. Corpora with few
+    texts of a class are a study of their own (`unbalanced`), on which no claim rests.
 
     flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
-    picture  what two models make of one text (`measures.reading`)
-    frozen   whether the pretrained encoder is kept as it came; the claims about BERT need a fine-tuned one
+    labels   one row per model and text: truth, prediction; `parameters`: |V|, width and numbers in the scaling
+    picture  what two models make of one text (`measures.reading`); `words`: u of some (`measures.words`)
+    pooling_flips, pooling_labels   those of Lin-TaSc by `pool`; unbalanced_…: of unbalanced corpora
     """
-
-    flips: pd.DataFrame
-    labels: pd.DataFrame
-    parameters: pd.DataFrame
-    words: pd.DataFrame
-    picture: pd.DataFrame
-    pooling: pd.DataFrame
-    pooling_labels: pd.DataFrame
-    grid: GridResult
-    unbalanced: Results | None = None
-    frozen: bool = False
-
-    def of(self, dataset: str) -> Results:
-        """What was found on one corpus."""
-        flips, labels = (frame[frame["dataset"] == dataset] for frame in (self.flips, self.labels))
-        return replace(self, flips=flips, labels=labels)
 
     @cached_property
     def idle(self) -> pd.DataFrame:
         """Models of the grid that learned nothing, one row each."""
-        return idle(self.labels, [*CELL, "variant", "seed"])
+        return idle(self.labels, [*self.model, "seed"])
+
+    @property
+    def learned(self) -> Results:
+        """The same: which trainings may decide depends on the number (`tested`, `comparable`)."""
+        return self
 
     @cached_property
-    def learned(self) -> pd.DataFrame:
+    def tested(self) -> pd.DataFrame:
         """`flips` without the trainings in which a model of some variant learned nothing: the others have no
         partner there."""
-        return without(self.flips, self.idle[[*CELL, "seed"]])
+        why = f"In every cell a model learned nothing ({RULE}), so there is nothing to explain."
+        return required(without(self.flips, self.idle[[*CELL, "seed"]]), why)
 
     @cached_property
     def whole(self) -> pd.DataFrame:
-        """`learned`, of the encoders that can be averaged over cells (`balanced`)."""
-        return balanced(self.learned)
+        """`tested`, of the encoders that can be averaged over cells (`balanced`)."""
+        why = "No encoder has models that learned something in every cell: there is no mean over cells."
+        return required(balanced(self.tested), why)
+
+    @property
+    def with_bert(self) -> pd.DataFrame:
+        """`tested`, for claims about BERT: not about a frozen one, nor on few trainings."""
+        trainings = self.tested.loc[self.tested["encoder"] == "bert", "seed"].nunique()
+        if not trainings or self.tested["encoder"].nunique() < 2:
+            raise NotTested
+        if self.params.bert_frozen:
+            raise NotTested(
+                "The pretrained encoder of this run is frozen; the claim is about one that is fine-tuned."
+            )
+        if trainings < TRAININGS:
+            raise NotTested(f"This run has {plural(trainings, 'training')}; a claim about BERT needs {TRAININGS}.")
+        return self.tested
 
     @cached_property
-    def comparable_labels(self) -> pd.DataFrame:
+    def comparable(self) -> pd.DataFrame:
         """`labels` without the trainings whose model without TaSc learned nothing: there is no F1 to lose."""
-        return without(self.labels, self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]])
+        idle = self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]]
+        why = "Without TaSc no model learned anything, so there is no performance to lose."
+        return required(without(self.labels, idle), why)
+
+    @property
+    def by_corpus(self) -> dict[str, Results]:
+        """The results of each corpus alone, those with few texts of a class at the end."""
+        found = {}
+        for part in ("", "unbalanced_"):
+            flips, labels = self.frames[f"{part}flips"], self.frames[f"{part}labels"]
+            for name in labels["dataset"].unique():
+                found[name] = self.replace(
+                    flips=flips[flips["dataset"] == name], labels=labels[labels["dataset"] == name]
+                )
+        return found
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
-    flips, labels, parameters = tidy(found.frame("flips")), found.frame("labels"), found.frame("parameters")
-    frames = (flips, labels, parameters)
-    parts = {name: [parted(frame, name) for frame in frames] for name in ("grid", "unbalanced", "pooling")}
-    shared = {"words": found.frame("words"), "picture": found.frame("reading"), "grid": found}
-    shared |= {"pooling": parts["pooling"][0], "pooling_labels": parts["pooling"][1]}
-    other = Results(*parts["unbalanced"], **shared) if params.unbalanced else None
-    return Results(*parts["grid"], **shared, unbalanced=other, frozen=params.bert_frozen)
+    measured = {"flips": tidy(found.frame("flips"))} | {
+        name: found.frame(name) for name in ("labels", "parameters")
+    }
+    frames = {name: parted(frame, "grid") for name, frame in measured.items()}
+    for part in ("unbalanced", "pooling"):
+        frames |= {f"{part}_{name}": parted(measured[name], part) for name in ("flips", "labels")}
+    frames |= {"words": found.frame("words"), "picture": found.frame("reading")}
+    return Results(params, found, frames, MODEL)
 
 
-def boxed(params: Params, results: Results) -> list[tuple[str, str, str]]:
+def boxed(results: Results) -> list[tuple[str, str, str]]:
     """Data set, encoder and attention of the cells of the paper's Figure 3, as the frames name them."""
+    params = results.params
     attention = params.attentions[0]
     bert = ["bert"] if params.bert_variants and attention in params.bert_attentions else []
     every = [(params.corpora[0], encoder, attention) for encoder in (*params.encoders, *bert)]
@@ -226,36 +251,3 @@ def tidy(flips: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(
         [kept.assign(metric=FRACTION, value=fraction), kept.assign(metric=TOP1, value=top)], ignore_index=True
     )
-
-
-def _name(fit: FitSpec) -> str:
-    return kin(fit.data.options.get("name", fit.data.corpus))
-
-
-def _bert(fit: FitSpec) -> bool:
-    return fit.model.encoder == "bert"
-
-
-def _pretrained(fit: FitSpec) -> str:
-    """The name of the encoder, without its owner or folder and its revision."""
-    return pinned(fit.model.pretrained)[0].rstrip("/").rsplit("/", 1)[-1]
-
-
-def _epochs(fit: FitSpec) -> int:
-    longer = _name(fit) == "adr" and fit.model.scaling == "none"
-    if _bert(fit):
-        return 30 if longer else 10
-    return (35 if fit.model.encoder == "mlp" else 30) if longer else 20
-
-
-FACTS = {
-    "name": _name,
-    "bert": _bert,
-    "pretrained": _pretrained,
-    "frozen": lambda fit: "encoder" in fit.train.freeze,
-    "epochs": _epochs,
-    "thinned": lambda fit: bool(fit.data.options.get("shares")) or None,
-    "decayed_parts": lambda fit: tuple(fit.train.weight_decays),
-    "baselines": lambda run: bool(run.params["baselines"]),
-    "slips": lambda run: bool(run.params["quirks"]),
-}

@@ -11,8 +11,8 @@ import pandas as pd
 
 from attnlib.data.selection import preferred, sampled
 from attnlib.erasure.flips import fraction_to_flip
-from attnlib.importance.scores import importance
 from attnlib.measures.perturbation import decisions
+from attnlib.rankings.scores import importance
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example

@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib import quirks as quirk_names
 from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import ByDataset, Datasets, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.params import (
+    ByDataset,
+    Corpora,
+    Datasets,
+    NotNegative,
+    Once,
+    Positive,
+    Seed,
+    Size,
+    Some,
+    StudyParams,
+)
+from attnlib.utils.text import plural
 
 Kind = Literal["additive", "dot"]
+NAMES = {
+    "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
+    "omission": "WO", "input_x_grad": "x∇x", "integrated_gradients": "IG",
+    "additive": "Tanh", "dot": "Dot",
+    "none": "No-TaSc", "lin": "Lin-TaSc", "feat": "Feat-TaSc", "conv": "Conv-TaSc",
+    "bert": "BERT", "lstm": "LSTM", "gru": "GRU", "mlp": "MLP", "cnn": "CNN", "transformer": "Transformer",
+}  # fmt: skip
+"""Our names as the paper writes them."""
 
 
 class Params(StudyParams):
-    """The parameters of `01_tasc`, each explained in its first cell; besides:
+    """The parameters of `01_tasc`.
 
-    texts     F1 always sees all test texts
-    bert_*    the pretrained encoder has a cost of its own; its models are no part of `encoders`
-    shown_cells  corpus, encoder and attention of the box plots of the paper's Figure 3 (`boxes`; none named: every
-              encoder with the first corpus and attention) and of the models whose u its Figure 4 reads (`words`;
-              none named: `grid.first_cell`)
+    unbalanced    corpora with few texts of a class, for no TaSc and Lin-TaSc alone, with `unbalanced_encoders`
+    vector_files  corpus -> file of word vectors, where corpora differ; they are not trained
+    oov_scale     standard deviation of unknown words' vectors; None: that of the known ones
+    patience      epochs without a lower dev loss after which training stops; None: never
+    epochs_without  corpus -> encoder -> epochs without TaSc, where they differ
+    texts, baseline_texts  test texts of the erasure tests, and of word omission and gradients; F1 sees all
+    operator      what erasing a word means; `ig_steps`: of integrated gradients
+    quirks        deviations of the authors' code to reproduce
+    bert_*        the pretrained encoder has a cost of its own; its models are no part of `encoders`. What is on
+                  top of it learns ten times as fast; `bert_frozen` keeps it as it is
+    shown_cells   corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder
+                  with the first corpus and attention) and of the models whose u Figure 4 reads (`words`; none
+                  named: `grid.first_cell`)
+    pooling_cell  encoder and attention of the pooling ablation; None: mlp, additive, if there
     """
 
+    corpora: Corpora = (Dataset("rotten_tomatoes"),)
     unbalanced: Datasets = ()
     unbalanced_encoders: Once[Encoder] = ("mlp", "cnn")
+    limit: Size | None = 800
+    vectors: str = "glove"
     vector_files: ByDataset[str] = Field(default_factory=dict)
     oov_scale: NotNegative | None = 1.0
     embedding_size: Size = 50
-    hidden_size: int = Field(128, ge=2)
+    hidden_size: int = Field(32, ge=2)
     encoders: Some[Encoder] = ("lstm", "mlp")
     attentions: Some[Kind] = ("additive", "dot")
     variants: Some[Scaling] = ("none", "lin", "feat", "conv")
@@ -37,11 +69,11 @@ class Params(StudyParams):
     epochs: Size = 5
     patience: Size | None = None
     epochs_without: ByDataset[dict[Encoder, Size]] = Field(default_factory=dict)
-    learning_rate: Positive = 1e-3
-    texts: Size | None = None
+    learning_rate: Positive = 5e-3
+    texts: Size | None = 60
     baseline_texts: Size | None = None
     operator: Literal["pad", "delete", "mask", "unk"] = "pad"
-    ig_steps: int = Field(50, ge=2)
+    ig_steps: int = Field(32, ge=2)
     quirks: Once[str] = ()
     pretrained: str = "minilm"
     bert_variants: Once[Scaling] = ()
@@ -103,6 +135,30 @@ class Params(StudyParams):
                     )
             if len(set(wanted)) < len(wanted):
                 raise ValueError(f"{option} must name each cell once; got {list(wanted)}.")
+
+    def facts(self) -> dict[str, Any]:
+        """What the header of the report says."""
+        texts = f"at most {self.texts:,}" if self.texts else "all test texts"
+        return super().facts() | {
+            "erased_from": texts,
+            "pretrained": self._bert,
+            "quirks": list(self.quirks) or "none",
+        }
+
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        encoders = ", ".join(NAMES.get(e, e) for e in self.encoders)
+        told = f"{super().setting}; {encoders} with {' and '.join(NAMES[a] for a in self.attentions)}, "
+        told += f"{plural(len(self.seeds), 'training')} per cell, {self.texts or 'all'} test texts"
+        return f"{told}; {self._bert}" if self.bert_variants else told
+
+    @property
+    def _bert(self) -> str:
+        if not self.bert_variants:
+            return "no pretrained encoder"
+        trained, texts = "frozen" if self.bert_frozen else "fine-tuned", self.bert_texts or "all"
+        return f"{self.pretrained} ({trained}), {plural(len(self.bert_seeds), 'training')}, {texts} test texts"
 
     @property
     def pooled(self) -> tuple[str, str]:

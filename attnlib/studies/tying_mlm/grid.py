@@ -10,22 +10,26 @@ their base and λ. The column `seed` of the frames is the replicate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 from itertools import product
-from pathlib import PurePosixPath
 from typing import Any
 
 import pandas as pd
 
 from attnlib.measures.retention import retention
+from attnlib.stats.jackknife import f1_values
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
-from attnlib.studies.learned import idle, without
+from attnlib.studies.results import Results
 from attnlib.studies.study import replicate, seed_of
-from attnlib.studies.tying_mlm import tables
 from attnlib.studies.tying_mlm.measures import behaviour, distances
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
+from attnlib.utils.errors import DataError
+
+CELL = ["dataset", "attention", "variant"]
+MODEL = [*CELL, "layers", "strength", "init", "seed"]
+"""The columns that tell trainings apart."""
+SWAPPED = ("uniform", "permuted")
 
 
 def fit(params: Params, corpus: str, variant: str, attention: str, k: int, **options: Any) -> FitSpec:
@@ -58,7 +62,7 @@ def undecided(params: Params) -> list[FitSpec]:
 
 def kept(history: pd.DataFrame) -> pd.DataFrame:
     """The epoch that each training kept, one row each, and how many it ran: `epochs`."""
-    keys = [*tables.MODEL, "corpus", "chosen"]
+    keys = [*MODEL, "corpus", "chosen"]
     ran = history.groupby(keys, sort=False)["epoch"].transform("max")
     return history.assign(epochs=ran)[history["best"]].reset_index(drop=True)
 
@@ -134,54 +138,6 @@ def grid(params: Params) -> list[Run]:
     return list(dict.fromkeys(runs))
 
 
-@dataclass
-class Results:
-    """Tidy frames, each led by dataset, encoder, attention, projection, variant, seed, layers,
-    strength (weight of the variant's loss), chosen (whether that is the weight of Table 1) and init.
-
-    swaps        one row per model, test text, swap and draw: truth, prediction, change
-    texts        one row per model and test text: confidence, token_probability, entropy, …
-    kept         one row per training: the epoch kept, of how many, and its dev scores
-    information  one row per model and sample of words
-    distances    one row per adversary and test text: lam, tvd, jsd
-    grid         what was computed, what came from the store, what failed
-    params       the parameters, with the weights that dev decided on
-    """
-
-    swaps: pd.DataFrame
-    texts: pd.DataFrame
-    kept: pd.DataFrame
-    information: pd.DataFrame
-    distances: pd.DataFrame
-    grid: GridResult
-    params: Params
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """F1, macro-F1 and accuracy of every model, text by text (`tables.scores`)."""
-        return tables.scores(self.swaps)
-
-    def learned(self, name: str) -> pd.DataFrame:
-        """A frame without the models that learned nothing; many claims read the same one."""
-        if name not in self._learned:
-            self._learned[name] = without(getattr(self, name), self.idle)
-        return self._learned[name]
-
-    @cached_property
-    def _learned(self) -> dict[str, pd.DataFrame]:
-        return {}
-
-    @cached_property
-    def idle(self) -> pd.DataFrame:
-        """The models that learned nothing, one row each, bases of adversaries among them."""
-        labels = [self.swaps[self.swaps["swap"] == "trained"]]
-        if len(self.distances):
-            labels.append(self.distances.rename(columns={"prediction_base": "prediction"}))
-        columns = [*tables.MODEL, "instance", "truth", "prediction"]
-        told = pd.concat([part[columns] for part in labels]).drop_duplicates([*tables.MODEL, "instance"])
-        return idle(told, tables.MODEL)
-
-
 def load(params: Params) -> Corpora:
     """The corpora of the study. One without two classes is refused, before anything is trained."""
     loaded = Corpora()
@@ -199,43 +155,58 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
     if trials := undecided(params):
         params = decided(params, run_grid(trials, **options, title="weights of objectives").frame("history"))
     found = run_grid(grid(params), **options, title="word-level objectives")
-    history = found.frame("history")
-    return Results(
-        swaps=found.frame("swaps"),
-        texts=found.frame("texts"),
-        kept=kept(history),
-        information=found.frame("retention"),
-        distances=found.frame("distances", optional=True),
-        grid=found,
-        params=params,
-    )
+    frames = {name: found.frame(name) for name in ("swaps", "texts")}
+    frames |= {"kept": kept(found.frame("history")), "information": found.frame("retention")}
+    frames |= {"distances": found.frame("distances", optional=True)}
+    return gathered(params, found, frames)
 
 
-DELTAS = (1.0, 10.0, 20.0, 30.0)
-"""The weights of tying in section 3.1."""
-VECTORS = {
-    "none": "random",
-    "glove": "GloVe 6B",
-    "word2vec": "word2vec, Google News",
-    "wiki.simple.vec": "fastText",
-}
+def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
+    """Tidy frames, each led by dataset, encoder, attention, projection, variant, seed, layers, strength (weight of
+    the variant's loss), chosen (whether that is the weight of Table 1) and init.
+
+    swaps        one row per model, test text, swap and draw: truth, prediction, change
+    texts        one row per model and test text: confidence, token_probability, entropy, …
+    scores       F1, macro-F1 and accuracy of every model, text by text (`numbers.scores`)
+    kept         one row per training: the epoch kept, of how many, and its dev scores
+    information  one row per model and sample of words
+    distances    one row per adversary and test text: lam, tvd, jsd
+    """
+    swaps, distances = frames["swaps"], frames["distances"]
+    labels = [swaps[swaps["swap"] == "trained"]]  # bases of adversaries may be trained for them alone
+    if len(distances):
+        labels.append(distances.rename(columns={"prediction_base": "prediction"}))
+    columns = [*MODEL, "instance", "truth", "prediction"]
+    told = pd.concat([part[columns] for part in labels]).drop_duplicates([*MODEL, "instance"], ignore_index=True)
+    every = {**frames, "labels": told, "scores": scores(swaps)}
+    judged = ("texts", "scores", "information", "distances")
+    return Results(params, found, every, [name for name in MODEL if name != "seed"], judged)
 
 
-def _vectors(fit: FitSpec) -> str:
-    name = PurePosixPath(fit.model.vectors).name
-    return VECTORS.get(name, "word2vec of clinical notes" if "mimic" in name else name)
+def scores(swaps: pd.DataFrame) -> pd.DataFrame:
+    """Every score of every model, with its own attention and as a change under the others, text by text.
+
+    One row per model, metric and text: the columns of the model, score, metric, instance, `value` (whose mean and
+    spread over texts are those of the score) and `point`, the score of the model; percent and points. Permuted
+    attention counts with its mean over draws.
+    """
+    rows = []
+    for key, model in swaps.groupby([*MODEL, "chosen"], sort=False, dropna=False):
+        if lost := {"trained", *SWAPPED} - set(model["swap"].unique()):
+            raise DataError(f"A model lacks attention {sorted(lost)}; it has {sorted(model['swap'].unique())}.")
+        found = {}
+        for score, values in _by_text(model).items():
+            means = 100 * values.groupby(["swap", "instance"], sort=False)[["value", "point"]].mean()
+            own = means.loc["trained"]
+            found[score, f"{score}_trained"] = own
+            found |= {(score, f"delta_{score}_{swap}"): means.loc[swap] - own for swap in SWAPPED}
+        labels = dict(zip((*MODEL, "chosen"), key, strict=True))
+        rows.append(pd.concat(found, names=["score", "metric"]).reset_index().assign(**labels))
+    return pd.concat(rows, ignore_index=True)
 
 
-def _delta(fit: FitSpec) -> float:
-    """The weight δ of tying next to a loss that is summed over a batch, where ours is a mean."""
-    return round(fit.model.tying_delta * fit.train.batch_size, 6)
-
-
-def _next_to(fit: FitSpec) -> str:
-    """What makes a weight one of the paper's: a loss summed over a batch, or its mean."""
-    if _delta(fit) in DELTAS:
-        return "a sum over the batch"
-    return "a mean" if fit.model.tying_delta in DELTAS else "weights of your own"
-
-
-FACTS = {"vectors": _vectors, "delta": _delta, "next_to": _next_to}
+def _by_text(model: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    by = ["swap", "draw"]
+    right = model.assign(value=(model["truth"] == model["prediction"]).astype(float))
+    right["point"] = right.groupby(by)["value"].transform("mean")
+    return {"f1": f1_values(model, by, positive=1), "macro": f1_values(model, by), "accuracy": right}

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.information import Estimator
-from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import ByDataset, Datasets, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
+from attnlib.studies.datasets import Dataset, short
+from attnlib.studies.params import (
+    ByDataset,
+    Corpora,
+    Datasets,
+    NotNegative,
+    Once,
+    Positive,
+    Seed,
+    Size,
+    Some,
+    StudyParams,
+)
 from attnlib.utils.errors import DataError, unknown
+from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -33,6 +44,9 @@ class Params(StudyParams):
     shown        sentences whose per-token probabilities are drawn
     """
 
+    corpora: Corpora = (Dataset("rotten_tomatoes"),)
+    limit: Size | None = 400
+    vectors: str = "glove"
     vector_files: ByDataset[str] = Field(default_factory=dict)
     embedding_size: int = Field(50, ge=2)
     oov: Literal["normal", "zero"] = "normal"
@@ -43,35 +57,35 @@ class Params(StudyParams):
     attentions: Some[Kind] = ("additive", "dot")
     seeds: Some[Seed] = (0, 1)
     few: Size = 1
-    baseline_seeds: Size = 3
-    epochs: Size = 8
+    baseline_seeds: Size = 2
+    epochs: Size = 6
     patience: Size | None = 2
     batch_size: Size = 32
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive = 0.01
     monitor: Literal["loss", "accuracy", "f1", "auc"] = "loss"
     class_weights: bool = False
     permutations: Size = 10
     delta: Positive | None = None
     delta_of: ByDataset[Positive] = Field(default_factory=dict)
-    deltas: Once[Positive] = (1.0, 10.0, 20.0, 30.0)
+    deltas: Once[Positive] = (1.0, 10.0)
     squared: bool = True
     summed: bool = True
     eta: Positive | None = None
     eta_of: ByDataset[Positive] = Field(default_factory=dict)
-    etas: Once[Positive] = (0.1, 0.3, 1.0, 3.0, 5.0)
-    layers: Once[Annotated[int, Field(ge=2, le=12)]] = (2, 3)
-    layer_variants: Once[Variant] = ("base", "concat", "tying", "mlm")
+    etas: Once[Positive] = (0.1, 0.3)
+    layers: Once[Annotated[int, Field(ge=2, le=12)]] = (2,)
+    layer_variants: Once[Variant] = ("base", "tying")
     initialisations: Once[Literal["normal", "kaiming"]] = ("normal", "kaiming")
-    lambdas: Once[NotNegative] = (0.0, 0.01, 0.1, 1.0)
+    lambdas: Once[NotNegative] = (0.0, 0.2, 1.0)
     adversary_corpora: Datasets = ()
-    adversary_bases: Once[Variant] = ("base", "tying", "mlm")
-    adversary_seeds: Size = 1
+    adversary_bases: Once[Variant] = ("base", "mlm")
+    adversary_seeds: Size = 2
     adversary_texts: Size | None = None
-    adversary_epochs: Size = 8
-    mi_words: int = Field(1000, ge=2)
-    mi_clusters: int = Field(1000, ge=2)
+    adversary_epochs: Size = 6
+    mi_words: int = Field(50, ge=2)
+    mi_clusters: int = Field(50, ge=2)
     mi_batch: Size = 4096
-    mi_occurrences: int | None = Field(1_000_000, ge=2)
+    mi_occurrences: int | None = Field(3000, ge=2)
     mi_inputs: Literal["words", "clusters"] = "words"
     mi_estimator: Estimator = "plugin"
     shown: int = Field(3, ge=0)
@@ -104,11 +118,13 @@ class Params(StudyParams):
         """The corpora of the adversaries."""
         return self.adversary_corpora or self.corpora
 
-    def more(self, lists: Collection[str], k: int) -> Params:
-        """The same with k more replicates; counts of seeds beyond those there are take new seeds along."""
-        grown = super().more(lists, k)
-        counts = [getattr(grown, name) for name in lists if name != "seeds"]
-        return grown if max(counts, default=0) <= len(grown.seeds) else super().more({*lists, "seeds"}, k)
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        fooled = ", ".join(map(short, self.attacked))
+        trained = f"{plural(len(self.seeds), 'training')} per cell"
+        cells = f"{super().setting}; BiLSTM; {', '.join(self.attentions)}; {trained}"
+        return cells + (f"; adversaries on {fooled}" if fooled != super().setting else "")
 
     def suits(self, corpus: Corpus) -> None:
         """Refuse a corpus without two classes."""

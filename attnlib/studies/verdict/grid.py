@@ -9,7 +9,7 @@ What is paired: models of a cell of corpus, encoder and attention share the seed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from attnlib.reports.output import Output
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
-from attnlib.studies.learned import idle, without
+from attnlib.studies import results as results_of
 from attnlib.studies.study import parted, replicate
+from attnlib.studies.verdict.ledgers import Ledgers, ledgers
 from attnlib.studies.verdict.measures import TESTS, battery, diagnose
 from attnlib.studies.verdict.params import Params
 
@@ -61,9 +63,8 @@ def grid(params: Params) -> list[MeasureSpec]:
     return runs
 
 
-@dataclass
-class Results:
-    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
+class Results(results_of.Results):
+    """Tidy frames of the study.
 
     scores    one row per model of the design, test, reading and text: `value` as the papers define it
     labels    one row per model of the design and test text
@@ -71,43 +72,42 @@ class Results:
     honesty   `scores` of the guided models, of texts whose decision follows the decisive words
     """
 
-    scores: pd.DataFrame
-    labels: pd.DataFrame
-    rankings: pd.DataFrame
-    honesty: pd.DataFrame
-    grid: GridResult
-
     @cached_property
-    def idle(self) -> pd.DataFrame:
-        """Models of the design that learned nothing, one row each."""
-        return idle(self.labels, MODEL)
-
-    @cached_property
-    def learned(self) -> pd.DataFrame:
+    def signed(self) -> pd.DataFrame:
         """`scores` of models that learned something, the sign of every test turned so that more is better."""
-        kept = without(self.scores, self.idle)
+        kept = self.learned.scores
         return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
 
     @cached_property
     def by_model(self) -> pd.DataFrame:
         """One row per trained model that learned something, one column per test (reading α): mean over texts,
         signed so that more is better for attention as an explanation."""
-        part = self.learned[self.learned["importance"] == "alpha"]
+        part = self.signed[self.signed["importance"] == "alpha"]
         table = part.pivot_table(index=MODEL, columns="test", values="value", aggfunc="mean")
         return table.reindex(columns=[test for test in TESTS if test in table]).reset_index()
+
+    @cached_property
+    def series(self) -> Ledgers:
+        """The reports of the papers that lie next to this one."""
+        return ledgers(Output.of("06_verdict").folder, self.params.profile)
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="verdict")
     scores, labels = found.frame("scores"), found.frame("labels")
-    return Results(
-        scores=parted(scores, "design"),
-        labels=parted(labels, "design"),
-        rankings=found.frame("diagnose", optional=True),
-        honesty=_obeyed(parted(scores, "honesty"), parted(labels, "honesty").query("truth == prediction")),
-        grid=found,
-    )
+    frames = {
+        "scores": parted(scores, "design"),
+        "labels": parted(labels, "design"),
+        "rankings": found.frame("diagnose", optional=True),
+        "honesty": _obeyed(parted(scores, "honesty"), parted(labels, "honesty").query("truth == prediction")),
+    }
+    return gathered(params, found, frames)
+
+
+def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
+    """The results from their frames; of models that learned nothing neither scores nor labels decide."""
+    return Results(params, found, frames, CELL, judged=("scores", "labels"))
 
 
 def _obeyed(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -12,8 +12,7 @@ from attnlib.reports import matrix, plan, theme
 from attnlib.reports.series import Finished, answer, finished
 from attnlib.stats.inference import NAN, interval_text
 from attnlib.studies.study import study_for
-from attnlib.utils.text import plural
-from attnlib.viz.textmap import Html
+from attnlib.viz.prose import Html
 
 
 @dataclass(frozen=True)
@@ -50,23 +49,27 @@ class Ledgers:
         return Html(f"<style>{theme.read('ledger.css')}</style>{drawn}", told)
 
     def told(self, claim_id: str, sentence: str) -> str:
-        """A sentence about a claim, with its {effect}, {verdict}, {report} and {link}; empty without it."""
+        """A sentence about a claim; empty without it. It may name {effect}, {unit}, {verdict}, {setting}, and the
+        {report} that judged it with its {link}."""
         found = [(one, c) for one in self.reports for c in one.claims if c["id"] == claim_id]
         if not found or found[0][1]["effect"] is None:
             return ""
         one, claim = found[0]
-        effect = interval_text(*(NAN if claim[end] is None else claim[end] for end in ("effect", "low", "high")))
-        named = {"report": one.run["notebook"], "link": f"{link(one)}#claim-{claim_id}"}
-        return sentence.format(effect=effect, verdict=claim["verdict"], **named)
+        value, low, high = (NAN if claim[end] is None else claim[end] for end in ("effect", "low", "high"))
+        effect = interval_text(value, low, high, 2 if low != low else matrix.digits(low, high))
+        named = {name: claim.get(name, "") for name in ("unit", "verdict", "setting")}
+        return sentence.format(
+            effect=effect, report=one.run["notebook"], link=f"{link(one)}#claim-{claim_id}", **named
+        )
 
-    def paragraphs(self) -> list[str]:
-        """What each report says in a paragraph, and all of them in one."""
-        told = [_paragraph(one) for one in self.reports if one.claims]
+    def summary(self) -> list[str]:
+        """What all reports say together, and which are missing."""
+        said = []
         if self.claims:
-            told.append(f"**All together.** {answer(self.claims, [one.run['profile'] for one in self.reports])}")
+            said.append(f"**All together.** {answer(self.claims, [one.run['profile'] for one in self.reports])}")
         if self.missing:
-            told.append(f"**Missing:** no finished report of {', '.join(self.missing)} lies next to this one.")
-        return told
+            said.append(f"**Missing:** no finished report of {', '.join(self.missing)} lies next to this one.")
+        return said
 
 
 def ledgers(folder: Path, profile: str, own: str = "06_verdict") -> Ledgers:
@@ -84,23 +87,3 @@ def ledgers(folder: Path, profile: str, own: str = "06_verdict") -> Ledgers:
 def link(one: Finished) -> str:
     """From a report to another one of the series."""
     return f"../../{one.run['notebook']}/{one.folder.name}/report.html"
-
-
-def _paragraph(one: Finished) -> str:
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in matrix.tally(one.claims).items())
-    papers = " and ".join(dict.fromkeys(claim["paper"] for claim in one.claims))
-    told = f"**{papers}** ([{one.run['notebook']}]({link(one)})): of {plural(len(one.claims), 'claim')}, {counts}."
-    for verdict, words in (("reproduced", "Most clearly reproduced"), ("not reproduced", "Most clearly not")):
-        claims = [claim for claim in one.claims if claim["verdict"] == verdict and claim.get("high") is not None]
-        if claims:
-            best = max(claims, key=_clearness)
-            said, places = best["claim"].rstrip("."), matrix.digits(best["low"], best["high"])
-            ends = interval_text(best["effect"], best["low"], best["high"], places)
-            told += f" {words}: [{said}]({link(one)}#claim-{best['id']}), {ends}."
-    return told
-
-
-def _clearness(claim: matrix.Claim) -> float:
-    """How far the effect is from the border, in widths of its interval."""
-    width = (claim["high"] - claim["low"]) or 1e-9
-    return abs(claim["effect"] - (claim.get("border") or 0.0)) / width

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 
 from attnlib.data.selection import sampled
 from attnlib.erasure.flips import erasure_curves, fraction_to_flip
-from attnlib.importance.scores import importance
 from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
@@ -24,6 +22,8 @@ from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficie
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked, usable_counts
 from attnlib.measures.rationales import average_precision
+from attnlib.rankings.scores import importance
+from attnlib.utils.device import measuring
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -169,7 +169,7 @@ def _of_weights(
         frames.append(_rows(swap, names, change.sort_index()))
     far = np.zeros(len(fewer))
     for batch, trace in fitted.traces(fewer):
-        with torch.no_grad():
+        with measuring():
             rows = batch.rows.tolist()
             found = search(trace, restarts=RESTARTS, steps=steps, learning_rate=0.05, rows=rows)
             far[rows] = found[1].cpu().numpy()

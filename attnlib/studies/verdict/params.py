@@ -18,16 +18,25 @@ from pydantic import Field, model_validator
 from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
 from attnlib.measures.diagnosticity import GUIDES
 from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
+from attnlib.utils.text import plural
 
 Row = dict[str, Any]
 
 
 class Params(StudyParams):
-    """The parameters of `06_verdict`, each explained in its first cell."""
+    """The parameters of `06_verdict`.
+
+    Those that its first cell does not explain: `oov_scale` is the standard deviation of unknown words' vectors
+    (None: that of the known ones); training stops after `patience` epochs without a lower dev loss; `counts` has
+    clusters for information by rank, of which the largest number that the texts allow counts; other attention with
+    the same output is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on
+    `guide_texts`, their attention guided by `guide_weight`.
+    """
 
     profile: str = "smoke"
-    embedding_size: Size = 50
-    hidden_size: int = Field(64, ge=2)
+    limit: Size | None = 250
+    embedding_size: Size = 16
+    hidden_size: int = Field(16, ge=2)
     encoders: Some[Encoder] = ("lstm", "mlp")
     attentions: Some[Literal["additive", "dot"]] = ("additive", "dot")
     projections: Some[Projection] = ("softmax", "sparsemax")
@@ -36,19 +45,19 @@ class Params(StudyParams):
     design: Literal["fraction", "whole"] = "fraction"
     oov_scale: NotNegative | None = 1.0
     seeds: Some[Seed] = (0, 1)
-    epochs: Size = 8
-    patience: Size | None = 2
-    learning_rate: Positive = 1e-3
+    epochs: Size = 5
+    patience: Size | None = None
+    learning_rate: Positive = 1e-2
     learning_rates: ByDataset[Positive] = Field(default_factory=dict)
-    texts: Size | None = None
-    counts: Some[Size] = (20, 50)
-    adversary_texts: Size = 60
-    adversary_steps: Size = 100
+    texts: Size | None = 40
+    counts: Some[Size] = (20,)
+    adversary_texts: Size = 20
+    adversary_steps: Size = 30
     guide_seeds: Some[Seed] = (0, 1)
     guide_texts: Size | None = None
     guide_epochs: Size = 4
     guide_weight: Positive = 1.0
-    guide_learning_rate: Positive = 5e-3
+    guide_learning_rate: Positive = 2e-2
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
@@ -61,6 +70,17 @@ class Params(StudyParams):
                 "contextual encoder, such as lstm."
             )
         return self
+
+    def facts(self) -> dict[str, Any]:
+        """What the header of the report says."""
+        return super().facts() | {"designs": len(self.rows), "texts": self.texts or "all test texts"}
+
+    @property
+    def setting(self) -> str:
+        """What claims are judged on."""
+        designs = f"{' and '.join(self.encoders)}, {len(self.rows)} designs"
+        trained = f"{plural(len(self.seeds), 'training')} each, {self.texts or 'all'} test texts"
+        return f"{super().setting}; {designs}, {trained}"
 
     def data(self, corpus: str) -> DataConfig:
         """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""

@@ -1,8 +1,8 @@
-"""Blocks and joined sequences: what they hold, and how little of it they read."""
+"""Blocks: what they hold, and how little of it they read."""
 
 import pytest
 
-from attnlib.data.readers.base import BLOCK, Blocks, joined
+from attnlib.data.readers.base import BLOCK, Blocks
 
 
 def numbers(n):
@@ -30,14 +30,4 @@ def test_a_block_is_read_once_while_it_is_used():
     assert [items[i] for i in range(BLOCK + 1)] == list(range(BLOCK + 1))
     assert read == [(0, BLOCK), (BLOCK, 2 * BLOCK)]
     assert items[9 * BLOCK] == 9 * BLOCK
-    assert len(read) == 3
-
-
-def test_joined_sequences_are_one():
-    items = joined([[1, 2], [], numbers(3)[0]])
-    assert list(items) == [1, 2, 0, 1, 2] == [items[i] for i in range(5)]
-    assert len(items) == 5
-    assert items[-1] == 2
-    assert items[1:3] == [2, 0]
-    with pytest.raises(IndexError):
-        items[5]
+    assert read[2:] == [(9 * BLOCK, 9 * BLOCK + 1)], "one of a draw at random"

@@ -1,7 +1,5 @@
 """Which column is the text and which the label, in tables as they are found."""
 
-import json
-
 import pytest
 from data.readers.written import PAIRS, check, marked, parts, table
 
@@ -72,7 +70,7 @@ def test_named_columns_and_optional_ones(tmp_path):
     rows = []
     for k, (part, n) in enumerate({"train": 8, "valid": 4, "Test": 4}.items()):
         for i in range(n):
-            rows.append([f"{k}-{i}", f"text {part} {i} so good", "ab"[i % 2], part, "is it?", json.dumps([[0, 4]])])
+            rows.append([f"{k}-{i}", f"text {part} {i} so good", "ab"[i % 2], part, "is it?", "[1, 0, 0, 0, 0]"])
     path = table(tmp_path / "own.csv", header, rows)
     corpus = load_corpus(path, text="body", label="kind", split="part", query="ask", rationale="why", id="key")
     assert [len(corpus.train), len(corpus.dev), len(corpus.test)] == [8, 4, 4]
@@ -103,9 +101,7 @@ def test_optional_columns_are_found_by_name_and_can_be_left_out(tmp_path):
 def test_ambiguity_lists_the_columns_and_how_to_name_one(tmp_path):
     rows = [[f"first text {i}", f"second text {i}", i % 2, i % 3] for i in range(30)]
     path = table(tmp_path / "a.csv", ["c1", "c2", "c3", "c4"], rows)
-    with pytest.raises(
-        DataError, match=r"The text column could be 'c1' or 'c2'. Name it, such as text='c1'.*'c3': '0'"
-    ):
+    with pytest.raises(DataError, match=r"The text column could be 'c1' or 'c2'. Name it: text='c1'.*'c3': '0'"):
         load_corpus(path)
     with pytest.raises(DataError, match="The label column could be 'c3' or 'c4'"):
         load_corpus(path, text="c2")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attnlib.data import load_corpus
-from attnlib.data.readers.hub import KNOWN, hub, resolve
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.data.readers.hub import KNOWN, hub, known
+from attnlib.utils.errors import DataError
 from attnlib.utils.extras import MissingPackage
 
 datasets = pytest.importorskip("datasets", reason="the extra attnlib[hub] is not installed")
@@ -67,9 +67,9 @@ def test_withheld_test_labels_make_validation_the_test_set(tmp_path: Path) -> No
 
 def test_rows_without_a_label_are_dropped_and_counted(tmp_path: Path) -> None:
     columns = reviews(20) | {"label": [-1, *LABELS[1:]]}
-    raw = hub(str(saved(tmp_path / "s", train=part(columns, ["neg", "pos"])).removeprefix("hub:")))
-    assert len(raw.rows) == 19
-    assert "1 rows without a label dropped" in raw.notes
+    corpus = load_corpus(saved(tmp_path / "s", train=part(columns, ["neg", "pos"])))
+    assert len([*corpus.items()]) == 19
+    assert any("1 rows without a label dropped" in note for note in corpus.notes)
 
 
 def test_a_single_nameless_part_is_split_by_us(tmp_path: Path) -> None:
@@ -95,22 +95,6 @@ def test_pairs_carry_the_hypothesis_as_query(tmp_path: Path) -> None:
     assert corpus.train[0].query == ("a", "film")
 
 
-def test_babi_stories_become_questions_with_rationales(tmp_path: Path) -> None:
-    story = [
-        {"id": "1", "type": 0, "text": "Mary went to the garden.", "supporting_ids": [], "answer": ""},
-        {"id": "2", "type": 0, "text": "John went to the office.", "supporting_ids": [], "answer": ""},
-        {"id": "3", "type": 1, "text": "Where is Mary?", "supporting_ids": ["1"], "answer": "garden"},
-        {"id": "4", "type": 1, "text": "Where is John?", "supporting_ids": ["2"], "answer": "office"},
-    ]
-    raw = hub(saved(tmp_path / "s", train=part({"story": [story] * 3}))[4:])
-    assert len(raw.rows) == 6
-    row = raw.rows[0]
-    assert row.label == "garden"
-    assert row.query == ("Where", "is", "Mary", "?")
-    assert [t for t, m in zip(row.tokens, row.rationale, strict=True) if m] == "Mary went to the garden".split()
-    assert len({r.id for r in raw.rows}) == 6
-
-
 def test_rows_are_drawn_before_reading(tmp_path: Path) -> None:
     name = saved(tmp_path / "s", train=part(reviews(20)), test=part(reviews(4, 1)))
     raw = hub(name[4:], rows=5)
@@ -126,25 +110,28 @@ def test_rows_are_drawn_before_reading(tmp_path: Path) -> None:
         ("sst2", "stanfordnlp/sst2", None),
         ("stanfordnlp/sst2", "stanfordnlp/sst2", None),
         ("glue/sst2", "nyu-mll/glue", "sst2"),
-        ("babi_qa/en-10k-qa2", "facebook/babi_qa", "en-10k-qa2"),
-        ("facebook/babi_qa/en-10k-qa3", "facebook/babi_qa", "en-10k-qa3"),
         ("someone/set", "someone/set", None),
         ("someone/set/part", "someone/set", "part"),
         ("SetFit/20_newsgroups", "SetFit/20_newsgroups", None),
     ],
 )
 def test_names_with_and_without_owner_and_config(name: str, path: str, config: str | None) -> None:
-    found = resolve(name)
-    assert (found.path, found.config) == (path, config)
+    found = known(name)
+    assert (found["path"], found["config"]) == (path, config)
 
 
 def test_the_full_name_finds_the_known_columns() -> None:
-    assert resolve("stanfordnlp/sst2").text == KNOWN["sst2"].text == "sentence"
+    assert known("stanfordnlp/sst2")["text"] == KNOWN["sst2"]["text"] == "sentence"
 
 
-def test_two_configs_contradict() -> None:
-    with pytest.raises(ConfigError, match="Give one"):
-        resolve("someone/set/a", config="b")
+def test_a_dataset_in_memory_is_read_as_from_the_hub(tmp_path: Path) -> None:
+    parts = {"train": part(reviews(20), ["neg", "pos"]), "test": part(reviews(6, 2), ["neg", "pos"])}
+    corpus = load_corpus(datasets.DatasetDict(parts), name="mine")
+    assert corpus.fingerprint == load_corpus(saved(tmp_path / "s", **parts), name="mine").fingerprint
+    assert (corpus.name, corpus.classes, len(corpus.test)) == ("mine", ("neg", "pos"), 6)
+    alone = load_corpus(parts["train"].shuffle(seed=1).select(range(12)))
+    assert len([*alone.items()]) == 12
+    assert all(("good" in e.tokens) == (alone.classes[e.label] == "pos") for _, e in alone.items())
 
 
 def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

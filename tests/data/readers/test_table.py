@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from data.readers.written import PAIRS, marked, parts, table
 
@@ -11,12 +12,12 @@ from attnlib.data.checks import DataWarning
 from attnlib.data.corpora import data_config
 from attnlib.store.keys import key_of
 from attnlib.store.specs import Corpora, FitSpec
-from attnlib.utils.errors import DataError
+from attnlib.utils.errors import ConfigError, DataError
 
 
 @pytest.mark.parametrize(
     "marks",
-    ['["so good"]', "so good", "[[2, 9]]", "[0, 1, 1, 0]", "0 1 1 0", "[false, true, true, false]"],
+    ["[0, 1, 1, 0]", "[false, true, true, false]"],
 )
 def test_every_form_of_rationale(tmp_path, marks):
     rows = [[f"A so good {chr(97 + i)}", i % 2, marks] for i in range(20)]
@@ -46,16 +47,10 @@ def test_a_measurement_is_no_label(tmp_path):
         load_corpus(path)
 
 
-def test_markup_in_a_review_is_removed_and_counted_or_kept(tmp_path):
-    rows = [[f"<script>alert({i})</script>good &amp; bad<br /><br />number {i} &lt;3", i % 2] for i in range(20)]
-    path = table(tmp_path / "a.csv", ["text", "label"], [*rows, ["a < b and c > d", 0]])
-    corpus = load_corpus(path)
-    texts = {e.text for _, e in corpus.items()}
-    assert {"good & bad number 7 <3", "a < b and c > d"} <= texts
-    assert sum("HTML removed from 20 of 21 texts" in note for note in corpus.notes) == 1
-    kept = load_corpus(path, preprocessing={"html": "keep"})
-    assert sum("script" in e.text for _, e in kept.items()) == 20
-    assert not any("HTML" in note for note in kept.notes)
+def test_line_breaks_of_a_page_are_blanks(tmp_path):
+    rows = [[f"good<br /><br/>bad x{chr(97 + i)}", i % 2, "[1, 1, 0]"] for i in range(20)]
+    corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
+    assert all(e.tokens[:2] == ("good", "bad") and e.rationale == (True, True, False) for _, e in corpus.items())
 
 
 def three(folder, **columns):
@@ -83,13 +78,13 @@ def test_separate_files(tmp_path):
 
 def test_separate_files_that_do_not_fit(tmp_path):
     files = three(tmp_path)
-    with pytest.raises(DataError, match="train and test are the same file"):
+    with pytest.raises(DataError, match="two are the same file"):
         load_corpus(train=files["train"], test=files["train"])
     other = table(tmp_path / "o.csv", ["text", "kind"], [["a text", "a"]])
-    with pytest.raises(DataError, match=r"o.csv has no column 'label'.*it has text, kind"):
+    with pytest.raises(DataError, match=r"test has no column 'label'.*it has text, kind"):
         load_corpus(train=files["train"], test=other)
     mixed = marked(tmp_path / "m.csv", ["TRAIN", "Test"])
-    with pytest.raises(DataError, match=r"m.csv is given as train.*puts 20 of 40 rows in test.*split=None"):
+    with pytest.raises(DataError, match=r"m: a table is given as train.*puts 20 of 40 rows in test.*split=None"):
         load_corpus(train=mixed, test=files["test"])
     with pytest.warns(DataWarning, match="word for word"):
         assert len(load_corpus(train=mixed, test=files["test"], split=None).test) == 12
@@ -118,3 +113,20 @@ def test_clinical_tables_bring_the_papers_settings(tmp_path):
     assert (load_corpus("adr", path=str(path)).min_df, load_corpus("diabetes", path=str(path)).min_df) == (2, 5)
     with pytest.raises(DataError, match=r"may not ship.*load_corpus\('anemia', path='anemia.csv'\)"):
         load_corpus("anemia")
+
+
+def test_texts_in_memory_are_read_as_from_a_file(tmp_path):
+    frame = pd.DataFrame({"body": [t for t, _ in PAIRS], "kind": [y for _, y in PAIRS], "note": [None, 1] * 16})
+    frame.to_csv(tmp_path / "texts.csv", index=False)
+    named = dict(text="body", label="kind")
+    corpus = load_corpus(frame, **named)
+    assert corpus.fingerprint == load_corpus(tmp_path / "texts.csv", **named).fingerprint
+    assert corpus.fingerprint == load_corpus(PAIRS).fingerprint == load_corpus(corpus).fingerprint
+    assert (corpus.name, load_corpus(PAIRS, name="mine", limit=5).name) == ("texts", "mine")
+    with pytest.raises(ConfigError, match="options are for texts that are read"):
+        load_corpus(corpus, limit=5)
+    for wrong in (3, [], ["a text"], [("a", "b", "c")]):
+        with pytest.raises(ConfigError, match=r"No corpus is named.*a list of pairs"):
+            load_corpus(wrong)
+    with pytest.raises(DataError, match="names of their own"):
+        load_corpus(pd.DataFrame([["a", "b"]]))

@@ -7,18 +7,19 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from attnlib.reports.plan import plans
-from attnlib.studies.erasure.grid import Results
+from attnlib.studies.erasure.grid import MODEL
 from attnlib.studies.erasure.measures import TOPS
 from attnlib.studies.erasure.params import Params
+from attnlib.studies.results import Results
+from attnlib.studies.study import planned
 
 MODELS = tuple(f"{a}_{c}" for a in ("han", "flan") for c in ("rnn", "conv", "noenc"))
 
 
 def profile(name: str) -> Params:
     """The parameters of a profile of the notebook."""
-    (plan,) = plans(["05_erasure"], name, [])
-    return Params(**plan.values)
+    (plan,) = planned(["05_erasure"], name, [])
+    return Params.of(plan.values)
 
 
 def singles(
@@ -101,5 +102,11 @@ def study(single: Sequence[pd.DataFrame], fractions: Sequence[pd.DataFrame]) -> 
     labels = pd.concat([single[keys], fractions[keys]]).drop_duplicates(ignore_index=True)
     truth = labels["instance"].str[-1].isin(list("02468")).map({True: "even", False: "odd"})
     labels = labels.assign(truth=truth, prediction=truth, value=1.0)
-    none = pd.DataFrame()
-    return Results(none, labels, single, fractions, none, none, none, SimpleNamespace(failures=[]))
+    frames = {"labels": labels, "single": single, "fractions": fractions}
+    return Results(Params(), SimpleNamespace(failures=[]), frames, MODEL, judged=("single", "fractions"))
+
+
+def beyond(fractions: pd.DataFrame, single: pd.DataFrame, labels: pd.DataFrame) -> Results:
+    """What the table of the models beyond the paper looks at."""
+    frames = {"beyond_fractions": fractions, "beyond_single": single, "beyond_labels": labels}
+    return Results(Params(), SimpleNamespace(failures=[]), frames)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.studies.erasure.measures import describe, erasures
+from attnlib.studies.beside import corpus_table
+from attnlib.studies.erasure.measures import erasures
 from attnlib.studies.erasure.params import Params
 from attnlib.utils import paths
 
@@ -17,7 +18,9 @@ DATA = paths.development_data()
 def measured(request):
     """A model of each architecture, and what its measure gives on forty texts."""
     corpus = al.load_corpus("planted", n_train=200, n_dev=40, n_test=50, classes=3, shortest=18, longest=36)
-    params = Params(embedding_size=12, hidden_size=12, epochs=3, learning_rate=0.02)
+    params = Params(
+        corpora="planted", vectors="none", embedding_size=12, hidden_size=12, epochs=3, learning_rate=0.02
+    )
     model = params.model("planted", request.param, "rnn")
     fitted = al.fit(corpus, model, params.training("planted", "rnn"), seed=3)
     return fitted, corpus, erasures(fitted, corpus, texts=40)
@@ -56,32 +59,16 @@ def test_rankings_by_gradient_are_those_of_the_probability(measured):
     assert mine[[e.id for e in some]].tolist() == top.tolist()
 
 
-def test_facts_of_a_corpus():
-    corpus = al.load_corpus("planted", n_train=30, n_dev=10, n_test=20, classes=4)
-    facts = describe(corpus).set_index("metric")
-    assert facts.loc[["train_and_dev", "test", "classes"], "value"].tolist() == [40, 20, 4]
-    assert facts.loc["avg_words", "value"] == np.mean([len(e) for _, e in corpus.items()])
-    assert facts.loc["avg_sentences", "value"] >= 1
-
-
 @pytest.mark.realdata
 @pytest.mark.skipif(DATA is None, reason="needs the raw corpora: set ATTNLIB_DATA")
-@pytest.mark.parametrize(
-    ("corpus", "options", "classes"),
-    [
-        ("yelp", {}, 5),
-        pytest.param(
-            "aclimdb", {"labels": "stars", "preprocessing": {"punctuation": "keep"}}, 8, marks=pytest.mark.slow
-        ),
-    ],
-)
-def test_stars_of_real_reviews(corpus, options, classes):
-    """Yelp has five stars, IMDB eight; sentences are there, and the tests run through."""
-    texts = al.load_corpus(corpus, limit=150, max_length=60, **options)
-    assert len(texts.classes) == classes
-    facts = describe(texts).set_index("metric")["value"]
-    assert facts["avg_sentences"] > 2
-    params = Params(embedding_size=12, hidden_size=12, epochs=2, learning_rate=0.02)
+def test_stars_of_real_reviews():
+    """Yelp has five stars; sentences are there, and the tests run through."""
+    texts = al.load_corpus("yelp", path=str(DATA / "yelp"), limit=150, max_length=60)
+    assert len(texts.classes) == 5
+    assert corpus_table({"yelp": texts}, "erasure", 1)["mean sentences"].item() > 2
+    params = Params(
+        corpora="planted", vectors="none", embedding_size=12, hidden_size=12, epochs=2, learning_rate=0.02
+    )
     for architecture in ("han", "flan"):
         model = params.model("planted", architecture, "noenc")
         fitted = al.fit(texts, model, params.training("planted", "noenc"))

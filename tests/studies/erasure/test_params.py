@@ -13,8 +13,8 @@ from tests.studies.erasure.frames import profile
     ("options", "told"),
     [
         ({"corpora": ["bbcc"]}, "Did you mean 'bbc'"),
-        ({"architectures": {"planted": ["hen"]}}, "'han' or 'flan'"),
-        ({"architectures": {"planted": []}}, "at least one"),
+        ({"corpora": "planted", "architectures": {"planted": ["hen"]}}, "'han' or 'flan'"),
+        ({"corpora": "planted", "architectures": {"planted": []}}, "at least one"),
         ({"corpora": []}, "at least one"),
         ({"encoders": ["rnn", "rnn"]}, "each once"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
@@ -57,12 +57,9 @@ def test_word_vectors_and_counts_are_those_of_each_data_set():
 
 
 def test_other_data_sets_borrow_the_values_of_yahoo():
-    params = Params(dropout=True, learning_rate=None, epochs=None)
-    assert params.training("planted", "rnn") == profile("paper").training("yahoo", "rnn").replace(batch_size=32)
+    params = Params(corpora="planted", dropout=True, learning_rate=None, epochs=None)
+    assert params.training("planted", "rnn") == profile("paper").training("yahoo", "rnn").replace(batch_size=16)
     assert params.model("planted", "han", "rnn").logit_dropout == 0.3749
-    assert Params(epochs=3, learning_rate=None).training("planted", "noenc").learning_rate == 4e-4
-
-
-def test_a_data_set_tells_where_its_texts_come_from():
-    corpora = [{"name": "imdb10", "corpus": "aclimdb"}, "planted"]
-    assert Params(corpora=corpora).sources == {"imdb10": "aclimdb", "planted": "planted"}
+    assert (
+        Params(corpora="planted", epochs=3, learning_rate=None).training("planted", "noenc").learning_rate == 4e-4
+    )

@@ -6,10 +6,17 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from attnlib.studies.ledger import Claim
-from attnlib.studies.mutual_information.grid import MAIN, Results
+from attnlib.studies.ledger import Judged
+from attnlib.studies.mutual_information.grid import MODEL
+from attnlib.studies.mutual_information.params import MAIN, Params
+from attnlib.studies.results import Results
 from attnlib.studies.study import Study
 
+GENERATED = {
+    "corpora": ["planted"], "query_corpora": ["stories"], "vectors": "none", "encoders": ["lstm", "cnn", "mlp"],
+    "seeds": [0, 1, 2], "counts": [50],
+}  # fmt: skip
+"""Parameters that need no download."""
 GOOD = {"additive": 0.9, "deep": 0.8, "dot": 0.3}
 TASKS = {"snli": "nli", "stories": "qa", "babi_1": "qa"}
 SPECIAL = ("fix_attention", "fix_representation", "adversary_unfrozen")
@@ -63,11 +70,11 @@ def apart_frame(dataset="sst", seeds=3, texts=10, jsd=0.4, base=1.0, adversary=1
     return pd.DataFrame(rows)
 
 
-def results(taus, apart=None) -> Results:
-    apart = apart_frame() if apart is None else apart
-    return Results(taus, pd.DataFrame(), pd.DataFrame(), apart, SimpleNamespace(failures=[]))
+def results(taus, apart=None, **more) -> Results:
+    frames = {"taus": taus, "apart": apart_frame() if apart is None else apart, **more}
+    return Results(Params(), SimpleNamespace(failures=[]), frames, MODEL[:-1])
 
 
-def verdicts(taus, apart=None) -> dict[int, Claim]:
+def verdicts(taus, apart=None) -> dict[int, Judged]:
     claims = Study("mutual_information").ledger(results(taus, apart), "by hand")
     return {int(claim.id.rpartition("-")[2]): claim for claim in claims}

@@ -10,8 +10,8 @@ import pytest
 
 from attnlib import stats
 from attnlib.studies.beside import reference
-from attnlib.studies.mutual_information import claims as rules
-from attnlib.studies.mutual_information.grid import Params
+from attnlib.studies.mutual_information import numbers as rules
+from attnlib.studies.mutual_information.params import Params
 from tests.studies.mutual_information.frames import GOOD, apart_frame, results, tau_frame, tau_row, verdicts
 
 
@@ -120,7 +120,7 @@ def test_a_corpus_without_true_adversaries_is_left_out() -> None:
     assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "not tested"
     taus = pd.concat([tau_frame(), tau_frame(dataset="imdb", adversary=-0.9)])
     apart = pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)])
-    assert rules.true_adversaries(results(taus, apart)) == ["sst"]
+    assert rules.adversaries_of(results(taus, apart)) == ["sst"]
     found = verdicts(taus, apart)[7]
     assert (found.verdict, found.n, found.paper_where) == ("reproduced", 3, "Table 4, sst")
     assert found.effect == pytest.approx(0.95 - 0.88)
@@ -131,10 +131,13 @@ def test_a_corpus_without_true_adversaries_is_left_out() -> None:
 @pytest.mark.parametrize(("number", "told"), [(6, "fix_representation"), (7, "adversary")])
 def test_what_never_followed_information_is_not_kept(number: int, told: str) -> None:
     lost = verdicts(tau_frame(dict.fromkeys(GOOD, -0.4), best=0.0, **{told: -0.42}))[number]
-    assert lost.high < lost.border, "nothing drops"
-    assert lost.verdict == "not reproduced"
+    assert (lost.verdict, lost.case) == ("not reproduced", "what must be there"), (
+        "nothing drops, and nothing is there"
+    )
+    assert lost.high < 0 == lost.border
     near = verdicts(tau_frame(dict.fromkeys(GOOD, 0.0), best=0.0, **{told: 0.0}))[number]
-    assert (near.high < near.border, near.verdict) == (True, "undetermined")
+    assert near.verdict == "undetermined"
+    assert near.low < 0 < near.high, "the interval that is shown is that of what decides"
 
 
 def test_best_most_of_the_time_counts_rounds() -> None:
@@ -208,14 +211,14 @@ def test_the_share_of_settings_has_an_exact_interval() -> None:
 
 def test_other_estimates_stand_beside_the_verdicts() -> None:
     taus = tau_frame()
-    table = rules.by_estimates(results(taus))
+    table = rules.claims_by_estimate(results(taus))
     assert (len(table), set(table["same sign"])) == (5, {"yes"}), "claims 1 to 4 and 11"
     assert table["minus shuffled"].tolist() == pytest.approx(table["paper's estimate"].tolist())
     taus["tau_neighbours"] = -taus["tau"]
     turned = results(taus)
-    assert "no" in set(rules.by_estimates(turned)["same sign"])
+    assert "no" in set(rules.claims_by_estimate(turned)["same sign"])
     assert verdicts(taus)[2].verdict == "reproduced", "the paper's estimate decides"
-    assert rules.by_estimates(results(taus.assign(idle=True))).empty
+    assert rules.claims_by_estimate(results(taus.assign(idle=True))).empty
 
 
 def test_the_papers_table_5_adds_up_but_for_dot() -> None:
@@ -230,11 +233,10 @@ def test_the_papers_table_5_adds_up_but_for_dot() -> None:
 
 
 def test_checks_see_what_is_wrong() -> None:
-    found = results(tau_frame().assign(k=2))
-    ranks = [found.taus.assign(rank=rank, alpha=0.5 / rank, information=0.1) for rank in (1, 2)]
-    found.ranks = pd.concat(ranks)
+    taus = tau_frame().assign(k=2)
+    ranks = [taus.assign(rank=rank, alpha=0.5 / rank, information=0.1) for rank in (1, 2)]
+    found = results(taus, ranks=pd.concat(ranks))
     every = rules.checks(found, Params())
     assert [name for name, holds in every.items() if not holds] == ["every model of the grid was measured"]
-    found.taus = found.taus.assign(tau=2.0, entropy=1.5)
-    found.ranks = ranks[1].assign(information=-1.0)
+    found = results(taus.assign(tau=2.0, entropy=1.5), ranks=ranks[1].assign(information=-1.0))
     assert not any(rules.checks(found, Params()).values())

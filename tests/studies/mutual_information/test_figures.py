@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attnlib.studies.mutual_information import figures, tables
-from attnlib.viz.limits import outside
-from tests.studies.mutual_information.frames import GOOD, SPECIAL, tau_frame, tau_row
+from attnlib.studies.mutual_information import figures
+from tests.limits import outside
+from tests.studies.mutual_information.frames import GOOD, results, tau_frame, tau_row
 
 
 @pytest.fixture
@@ -22,33 +22,33 @@ def test_curves_are_of_one_training(ranks) -> None:
     shown = figures.shown(ranks)
     assert set(shown["seed"]) == {4}
     assert shown.groupby("attention")["rank"].agg(list).tolist() == [[1, 2, 3]] * 3
-    assert len(figures.curves(shown).axes) == 6
+    assert len(figures.curves(results(ranks, ranks=ranks)).axes) == 6
 
 
 def test_an_attention_has_one_colour_and_its_legend_covers_no_point() -> None:
     taus = tau_frame()
-    every, some = (figures.gumbel(tables.gumbel_pairs(f)) for f in (taus, taus[taus["attention"] != "additive"]))
+    every, some = (figures.gumbel(results(f)) for f in (taus, taus[taus["attention"] != "additive"]))
     colours = [{line.get_label(): line.get_color() for line in chart.axes[0].lines} for chart in (every, some)]
     assert colours[0]["Dot"] == colours[1]["Dot"] != colours[0]["Deep"]
-    for chart in (some, figures.uniformity(taus)):
+    for chart in (some, figures.uniformity(results(taus))):
         assert all(axis.get_legend() is None for axis in chart.axes)
         assert len(chart.legends) == 1
 
 
 def test_titles_show_the_stem_of_a_file_and_the_number_of_models() -> None:
     taus = tau_frame(dataset="/home/me/mine.csv")
-    for chart in (figures.boxes(taus), figures.uniformity(taus)):
+    for chart in (figures.boxes(results(taus)), figures.uniformity(results(taus))):
         assert chart.axes[0].get_title(loc="left") == "mine  (n = 18)"
 
 
 def test_every_marker_and_whisker_is_inside(ranks) -> None:
     taus = pd.concat([tau_frame(), tau_frame(dataset="mine.csv", fix_attention=-0.9)])
     charts = [
-        figures.curves(figures.shown(ranks)),
-        figures.boxes(taus),
-        figures.averages(tables.average_table(taus)),
-        figures.special(tables.delta_table(taus, 2, SPECIAL[:2])),
-        figures.gumbel(tables.gumbel_pairs(taus)),
-        figures.uniformity(taus),
+        figures.curves(results(taus, ranks=ranks)),
+        figures.boxes(results(taus)),
+        figures.means(results(taus)),
+        figures.drops(figures.ABLATIONS, results(taus)),
+        figures.gumbel(results(taus)),
+        figures.uniformity(results(taus)),
     ]
     assert [outside(chart) for chart in charts] == [[]] * 6

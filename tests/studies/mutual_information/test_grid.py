@@ -14,10 +14,11 @@ import yaml
 from attnlib.store.specs import Corpora, FitSpec
 from attnlib.studies.mutual_information import grid as study
 from attnlib.studies.mutual_information.grid import LAMBDA, MODEL, adversary_lambda, check_texts, grid, results
+from attnlib.studies.mutual_information.numbers import decisive
 from attnlib.studies.mutual_information.params import Params
 from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError
-from tests.studies.mutual_information.frames import SPECIAL, tau_frame
+from tests.studies.mutual_information.frames import GENERATED, SPECIAL, tau_frame
 
 
 def profile(name: str) -> Params:
@@ -60,7 +61,7 @@ def test_ablations_are_what_they_say() -> None:
 
 
 def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() -> None:
-    params = Params(query_encoders=["lstm", "cnn", "mlp"])
+    params = Params(**GENERATED, query_encoders=["lstm", "cnn", "mlp"])
     runs = [run for run in grid(params) if run.task.endswith(":by_rank")]
     seeds: dict[tuple, set[int]] = {}
     for run in runs:
@@ -75,10 +76,10 @@ def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() ->
 
 
 def test_corpora_without_the_model_of_ablations_get_none() -> None:
-    queries = grid(Params(corpora=[], query_corpora=["stories", "snli"]))
+    queries = grid(Params(**GENERATED | {"corpora": [], "query_corpora": ["stories", "snli"]}))
     assert {run.label["dataset"] for run in queries} == {"stories", "snli"}
     assert {run.label["variant"] for run in queries} == {"none", "fix_attention", "fix_representation"}
-    other = grid(Params(query_encoders=["mlp"]))
+    other = grid(Params(**GENERATED, query_encoders=["mlp"]))
     assert {run.label["dataset"] for run in other if run.label["variant"] != "none"} == {"planted"}
 
 
@@ -121,10 +122,10 @@ def test_models_that_learned_nothing_and_corpora_too_small_are_marked(monkeypatc
 
     monkeypatch.setattr(study, "run_grid", lambda *_, **__: SimpleNamespace(frame=frame))
     monkeypatch.setattr(study, "check_texts", lambda *_: None)
-    found = results(Params(query_corpora=[]))
+    found = results(Params(**GENERATED | {"query_corpora": []}))
     assert found.taus.groupby("encoder")["idle"].unique().map(list).to_dict() == {"cnn": [True], "lstm": [False]}
     assert (found.taus["thin"] == (found.taus["projection"] == "gumbel")).all()
-    assert set(found.learned["encoder"]) == {"lstm"}
-    assert set(found.learned["projection"]) == {"softmax"}
+    assert set(decisive(found.taus)["encoder"]) == {"lstm"}
+    assert set(decisive(found.taus)["projection"]) == {"softmax"}
     assert set(found.taus["task"]) == {"classification"}
     assert found.apart.empty, "no adversaries were asked for"

@@ -28,7 +28,16 @@ def test_numbers_of_clusters_leave_two_texts_for_each() -> None:
 
 def test_measured_on_a_small_model() -> None:
     sizes = {"lstm": 6, "cnn": 8, "mlp": 6}
-    params = Params(limit=40, embedding_size=6, hidden_sizes=sizes, epochs=1, train_embeddings=True)
+    params = Params(
+        corpora=["planted"],
+        query_corpora=[],
+        vectors="none",
+        limit=40,
+        embedding_size=6,
+        hidden_sizes=sizes,
+        epochs=1,
+        train_embeddings=True,
+    )
     base = params.models("planted")[0]
     corpus = al.load_corpus(base.data)
     fitted = al.fit(corpus, base.model, base.train, base.seed)
@@ -58,11 +67,14 @@ def test_only_two_classes_halve_the_distance(classes: int, divisor: int) -> None
 
 @pytest.mark.realdata
 @pytest.mark.skipif(DATA is None, reason="needs the raw corpora: set ATTNLIB_DATA")
-@pytest.mark.parametrize(("name", "task", "classes"), [("babi_1", "qa", 6), ("snli", "nli", 3)])
-def test_real_texts_with_a_query(name: str, task: str, classes: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "folder", "task", "classes"), [("babi_1", "babi", "qa", 6), ("snli", "snli", "nli", 3)]
+)
+def test_real_texts_with_a_query(name: str, folder: str, task: str, classes: int) -> None:
     """A story with a question, a premise with a hypothesis: from the publishers' files to a tau."""
     params = Params(
-        corpora=[], query_corpora=[name], limit=300, embedding_size=16, train_embeddings=True, seeds=[0],
+        corpora=[], query_corpora=[{"corpus": name, "path": str(DATA / folder)}], vectors="none", limit=300,
+        texts=None, embedding_size=16, train_embeddings=True, seeds=[0],
         hidden_sizes={"lstm": 16, "cnn": 16, "mlp": 16}, attentions=["additive"], query_epochs=3, counts=[8, 12],
         gumbel_seeds=[], ablation_seeds=[], adversary_seeds=[],
     )  # fmt: skip

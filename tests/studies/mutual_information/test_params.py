@@ -27,10 +27,10 @@ from attnlib.utils.errors import ConfigError
         ({"query_corpora": [{"corpus": "stories", "n_tests": 2}]}, "Did you mean 'n_test'"),
         ({"hidden_sizes": {"lstm": 8}}, "says nothing about"),
         ({"embedding_size": {"imdb": 50, "other": 16}}, "corpus in embedding_size"),
-        ({"embedding_size": {"stories": 50}}, "nothing about planted"),
+        ({"embedding_size": {"stories": 50}}, "nothing about rotten_tomatoes"),
         ({"embedding_size": {"other": 0}}, r"embedding_size.*greater than or equal to 1; got 0"),
         ({"embedding_size": 0}, "embedding_size.*greater than or equal to 1; got 0"),
-        ({"query_epochs": {"planted": 3}}, "query_epochs says nothing about stories; add 'other"),
+        ({"query_epochs": {"rotten_tomatoes": 3}}, "query_epochs says nothing about stories; add 'other"),
         ({"oov": "random"}, "oov.*'zero' or 'normal'"),
         ({"seed": [1]}, "seeds"),
         ({"corpora": ["planted", "x.csv"], "query_corpora": ["x.csv"]}, "both name x;"),
@@ -83,6 +83,7 @@ def test_values_by_corpus_and_training_as_jain_and_wallace() -> None:
         batch_size={"long": 50, "other": 32},
         query_epochs={"other": 100, "stories": 25},
         monitor="auc",
+        patience=None,
     )
     models = {name: params.model(name, "lstm", "dot") for name in ("planted", "imdb", "stories", "long")}
     assert {name: model.vectors for name, model in models.items() if model.vectors == "none"}.keys() == {
@@ -95,7 +96,7 @@ def test_values_by_corpus_and_training_as_jain_and_wallace() -> None:
     ]
     trained = {name: params.training(name) for name in models}
     assert [trained[name].batch_size for name in models] == [32, 32, 32, 50]
-    assert [trained[name].epochs for name in models] == [8, 8, 25, 100]
+    assert [trained[name].epochs for name in models] == [6, 6, 25, 100]
     assert {name: (t.monitor, t.class_weights) for name, t in trained.items()} == {
         "planted": ("auc", True),
         "imdb": ("auc", True),

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.ledger import Claim, ledger
+from attnlib.studies.ledger import Judged, ledger
 from attnlib.studies.sparsity import grid as study
-from attnlib.studies.sparsity.claims import RULES
-from attnlib.studies.sparsity.params import ATTENTION, PAIR
+from attnlib.studies.sparsity.params import ATTENTION, PAIR, Params
+from attnlib.studies.study import Study
 
 LAMBDAS = (-10.0, -1.0, 0.0, 0.5)
 KINDS = ("gradient_input", "leave_one_out_input", "gradient_hidden", "leave_one_out_hidden")
@@ -144,29 +144,32 @@ def found(
     )
     labels = model_rows(lambda e, p, lam: 1.0, metric="accuracy", **size).assign(value=1.0)
     answer = labels.groupby([*study.KEYS, "seed"], dropna=False).cumcount() % 2  # every model is right
-    return study.Results(
+    return gathered(
         agreement=agreement.reset_index(drop=True),
         entropies=pd.concat([*sparser, *entropy], ignore_index=True),
         hidden=hidden,
         labels=labels.assign(truth=answer, prediction=answer),
         adversaries=duels.assign(change=duels["right_adversary"] - duels["right_base"]).reset_index(drop=True),
         facets=facets.reset_index(drop=True),
-        grid=SimpleNamespace(summary="8 runs: 8 from the store, 0 computed.", failures=pd.DataFrame()),
     )
+
+
+def gathered(**frames: pd.DataFrame) -> study.Found:
+    grid = SimpleNamespace(summary="8 runs: 8 from the store, 0 computed.", failures=pd.DataFrame())
+    judged = ("agreement", "entropies", "hidden", "adversaries", "facets")
+    return study.Found(Params(), grid, frames, study.KEYS, judged)
 
 
 def two_corpora():
     """SST, where all trends fall, above 20 Newsgroups, where they rise, with fewer texts of the same names."""
     first = found(dataset="sst", far=0.6, texts=32)
     second = found(dataset="20news", rising=True, far=0.4, texts=24)
-    frames = ("agreement", "entropies", "hidden", "labels", "adversaries", "facets")
-    both = {name: pd.concat([getattr(first, name), getattr(second, name)], ignore_index=True) for name in frames}
-    return study.Results(**both, grid=first.grid)
+    both = {name: pd.concat([first.frames[name], second.frames[name]], ignore_index=True) for name in first.frames}
+    return gathered(**both)
 
 
-def judged(results, *numbers: int) -> dict[int, Claim]:
+def judged(results, *numbers: int) -> dict[int, Judged]:
     """The claims of these numbers, or all, by number."""
-    rules = {int(rule.id.removeprefix("sparsity-")): rule for rule in RULES}
-    wanted = {number: rules[number] for number in numbers or rules}
-    claims = ledger(list(wanted.values()), results, paper="Meister et al. 2021", setting="a test")
-    return dict(zip(wanted, claims, strict=True))
+    claims = {int(claim.id.removeprefix("sparsity-")): claim for claim in Study("sparsity").claims}
+    wanted = {number: claims[number] for number in numbers or claims}
+    return dict(zip(wanted, ledger(list(wanted.values()), results.replace().learned), strict=True))

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.studies.ledger import Printed
-from attnlib.studies.sparsity.claims import MARGIN, RULES, checks
+from attnlib.studies.beside import Printed
+from attnlib.studies.sparsity.numbers import CLAIMS, LOSS, MARGIN, checks
 from attnlib.studies.sparsity.params import Params
 from tests import own_tables
 from tests.notebook_cells import ledger, run_cells
@@ -20,7 +20,7 @@ def verdicts(results) -> dict[int, str]:
 
 def test_what_the_paper_says_is_reproduced_where_it_holds() -> None:
     said = verdicts(found())
-    assert len(said) == len(RULES) == 19
+    assert len(said) == len(CLAIMS) == 19
     assert {said.pop(n) for n in (15, 16)} == {"not tested"}  # no sparsemax model is attacked
     # The text and the table of the paper contradict each other: one of the two must fail.
     assert said.pop(8) == "not reproduced"
@@ -45,7 +45,7 @@ def test_sizes_are_told_by_the_papers_numbers() -> None:
 
 
 def test_the_papers_number_is_that_of_the_same_case() -> None:
-    printed = {int(rule.id.removeprefix("sparsity-")): rule.paper for rule in RULES if rule.paper}
+    printed = {int(claim.id): claim.paper for claim in CLAIMS if claim.paper}
     assert set(printed) == {2, 4, 5, 7, 11, 12, 18, 19}
     results = found(dataset="rotten_tomatoes")
     assert printed[2](results)["rotten_tomatoes, Transformer, sparsemax"] == Printed(0.63, "Table 1, sst")
@@ -119,7 +119,7 @@ def test_an_adversary_that_stays_near_decides_nothing() -> None:
     assert told[11].verdict == told[12].verdict == "undetermined"
     assert told[11].case.endswith("too near")
     assert np.isnan(told[11].low)
-    assert (told[11].note, told[11].settles) == ("", "")  # more trainings would not help
+    assert told[11].settles == "", "more trainings would not help"
 
 
 def test_a_control_that_loses_accuracy_silences_its_case() -> None:
@@ -143,12 +143,12 @@ def test_sparsemax_bases_have_claims_of_their_own() -> None:
     told = judged(results, 11, 12, 15, 16)
     assert told[11].verdict == told[12].verdict == "not tested"
     assert told[15].verdict == "undetermined"  # nothing lost
-    assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -0.03, "no printed value")
+    assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -LOSS, "no printed value")
 
 
 def test_runs_that_failed_throughout_leave_the_rest() -> None:
     results = found()
-    results.adversaries = results.facets = pd.DataFrame()
+    results = results.replace(adversaries=pd.DataFrame(), facets=pd.DataFrame())
     assert sum(claim != "not tested" for claim in verdicts(results).values()) == 14
 
 
@@ -168,7 +168,12 @@ def test_checks_hold_and_find_what_cannot_be() -> None:
     share = results.entropies["metric"] == "support_share"
     results.entropies["value"] = results.entropies["value"].clip(0, 1)
     params = Params(
-        corpora=("sst",), lambdas=(-10, -1, 0, 0.5), entmax_alphas=(), seeds=tuple(range(7)), pair_seeds=(7,)
+        corpora=("planted",),
+        vectors="none",
+        lambdas=(-10, -1, 0, 0.5),
+        entmax_alphas=(),
+        seeds=tuple(range(7)),
+        pair_seeds=(7,),
     )
     assert all(checks(results, params).values())
     results.entropies.loc[share, "value"] = 1.0  # a sparsemax that leaves all texts whole is no fault
@@ -178,7 +183,12 @@ def test_checks_hold_and_find_what_cannot_be() -> None:
     results.agreement.loc[0, "status"] = "one token"
     assert not checks(results, params)["a correlation exists where there is an order, and nowhere else"]
     more = Params(
-        corpora=("sst",), lambdas=(-10, -1, 0, 0.5), entmax_alphas=(), seeds=tuple(range(7)), pair_seeds=(7, 8)
+        corpora=("planted",),
+        vectors="none",
+        lambdas=(-10, -1, 0, 0.5),
+        entmax_alphas=(),
+        seeds=tuple(range(7)),
+        pair_seeds=(7, 8),
     )
     assert not checks(results, more)["every model read the same texts"]
 

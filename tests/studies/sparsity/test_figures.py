@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from attnlib.studies.sparsity import figures, tables
+from attnlib.reports import output as report
+from attnlib.studies.sparsity import figures
 from attnlib.studies.sparsity.params import ATTENTION
 from attnlib.utils.errors import DataError
 from tests.studies.sparsity.frames import found, two_corpora
@@ -40,16 +40,15 @@ def test_a_figure_is_of_one_corpus_and_names_it(both, name) -> None:
     with pytest.raises(DataError, match="one corpus"):
         DRAWN[name](both)
     for corpus in CORPORA:
-        frames = {frame: getattr(both, frame) for frame in ("agreement", "entropies", "adversaries", "facets")}
-        alone = replace(both, **{frame: rows[rows["dataset"] == corpus] for frame, rows in frames.items()})
+        alone = both.replace(**{name: rows[rows["dataset"] == corpus] for name, rows in both.frames.items()})
         drawn = DRAWN[name](alone)
         titles = [axis.get_title(loc="left") for axis in drawn.axes]
         assert any(corpus in title for title in [*titles, drawn.get_suptitle()])
 
 
 def test_adversaries_are_as_far_as_in_their_own_corpus(both) -> None:
-    for corpus, _, part in tables.by_corpus(both.adversaries):
-        axes = figures.adversaries(part).axes
+    for corpus, drawn in figures.by_corpus(both.adversaries, figures.adversaries).items():
+        axes = drawn.axes
         reach = {"sst": 0.6, "20news": 0.4}[corpus]
         places = [line.get_xdata() for axis in axes for box in axis.containers for line in box.lines[:1]]
         assert len(places) == 4
@@ -60,13 +59,22 @@ def test_the_figure_of_adversaries_names_pushes_and_the_distance_asked_for() -> 
     for axis in figures.adversaries(found(control=0.0).adversaries).axes:
         assert {text.get_text() for text in axis.texts} == {"0.1", "control"}
         upright = [line.get_xdata()[0] for line in axis.get_lines() if len(set(line.get_xdata())) == 1]
-        assert tables.FAR in upright
+        assert figures.FAR in upright
+
+
+def test_every_corpus_has_a_file_name_of_its_own() -> None:
+    frame = pd.DataFrame({"dataset": ["hub:imdb", "data/a b.csv", "data-a-b-csv", "sst"]})
+    drawn = figures.by_corpus(frame, lambda part: part["dataset"].item())
+    assert list(drawn.values()) == frame["dataset"].tolist()
+    assert all(report._safe(file) for file in drawn)
+    assert list(drawn)[-1] == "sst"
+    assert figures.by_corpus(pd.DataFrame(), figures.facets) == {}
 
 
 def test_boxes_stand_in_the_order_of_measured_support() -> None:
     chart = figures.entropy_boxes(found().entropies, "entropy_gradient_input")
     names = [t.get_text().partition("\nn =")[0] for t in chart.axes[0].get_xticklabels()]
-    assert names == ["softmax", "sparsegen\n-10", "sparsegen\n-1", "sparsemax", "sparsegen\n0.5"]
+    assert names == ["softmax", "sparsegen\n−10", "sparsegen\n−1", "sparsemax", "sparsegen\n0.5"]
     results = found()
     share = results.entropies["metric"] == "support_share"
     results.entropies.loc[share, "value"] *= -1

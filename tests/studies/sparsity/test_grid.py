@@ -12,7 +12,7 @@ from tests.studies.sparsity.test_params import given_by
 
 @pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
 def test_grid_of_a_profile_has_its_size(profile) -> None:
-    params = Params(**given_by(profile))
+    params = Params.of(given_by(profile))
     runs = study.grid(params)
     places = 1 + len(params.entmax_alphas) + len(params.lambdas)
     trainings = places * len(params.seeds) + 2 * len(params.pair_seeds)

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
-import nbformat
 import numpy as np
 import pandas as pd
-import yaml
 
-from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, RANKINGS, TOP1, Results
-from attnlib.utils import paths
+from attnlib.studies.study import planned
+from attnlib.studies.tasc.grid import BASELINES, FRACTION, MODEL, RANKINGS, TOP1, Results
+from attnlib.studies.tasc.params import Params
 
 TEXTS = 40
 
 
-def values(profile: str) -> dict[str, Any]:
-    """The parameters of a profile: the notebook's own, and what the profile changes."""
-    cells = nbformat.read(paths.notebooks() / "01_tasc.ipynb", as_version=4).cells
-    (source,) = (cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ()))
-    space: dict[str, Any] = {}
-    exec(source, space)
-    found = {name: space[name] for name in space["__annotations__"]}
-    file = paths.params() / "01_tasc" / f"{profile}.yaml"
-    return found | (yaml.safe_load(file.read_text(encoding="utf-8")) if profile != "smoke" else {})
+def profile(name: str) -> Params:
+    """The parameters of a profile of the notebook."""
+    (plan,) = planned(["01_tasc"], name, [])
+    return Params.of(plan.values)
 
 
 def frame(
@@ -79,14 +74,14 @@ def labels(
     return pd.concat(parts, ignore_index=True)
 
 
-def results(flips: pd.DataFrame, told: pd.DataFrame | None = None, **parts: Any) -> Results:
+def results(flips: pd.DataFrame, told: pd.DataFrame | None = None, frozen: bool = False, **frames: Any) -> Results:
     """Results with these frames; without labels all models learned something."""
-    empty = dict.fromkeys(("parameters", "words", "picture", "pooling", "pooling_labels", "grid"))
-    models = flips[[*CELL, "variant", "seed"]].drop_duplicates()
-    found = Results(**{**empty, "flips": flips, "labels": models.iloc[:0] if told is None else told, **parts})
-    if told is None:
-        found.idle = models.iloc[:0]
-    return found
+    models = flips[[*MODEL, "seed"]].drop_duplicates().assign(instance="", truth="", prediction="")
+    frames = {"pooling_labels": models.iloc[:0], "pooling_flips": flips.iloc[:0]} | frames
+    frames = {"unbalanced_labels": models.iloc[:0], "unbalanced_flips": flips.iloc[:0]} | frames
+    grid = SimpleNamespace(failures=pd.DataFrame())
+    frames |= {"flips": flips, "labels": models.iloc[:0] if told is None else told}
+    return Results(Params(bert_frozen=frozen), grid, frames, MODEL)
 
 
 def paper_like(encoder, attention, variant, importance):
@@ -108,5 +103,13 @@ def top_share(encoder, attention, variant, importance):
 
 
 def upside_down(encoder, attention, variant, importance):
-    """A world in which TaSc makes everything worse."""
-    return (0.4 if variant == "none" else 0.8) - (0.1 if importance == "alpha" else 0.0)
+    """A world in which every claim is wrong: TaSc makes everything worse, and BERT needs the least."""
+    start = {"lstm": 0.3, "mlp": 0.45, "bert": 0.2}[encoder] - (0.1 if importance == "alpha" else 0.0)
+    return start + {"none": 0.0, "feat": 0.1, "lin": 0.3}[variant]
+
+
+def upside_down_top(encoder, attention, variant, importance):
+    """The share of decisions that the top token flips in that world: TaSc helps α alone."""
+    if variant == "none":
+        return {"alpha": 0.4, "grad_alpha": 0.6}.get(importance, 0.25) + (0.15 if attention == "dot" else 0.0)
+    return {"alpha": 0.8, "grad_alpha": 0.3}.get(importance, 0.2 if attention == "additive" else 0.05)

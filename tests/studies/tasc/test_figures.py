@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.studies.tasc import figures, tables
+from attnlib.studies.tasc import figures
 from attnlib.studies.tasc.grid import FRACTION, TOP1
-from attnlib.viz import plots
-from tests.studies.tasc.made import TEXTS, frame, paper_like
+from attnlib.viz import charts
+from tests.studies.tasc.made import TEXTS, frame, paper_like, results
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,11 @@ def test_an_encoder_with_one_training_has_a_marker_without_whiskers():
     assert len(drawn.axes[0].containers[0].lines[0].get_ydata()) == 3
 
 
-def test_table_5_is_drawn_for_one_corpus(two_corpora):
-    table = tables.baseline_table(two_corpora)
-    for dataset in ("sst", "imdb"):
-        axis = figures.baselines(table, dataset).axes[0]
+def test_table_5_is_drawn_for_each_corpus(two_corpora):
+    drawn = figures.baselines(results(two_corpora))
+    assert list(drawn) == ["sst", "imdb"]
+    for dataset, figure in drawn.items():
+        axis = figure.axes[0]
         assert axis.get_yticklabels()[0].get_text() == f"LSTM, Tanh  (n = {3 * TEXTS})"
         assert axis.get_title(loc="left").startswith(dataset)
 
@@ -56,5 +57,5 @@ def test_of_a_long_text_the_beginning_is_drawn():
     table = pd.DataFrame({f"{part}, {side}": np.full(300, 0.1) for part in parts for side in ("without", "with")})
     figure = figures.picture(table.assign(token="word", predicted="1"))
     assert figure.get_size_inches()[0] < 20
-    assert len(figure.axes[-1].get_xticks()) == plots.TOKENS
+    assert len(figure.axes[-1].get_xticks()) == charts.TOKENS
     assert "first 30 of 300 tokens" in figure.axes[0].get_title(loc="left")

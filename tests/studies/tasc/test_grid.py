@@ -14,29 +14,27 @@ from attnlib.store.specs import columns
 from attnlib.studies.study import seed_of
 from attnlib.studies.tasc import grid as tasc
 from attnlib.studies.tasc.params import Params
-from tests.studies.tasc.made import frame, labels, paper_like, results, values
+from tests.studies.tasc.made import frame, labels, paper_like, profile, results
 
 
 def of_part(runs, part):
     return [run for run in runs if run.label["part"] == part]
 
 
-@pytest.mark.parametrize(
-    ("profile", "models", "replicates"), [("smoke", 32, 2), ("cpu", 168, 7), ("paper", 600, 3)]
-)
-def test_a_profile_has_its_size(profile, models, replicates):
-    runs = tasc.grid(Params(**values(profile)))
+@pytest.mark.parametrize(("name", "models", "replicates"), [("smoke", 32, 2), ("cpu", 168, 7), ("paper", 600, 3)])
+def test_a_profile_has_its_size(name, models, replicates):
+    runs = tasc.grid(profile(name))
     cells = of_part(runs, "grid")
     assert len(cells) == len({run.fits[0] for run in cells}) == models
     few = of_part(runs, "unbalanced")
-    assert len(few) == (2 * 2 * 2 * replicates if profile == "cpu" else 0), "MLP and CNN, no TaSc and Lin-TaSc"
+    assert len(few) == (2 * 2 * 2 * replicates if name == "cpu" else 0), "MLP and CNN, no TaSc and Lin-TaSc"
     every = {fit for run in runs for fit in run.fits}
     expected = models + len(few) + 3 * replicates
     assert len(every) == expected, "three poolings beside the sum, which is in the grid"
 
 
 def test_few_positives_are_thinned_and_the_epoch_is_chosen_by_f1():
-    runs = tasc.grid(Params(**values("cpu")))
+    runs = tasc.grid(profile("cpu"))
     (few,) = {run.fits[0].data for run in of_part(runs, "unbalanced")}
     assert few.options["shares"] == {"positive": 0.12}
     assert {run.fits[0].train.monitor for run in of_part(runs, "unbalanced")} == {"f1"}
@@ -51,12 +49,11 @@ def test_trainings_of_different_cells_share_nothing_and_variants_of_a_cell_share
         seeds.setdefault((fit.model.encoder, fit.model.attention, fit.label["seed"]), set()).add(fit.seed)
     assert all(len(shared) == 1 for shared in seeds.values()), "with TaSc and without are paired"
     assert len(set.union(*seeds.values())) == len(seeds) == 2 * 2 * 2
-    assert seeds["lstm", "dot", 1] == {seed_of(1, "planted", "lstm", "dot")}
+    assert seeds["lstm", "dot", 1] == {seed_of(1, "rotten_tomatoes", "lstm", "dot")}
     assert {columns(fit)["seed"] for fit in fits} == {0, 1}, "frames show the replicate"
 
 
-def words_of(told):
-    params = Params.of(told) if isinstance(told, dict) else told
+def words_of(params):
     fits = [run.fits[0] for run in of_part(tasc.grid(params), "words")]
     return [
         (
@@ -73,12 +70,12 @@ def words_of(told):
 def test_the_paper_profile_reads_the_words_of_the_papers_cells():
     named = [("imdb", "lstm", "dot"), ("adr", "gru", "additive"), ("adr", "cnn", "additive")]
     expected = [(*cell, "lin", seed) for cell in named for seed in (24, 92, 7)]
-    assert sorted(words_of(values("paper"))) == sorted(expected)
+    assert sorted(words_of(profile("paper"))) == sorted(expected)
 
 
 def test_where_no_cell_is_named_words_and_picture_come_from_the_first_one():
     alone = Params(encoders=["mlp"], attentions=["additive"], seeds=[4])
-    assert words_of(alone) == [("planted", "mlp", "additive", "lin", 4)]
+    assert words_of(alone) == [("rotten_tomatoes", "mlp", "additive", "lin", 4)]
     (picture,) = of_part(tasc.grid(alone), "picture")
     assert [fit.model.scaling for fit in picture.fits] == ["none", "lin"]
     assert len({fit.seed for fit in picture.fits}) == 1
@@ -92,7 +89,7 @@ class Loaded(dict):
 
 
 @pytest.mark.parametrize(
-    ("profile", "cells"),
+    ("name", "cells"),
     [
         ("smoke", [("rotten_tomatoes", e, "additive") for e in ("lstm", "mlp")]),
         ("cpu", [("rotten_tomatoes", e, "additive") for e in ("lstm", "mlp", "cnn")]),
@@ -107,16 +104,15 @@ class Loaded(dict):
         ),
     ],
 )
-def test_boxes_are_those_named_or_every_encoder_on_the_first_corpus(profile, cells):
-    found = SimpleNamespace(grid=SimpleNamespace(corpora=Loaded()))
-    boxed = tasc.boxed(Params(**values(profile)), found)
-    assert boxed == [(f"{corpus} as loaded", *rest) for corpus, *rest in cells]
+def test_boxes_are_those_named_or_every_encoder_on_the_first_corpus(name, cells):
+    found = SimpleNamespace(params=profile(name), grid=SimpleNamespace(corpora=Loaded()))
+    assert tasc.boxed(found) == [(f"{corpus} as loaded", *rest) for corpus, *rest in cells]
 
 
-@pytest.mark.parametrize("profile", ["smoke", "cpu", "paper"])
-def test_the_query_of_dot_attention_starts_as_the_authors_does(profile):
+@pytest.mark.parametrize("name", ["smoke", "cpu", "paper"])
+def test_the_query_of_dot_attention_starts_as_the_authors_does(name):
     """Uniform in ±1/√N (their attentions.py), in every profile and for every encoder."""
-    params = Params(**values(profile))
+    params = profile(name)
     dot = [run.fits[0].model for run in tasc.grid(params) if run.fits[0].model.attention == "dot"]
     assert {config.dot_init for config in dot} == {"kaiming"}
     torch.manual_seed(0)
@@ -127,7 +123,7 @@ def test_the_query_of_dot_attention_starts_as_the_authors_does(profile):
 
 
 def test_the_paper_profile_trains_as_the_released_code():
-    params = Params(**values("paper"))
+    params = profile("paper")
     lstm = tasc.fit(params, "sst", "lstm", "additive", "lin", 24)
     assert (lstm.model.boundaries, lstm.model.unattended) == (True, (".",))
     assert lstm.data.options["preprocessing"] == {"digits": "qqq"}
@@ -171,12 +167,12 @@ def test_a_model_that_learned_nothing_takes_its_partners_along():
     assert set(found.idle.itertuples(index=False, name=None)) == {
         ("sst", "mlp", a, "lin", 1) for a in ("additive", "dot")
     }
-    assert set(found.learned.loc[found.learned["encoder"] == "mlp", "seed"]) == {0, 2}
-    assert set(found.learned.loc[found.learned["encoder"] == "lstm", "seed"]) == {0, 1, 2}
+    assert set(found.tested.loc[found.tested["encoder"] == "mlp", "seed"]) == {0, 2}
+    assert set(found.tested.loc[found.tested["encoder"] == "lstm", "seed"]) == {0, 1, 2}
     assert set(found.whole["encoder"]) == {"lstm", "mlp"}, "two trainings of each cell are left"
-    assert len(found.comparable_labels) == len(told), "TaSc broke the model: that is a loss of F1"
+    assert len(found.comparable) == len(told), "TaSc broke the model: that is a loss of F1"
     told.loc[(told["encoder"] == "mlp") & (told["variant"] == "none"), "prediction"] = "no"
-    assert set(results(frame(paper_like), told).comparable_labels["encoder"]) == {"lstm"}
+    assert set(results(frame(paper_like), told).comparable["encoder"]) == {"lstm"}
 
 
 def test_an_encoder_with_a_part_of_the_grid_is_not_balanced():

@@ -7,39 +7,48 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from attnlib.studies.tasc import tables
-from attnlib.studies.tasc.grid import BASELINES, FRACTION, TOP1
-from tests.studies.tasc.made import TEXTS, frame, labels, paper_like
+from attnlib.studies.study import Study
+from attnlib.studies.tasc import numbers
+from attnlib.studies.tasc.grid import BASELINES, FRACTION
+from tests.studies.tasc.made import TEXTS, frame, labels, paper_like, results
 
-KEYS = ["importance", "attention", "variant"]
+KEYS = ["ranking", "attention", "variant"]
+CELL = ["encoder", "attention"]
+TABLES = Study("tasc").tables
+
+
+def table(name, flips, told=None, **frames):
+    return TABLES[name].frame(results(flips, told, **frames))
+
+
+def first(text):
+    """The estimate of `0.41 [0.38, 0.44]`."""
+    return float(text.split()[0])
 
 
 def test_the_aggregate_table_is_next_to_the_papers_with_ratios():
     flips = frame(paper_like)
-    table = tables.aggregate_table(flips, FRACTION).set_index(KEYS)
-    row = table.loc[("α∇α", "Dot", "Lin-TaSc")]
-    assert row["value"] == pytest.approx(0.25, abs=0.005)
+    row = table("fraction", flips).set_index(KEYS).loc[("α∇α", "Dot", "Lin-TaSc")]
+    assert first(row["ours"]) == pytest.approx(0.25, abs=0.005)
     assert row["ratio"] == pytest.approx(0.25 / 0.45, abs=0.02)
-    assert (row["paper's mean"], row["paper's ratio"]) == (0.21, pytest.approx(0.21 / 0.41))
+    assert (row["paper"], row["paper: ratio"]) == (0.21, pytest.approx(0.21 / 0.41))
     assert (row["n"], row["trainings"], row["texts"]) == (2 * 3 * TEXTS, 2 * 3, TEXTS)
-    assert row["low"] < row["value"] < row["high"]
-    top = tables.aggregate_table(flips, TOP1).set_index(KEYS)
-    assert top.loc[("α", "Tanh", "No-TaSc"), "paper's mean"] == 8.4
-    unanimous = top.loc[("α∇α", "Dot", "Lin-TaSc")]
-    assert unanimous["value"] == unanimous["high"] == 100.0
-    assert 80 < unanimous["low"] < 100, "no interval without a width"
+    top = table("top_token", flips).set_index(KEYS)
+    assert top.loc[("α", "Tanh", "No-TaSc"), "paper"] == 8.4
+    unanimous = top.loc[("α∇α", "Dot", "Lin-TaSc"), "ours"]
+    assert unanimous.startswith("100.00 [")
+    assert unanimous.endswith(", 100.00]")
+    assert "[100" not in unanimous, "no interval without a width"
 
 
 def test_a_large_corpus_counts_no_more_than_a_small_one():
     """Lin-TaSc gains .5 in a corpus of 40 texts and loses .1 in one of 200."""
     small = frame(lambda e, a, v, r: 0.2 if v == "lin" else 0.7)
     large = frame(lambda e, a, v, r: 0.4 if v == "lin" else 0.3, dataset="imdb", texts=200)
-    flips = pd.concat([small, large], ignore_index=True)
-    table = tables.aggregate_table(flips, FRACTION).set_index(KEYS)
-    assert table.loc[("α∇α", "Dot", "Lin-TaSc"), "value"] == pytest.approx(0.3, abs=0.01)
-    changed = tables.changes(flips, FRACTION)
-    assert changed["difference"].tolist() == pytest.approx([-0.2] * 9, abs=0.01)
-    assert changed["encoder"].tolist() == ["all"] * 3 + ["LSTM"] * 3 + ["MLP"] * 3
+    changed = table("fraction_changes", pd.concat([small, large], ignore_index=True))
+    assert changed["models"].tolist() == [numbers.ALL, "LSTM", "MLP"]
+    for ranking in ("α", "∇α", "α∇α"):
+        assert changed[ranking].map(first).tolist() == pytest.approx([-0.2] * 3, abs=0.01)
     assert set(changed["texts"]) == {240}
 
 
@@ -47,73 +56,70 @@ def test_an_encoder_with_a_part_of_the_grid_stays_out_of_means_over_cells():
     flips = frame(paper_like)
     part = frame(lambda *cell: 0.99, encoders=("bert",), seeds=(0,))
     both = pd.concat([flips, part], ignore_index=True)
-    pd.testing.assert_frame_equal(tables.aggregate_table(both, FRACTION), tables.aggregate_table(flips, FRACTION))
-    changed = tables.changes(both, FRACTION)
-    assert set(changed["encoder"]) == {"all", "LSTM", "MLP", "BERT"}
-    assert changed.loc[changed["encoder"] == "BERT", "low"].isna().all(), "one training has no interval"
+    pd.testing.assert_frame_equal(table("fraction", both), table("fraction", flips))
+    changed = table("fraction_changes", both).set_index("models")
+    assert list(changed.index) == [numbers.ALL, "LSTM", "MLP", "BERT"]
+    assert "[" not in changed.loc["BERT", "α"], "one training has no interval"
+
+
+def test_one_quantity_has_one_number_in_claims_tables_and_in_short():
+    """A training that learned nothing is left out of all of them."""
+    flips, told = frame(paper_like), labels(0.88)
+    dead = (told["encoder"] == "mlp") & (told["seed"] == 2)
+    told.loc[dead, "prediction"] = "no"
+    flips.loc[(flips["encoder"] == "mlp") & (flips["seed"] == 2) & (flips["variant"] == "lin"), "value"] = 1.0
+    found = results(flips, told)
+    claims = dict(enumerate(Study("tasc").ledger(found, ""), start=1))
+    shown = TABLES["fraction_changes"].frame(found).set_index("models")
+    assert shown.loc[numbers.ALL, "α∇α"] == claims[3].text(3)
+    assert claims[3].text(3) in numbers.answer(claims, found)[1]
+    assert shown.loc["MLP", "trainings"] == 4
+    assert claims[3].effect == pytest.approx(0.275 - 0.45, abs=0.005)
 
 
 def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():
-    told = labels(0.9)
-    table = tables.f1_table(told).set_index(["encoder", "attention", "variant"])
+    flips, told = frame(paper_like), labels(0.9)
     cell = told[(told["encoder"] == "mlp") & (told["attention"] == "dot") & (told["variant"] == "lin")]
-    slow = [f1_score(own["truth"], own["prediction"], average="macro") for _, own in cell.groupby("seed")]
-    row = table.loc[("MLP", "Dot", "Lin-TaSc")]
-    assert (row["value"], row["paper"]) == (pytest.approx(np.mean(slow)), 0.78)
-    changes = tables.f1_changes(told).set_index("encoder")
-    assert changes.loc["MLP", "difference"] == pytest.approx(0.1, abs=0.03)
-    assert changes["low"].gt(0).all()
-    assert changes["p_holm"].lt(0.05).all()
-    nothing = tables.f1_changes(told.iloc[:0])
-    assert nothing.empty
-    assert list(nothing) == list(tables.f1_changes(told)), "the same columns"
-    cells = tables.f1_changes(told, ["dataset", "encoder", "attention"])
-    assert len(cells) == 4
-    both = cells.loc[cells["encoder"] == "MLP", "difference"].mean()
-    assert changes.loc["MLP", "difference"] == pytest.approx(both), "the mean of its cells"
+    slow = np.mean([f1_score(own["truth"], own["prediction"], average="macro") for _, own in cell.groupby("seed")])
+    row = table("f1", flips, told).set_index(CELL).loc[("MLP", "Dot")]
+    assert (first(row["Lin-TaSc"]), row["paper: Lin-TaSc"]) == (pytest.approx(slow, abs=5e-4), 0.78)
+    changes, cells = (table(name, flips, told).set_index("encoder") for name in ("f1_changes", "f1_cells"))
+    assert first(changes.loc["MLP", "Lin-TaSc"]) == pytest.approx(0.1, abs=0.03)
+    assert (changes["p (Holm), Lin-TaSc"] < 0.05).all()
+    both = cells.loc["MLP", "Lin-TaSc"].map(first).mean()
+    assert first(changes.loc["MLP", "Lin-TaSc"]) == pytest.approx(both, abs=1e-3), "the mean of its cells"
+    assert table("f1_changes", flips, told.assign(prediction="no")).empty
 
 
-def test_a_difference_from_the_paper_needs_the_papers_corpus():
-    both = pd.concat([frame(paper_like), frame(paper_like, dataset="rotten_tomatoes")], ignore_index=True)
-    table = tables.baseline_table(both).set_index("dataset")
-    assert set(table["paper's corpus"]) == {"sst"}
-    assert table.loc["sst", "difference"].notna().all()
-    assert table.loc["rotten_tomatoes", "difference"].isna().all()
-    alone = tables.baseline_table(frame(paper_like, dataset="rotten_tomatoes"))
-    assert "difference" not in alone
-    cell = alone[(alone["encoder"] == "LSTM") & (alone["attention"] == "Tanh") & (alone["importance"] == "α∇α")]
-    assert cell[["paper", "variant"]].to_numpy().tolist() == [[0.19, "Lin-TaSc"]]
+def test_table_5_is_next_to_the_closest_of_the_papers_corpora():
+    shown = table("baselines", frame(paper_like, dataset="rotten_tomatoes")).set_index(CELL)
+    assert shown.loc[("LSTM", "Tanh"), "paper: α∇α, Lin-TaSc"] == 0.19
+    assert first(shown.loc[("LSTM", "Tanh"), "WO"]) == pytest.approx(0.52, abs=0.01)
 
 
 def test_baselines_are_compared_on_the_texts_that_all_rankings_have():
     flips = frame(paper_like)
     fewer = flips[~flips["importance"].isin(BASELINES) | flips["instance"].isin(["t0", "t1", "t2"])]
-    assert set(tables.compared(fewer)["instance"]) == {"t0", "t1", "t2"}
-    assert set(tables.baseline_table(fewer)["texts"]) == {3}
+    assert set(numbers.compared(fewer)["instance"]) == {"t0", "t1", "t2"}
+    assert set(table("baselines", fewer)["texts"]) == {3}
     alone = frame(paper_like, encoders=("bert",))
     alone = alone[~alone["importance"].isin(BASELINES)]
-    shown = tables.baseline_table(pd.concat([flips, alone], ignore_index=True))
+    shown = table("baselines", pd.concat([flips, alone], ignore_index=True))
     assert "BERT" not in set(shown["encoder"]), "a cell without baselines has nothing to compare"
 
 
 def test_fractions_that_agree_to_two_digits_are_comparable():
-    names = ("WO", "x∇x", "IG", "α∇α")
-    fractions = {"LSTM": (0.3, 0.25, 0.204, 0.196), "MLP": (0.3, 0.25, 0.204, 0.19), "CNN": (0.1, 0.2, 0.2, 0.15)}
-    rows = [
-        {"dataset": "sst", "encoder": e, "attention": "Dot", "importance": n, "value": v, "paper": np.nan}
-        for e, own in fractions.items()
-        for n, v in zip(names, own, strict=True)
-    ]
-    wins = tables.baseline_wins(pd.DataFrame(rows))
-    assert wins[["smaller", "equal", "larger", "cells"]].to_numpy().tolist() == [[1, 1, 1, 3]]
+    names, encoders = (*BASELINES, "alpha_grad"), ("lstm", "mlp")
+    fractions = {"lstm": (0.3, 0.25, 0.204, 0.196), "mlp": (0.3, 0.25, 0.204, 0.19)}
+    level = lambda e, a, v, r: dict(zip(names, fractions[e], strict=True)).get(r, 0.5)  # noqa: E731
+    wins = table("wins", frame(level, encoders=encoders, noise=lambda variant: 0.0))
+    assert wins.iloc[0][["smaller", "equal", "larger", "cells"]].tolist() == [2, 2, 0, 4]
 
 
 def test_appendix_e_holds_every_cell_and_method():
-    table = tables.with_tasc_table(frame(paper_like))
-    assert len(table) == 2 * 2 * 3
-    row = table[(table["encoder"] == "LSTM") & (table["importance"] == "WO")].iloc[0]
-    assert row["difference"] == pytest.approx(row["Lin-TaSc"] - row["No-TaSc"])
-    assert row["difference"] == pytest.approx(0.38 - 0.52, abs=0.01)
+    shown = table("appendix_e", frame(paper_like)).set_index(CELL)
+    assert len(shown) == 2 * 2
+    assert first(shown.loc[("LSTM", "Tanh"), "WO"]) == pytest.approx(0.38 - 0.52, abs=0.01)
 
 
 def test_conventions_tell_never_and_empty_apart():
@@ -122,17 +128,9 @@ def test_conventions_tell_never_and_empty_apart():
     rows = flips.index[cell & (flips["metric"] == FRACTION)]
     flips.loc[rows[:10], ["status", "value"]] = ["never", 1.0]
     flips.loc[rows[10:15], ["status", "value"]] = ["only_when_empty", 1.0]
-    row = tables.conventions(flips).set_index(["attention", "variant"]).loc[("Dot", "Lin-TaSc")]
+    row = table("conventions", flips).set_index(["attention", "variant"]).loc[("Dot", "Lin-TaSc")]
     assert row[["never flips", "only when empty", "flips before"]].tolist() == [0.25, 0.125, 0.625]
     assert row["mean of those"] == pytest.approx(flips.loc[rows[15:], "value"].mean())
-
-
-def test_quartiles_of_the_boxes_that_were_measured():
-    flips = frame(lambda e, a, v, r: 0.5 if v == "none" else 0.3)
-    table = tables.quartiles(flips, [("sst", "mlp", "dot"), ("adr", "bert", "additive")])
-    assert len(table) == 3 * 2
-    assert table["median"].tolist() == pytest.approx([0.5] * 3 + [0.3] * 3, abs=0.01)
-    assert (table["lower"] < table["median"]).all()
 
 
 def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:
@@ -143,11 +141,10 @@ def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:
 def test_the_words_of_u_are_ordered_from_both_ends_and_trainings_compared():
     up, down = [3.0, -2, 1, 0, -1, 2, -3], [-3.0, 2, -1, 0, 1, 2, 3]
     words = pd.concat([words_of("imdb", 0, up), words_of("adr", 0, down), words_of("imdb", 1, down)])
-    table = tables.word_table(words, 2)
-    assert table["word"].tolist() == ["a", "f", "g", "b", "g", "b", "a", "c", "g", "b", "a", "c"]
-    assert table["rank"].tolist() == [1, 2] * 6
-    assert table["dataset"].tolist() == ["imdb"] * 8 + ["adr"] * 4
-    agreed = tables.word_agreement(words, 4).set_index("dataset")
+    found = results(frame(paper_like), words=words)
+    shown = numbers.word_table(found, 2).groupby("dataset", sort=False)["word"].agg("".join)
+    assert shown.to_dict() == {"imdb": "afgbgbac", "adr": "gbac"}
+    agreed = numbers.word_agreement(found, 4).set_index("dataset")
     assert agreed.loc["imdb", ["shared by two trainings", "of the same sign"]].tolist() == [4, 1]
     assert agreed["occur at most twice"].tolist() == pytest.approx([1 / 7] * 2)
     assert np.isnan(agreed.loc["adr", "shared by two trainings"]), "one training has nothing to agree with"
@@ -158,11 +155,11 @@ def test_pooling_and_parameter_tables():
     flips = flips[flips["attention"] == "dot"]
     told = labels(0.9).query("encoder == 'mlp' and attention == 'dot' and variant == 'lin'")
     pools = pd.concat([flips.assign(pool=p, value=flips["value"] + k / 10) for k, p in enumerate(("mean", "sum"))])
-    table = tables.pooling_table(pools, pd.concat([told.assign(pool=p) for p in ("mean", "sum")]))
-    assert table["pooling"].tolist() == ["sum (the paper)"] * 2 + ["mean"] * 2
-    fractions = table.loc[table["measure"] == "fraction", "value"]
-    assert fractions.tolist() == pytest.approx([0.35, 0.25], abs=0.01)
+    pooled = {"pooling_flips": pools, "pooling_labels": pd.concat([told.assign(pool=p) for p in ("mean", "sum")])}
+    shown = table("pooling", frame(paper_like), **pooled)
+    assert shown["pooling"].tolist() == ["sum (the paper)", "mean"]
+    assert shown["fraction by α∇α"].map(first).tolist() == pytest.approx([0.35, 0.25], abs=0.01)
     sizes = pd.DataFrame({"vocabulary": 100, "embedding": 10, "scaling": [0, 100, 1000, 265]})
     sizes = sizes.assign(dataset="sst", encoder="mlp", variant=["none", "lin", "feat", "conv"])
-    counted = tables.parameter_table(sizes)
+    counted = table("parameters", frame(paper_like), parameters=sizes)
     assert (counted["by formula"] == counted["in the model"]).all()

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from attnlib.studies.tying_mlm.grid import Results
+from attnlib.studies.results import Results
+from attnlib.studies.tying_mlm.grid import MODEL, gathered
 from attnlib.studies.tying_mlm.params import Params
-from attnlib.studies.tying_mlm.tables import MODEL
 
 LABELS = {"encoder": "lstm", "projection": "softmax"}
 CELL = {"dataset": "sst", "attention": "additive", "layers": 1, "strength": 0.0, "chosen": True, "init": "–"}
@@ -118,4 +118,10 @@ def results(**frames: pd.DataFrame) -> Results:
     }
     made |= frames
     made.setdefault("kept", kept_of(made["swaps"]))
-    return Results(**made, grid=SimpleNamespace(), params=Params())
+    return gathered(Params(), SimpleNamespace(failures=[]), made)
+
+
+def changed(found: Results, **frames: pd.DataFrame) -> Results:
+    """The same run with other frames; what follows from them is computed again."""
+    names = ("swaps", "texts", "kept", "information", "distances")
+    return gathered(found.params, found.grid, {name: found.frames[name] for name in names} | frames)

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 
 from attnlib.data import load_corpus
-from attnlib.studies.tying_mlm import figures, tables
-from attnlib.studies.tying_mlm.grid import Results
+from attnlib.studies.results import Results
+from attnlib.studies.study import Study
+from attnlib.studies.tying_mlm import figures
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
 from attnlib.utils.errors import DataError
 from attnlib.viz import plots
-from tests.studies.tying_mlm.frames import STEADY, kept_of, results, swaps_of
+from tests.studies.tying_mlm.frames import STEADY, changed, distances_of, kept_of, results, swaps_of
 
 FRAMES = ("swaps", "texts", "information", "distances")
 
@@ -24,9 +25,11 @@ def one() -> Results:
     found = results()
     weaker = swaps_of({"tying": STEADY}, seeds=(0,), strength=2.0, chosen=False)
     texts = found.texts[(found.texts["variant"] == "tying") & (found.texts["seed"] == 0)]
-    return dataclasses.replace(
+    swaps = pd.concat([found.swaps.assign(strength=1.0), weaker], ignore_index=True)
+    return changed(
         found,
-        swaps=pd.concat([found.swaps.assign(strength=1.0), weaker], ignore_index=True),
+        swaps=swaps,
+        kept=kept_of(swaps),
         texts=pd.concat([found.texts.assign(strength=1.0), texts.assign(strength=2.0, chosen=False)]),
     )
 
@@ -39,17 +42,11 @@ def two(one) -> Results:
     )
 
 
+NAMES = ("drops", "drops-macro", "information", "per_token", "frontier", "strength", "layers", "entropy")
+
+
 def drawn(found: Results) -> dict:
-    return {
-        "drops": figures.drops(tables.f1_table(found.scores), "f1"),
-        "drops-macro": figures.drops(tables.score_table(found.scores), "macro"),
-        "information": figures.information(tables.information_table(found.information)),
-        "probabilities": figures.probabilities(tables.probability_table(found.texts)),
-        "frontier": figures.frontier(tables.frontier_table(found.distances)),
-        "strength": figures.by_strength(tables.ablation_table(found.scores, found.texts, kept_of(found.swaps))),
-        "layers": figures.by_layers(tables.layer_table(found.scores)),
-        "entropies": figures.entropies(tables.entropies(found.texts)),
-    }
+    return {name: Study("tying_mlm").figures[name].drawn(found) for name in NAMES}
 
 
 def test_every_figure_is_drawn_with_title_and_axes(one) -> None:
@@ -62,29 +59,35 @@ def test_every_figure_is_drawn_with_title_and_axes(one) -> None:
 
 def test_figures_of_two_corpora_keep_them_apart(two) -> None:
     found = drawn(two)
-    for name, lines in {"drops": 4, "drops-macro": 4, "information": 4, "probabilities": 3}.items():
+    for name, lines in {"drops": 4, "drops-macro": 4, "information": 4, "per_token": 3}.items():
         (axis,) = found[name].axes
         told = [label.get_text() for label in axis.get_yticklabels()]
         assert [t.split(",")[0] for t in told] == ["sst"] * lines + ["own"] * lines, name
-    for name, panels in {"frontier": 2, "strength": 4, "layers": 4}.items():
+    for name, panels in {"frontier": 2, "strength": 8, "layers": 4}.items():
         titles = [axis.get_title(loc="left") for axis in found[name].axes]
         assert len(titles) == panels, name
         assert sum("own" in title for title in titles) == panels / 2, name
         assert found[name].get_size_inches()[0] < 10, "panels go below each other, not ever further to the right"
-    told = [label.get_text().split("\n")[0] for label in found["entropies"].axes[0].get_xticklabels()]
+    told = [label.get_text().split("\n")[0] for label in found["entropy"].axes[0].get_xticklabels()]
     assert told == ["sst", "own"]
+
+
+def test_a_score_and_its_changes_have_axes_of_their_own(one) -> None:
+    axes = drawn(one)["strength"].axes
+    told = {axis.get_ylabel(): set(axis.get_legend_handles_labels()[1]) for axis in axes}
+    assert told.pop("macro-F1 (points)") == {"macro-F1"}
+    changes = told.pop("change (points)")
+    assert changes
+    assert all("Δ" in name for name in changes), changes
 
 
 def test_labels_of_a_frontier_do_not_overlap() -> None:
     lams = [0.0, 0.001, 0.0025, 0.005, 0.01, 0.1, 1.0]
-    rows = [
-        {"dataset": "sst", "variant": v, "λ": lam, "jsd": jsd, "tvd": 0.05 + shift, "texts": 9}
-        for v, shift in (("base", 0.0), ("mlm", 0.2))
-        for lam, jsd in zip(lams, [0.1, 0.101, 0.102, 0.103, 0.104, 0.4, 0.6], strict=True)
-    ]
-    table = pd.DataFrame(rows)
-    table = table.assign(**{f"{k}_{end}": table[k] for k in ("jsd", "tvd") for end in ("low", "high")})
-    figure = figures.frontier(table)
+    places = [0.1, 0.101, 0.102, 0.103, 0.104, 0.4, 0.6]
+    curves = {v: [(jsd, 0.05 + shift) for jsd in places] for v, shift in (("base", 0.0), ("mlm", 0.2))}
+    frame = distances_of(curves)
+    frame["lam"] = frame["lam"].map(dict(enumerate(lams)))
+    figure = figures.frontier(results(distances=frame))
     figure.draw_without_rendering()
     (axis,) = figure.axes
     boxes = [text.get_window_extent() for text in axis.texts]
@@ -94,7 +97,7 @@ def test_labels_of_a_frontier_do_not_overlap() -> None:
 
 def test_a_sentence_as_the_models_read_it() -> None:
     corpus = load_corpus("planted", n_train=60, n_dev=20, n_test=20)
-    params = Params(embedding_size=8, epochs=1)
+    params = Params(corpora="planted", vectors="none", embedding_size=8, epochs=1)
     models = {
         v: fit(corpus, params.model("planted", v, "additive"), params.training, seed=0) for v in ("base", "tying")
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attnlib.reports.plan import plans
 from attnlib.store.specs import FitSpec
+from attnlib.studies import study as studies
 from attnlib.studies.study import Study
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm.params import Params
@@ -15,8 +15,8 @@ from tests import own_tables
 
 
 def planned(profile: str) -> Params:
-    (plan,) = plans(["02_tying_mlm"], profile, [])
-    return Params(**plan.values)
+    (plan,) = studies.planned(["02_tying_mlm"], profile, [])
+    return Params.of(plan.values)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_the_grid_of_each_profile(profile, trials, classifiers, adversaries, inf
 
 
 def test_the_grid_takes_plain_values_too() -> None:
-    (plan,) = plans(["02_tying_mlm"], "smoke", [])
-    assert Study("tying_mlm").grid(plan.values) == study.grid(Params(**plan.values))
+    (plan,) = studies.planned(["02_tying_mlm"], "smoke", [])
+    assert Study("tying_mlm").grid(dict(Params.of(plan.values))) == study.grid(Params.of(plan.values))
 
 
 def test_dev_decides_on_the_weight_of_each_corpus() -> None:

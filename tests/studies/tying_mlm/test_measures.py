@@ -12,7 +12,9 @@ from attnlib.studies.tying_mlm.params import Params
 from attnlib.training.fit import fit
 from attnlib.utils.errors import DataError
 
-PARAMS = Params(embedding_size=12, epochs=2, learning_rate=0.02, adversary_epochs=2)
+PARAMS = Params(
+    corpora="planted", vectors="none", embedding_size=12, epochs=2, learning_rate=0.02, adversary_epochs=2
+)
 
 
 @pytest.fixture(scope="module")

@@ -40,13 +40,6 @@ def test_delta_weighs_against_a_sum_over_the_batch() -> None:
     assert params.replace(summed=False).model("planted", "tying", "dot").tying_delta == 10
 
 
-def test_more_replicates_of_a_part_of_the_seeds_take_seeds_along() -> None:
-    params = Params(seeds=(0, 1, 2), adversary_seeds=2, baseline_seeds=3)
-    assert params.more(["adversary_seeds"], 1).seeds == (0, 1, 2)
-    grown = params.more(["adversary_seeds"], 2)
-    assert (grown.adversary_seeds, grown.seeds) == (4, (0, 1, 2, 3, 4))
-
-
 def test_corpora_of_the_adversaries() -> None:
     few = Params(corpora=("planted", "imdb"), adversary_corpora=("planted", "sst"))
     assert few.attacked == ("planted", "sst")

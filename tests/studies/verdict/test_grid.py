@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from attnlib.reports.plan import plans
-from attnlib.studies.study import Study
+from attnlib.studies.study import Study, planned
 from attnlib.studies.verdict.grid import TRAINER, fit, grid
 from attnlib.studies.verdict.params import Params
 from attnlib.utils.errors import ConfigError
 
 
 def profile(notebook: str) -> dict:
-    (one,) = plans([notebook], "cpu", [])
+    (one,) = planned([notebook], "cpu", [])
     return one.values
 
 

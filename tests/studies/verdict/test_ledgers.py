@@ -8,8 +8,8 @@ from pathlib import Path
 from bs4 import BeautifulSoup
 
 from attnlib.reports.matrix import FIELDS
+from attnlib.studies.study import Study
 from attnlib.studies.verdict.ledgers import ledgers
-from attnlib.viz.prose import emphasised
 
 
 def claim(name: str, verdict: str, effect: float, paper: str = "Toy 2030") -> dict:
@@ -42,16 +42,20 @@ def test_claims_of_the_profile_are_listed_and_linked(tmp_path):
     assert "../../01_tasc/cpu/report.html#claim-a" in links
     assert found.told("b", "{report}: {effect} ({verdict})") == "01_tasc: -0.30 [-0.40, -0.20] (not reproduced)"
     assert found.told("absent", "{effect}") == ""
-    told = [emphasised(one) for one in found.paragraphs()]
-    assert "of 2 claims, 1 reproduced, 1 not reproduced" in told[0]
-    assert '<a href="../../01_tasc/cpu/report.html#claim-a">Claim a</a>, 0.50' in told[0]
-    assert told[2].startswith("<b>All together.</b> 3 claims of 2 papers")
-    assert "02_tying_mlm" in told[3]
+    together, missing = found.summary()
+    assert together.startswith("**All together.** 3 claims of 2 papers")
+    assert "02_tying_mlm" in missing
 
 
 def test_without_reports_it_says_so(tmp_path):
     found = ledgers(tmp_path / "06_verdict" / "cpu", "cpu")
     assert not found.claims
     assert "No report" in found.html.text
-    assert "01_tasc" in found.paragraphs()[0]
+    assert "01_tasc" in found.summary()[0]
     assert found.frame.empty
+
+
+def test_the_claims_that_in_short_quotes_are_those_of_01():
+    said = {claim.id: claim.says for claim in Study("tasc").claims}
+    assert said["tasc-3"] == "With Lin-TaSc, fewer tokens ranked by α∇α must go until the decision flips."
+    assert said["tasc-17"].startswith("By α alone, the top token flips fewer decisions")

@@ -1,7 +1,0 @@
-"""The audit: can attention be read as an explanation of this classifier, and if not, what is the cheapest repair?
-
-`rules.yaml` holds gates and borders; `rules` turns effects into a verdict; `probe` asks a model what it answers
-without some of its tokens; `battery` measures; `judging` makes rows of it, behind gates; `trainings` measures what
-only new trainings can tell; `repairs` prices what would help; `card` shows it; `run` puts all of this into a budget
-of minutes; `calibrate` checks the verdicts against models whose truth is known.
-"""

@@ -1,0 +1,161 @@
+"""What an audit is given: a table or corpus, a model, scores from elsewhere; all checked before any work."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnlib.auditing.rules import rules
+from attnlib.data.checks import floats, is_number, some
+from attnlib.data.corpora import load_corpus
+from attnlib.data.readers.tables import read_json, read_table
+from attnlib.data.types import Corpus, Example
+from attnlib.utils.errors import DataError
+from attnlib.utils.paths import user_path
+
+MOST_CLASSES = 100
+TEST_SHARE = 0.25
+DRAWN = "own split 80/10/10"
+"""How the notes of a corpus say that its split was drawn by the kit."""
+
+
+def load_data(data: Any, **options: Any) -> Corpus:
+    """What `load_corpus` makes of this, with labels that a classifier can have."""
+    corpus = load_corpus(data, **options)
+    check_labels(corpus)
+    return corpus
+
+
+def check_labels(corpus: Corpus) -> None:
+    """Refuse labels that are several classes at once, or measurements."""
+    names, texts = corpus.classes, sum(1 for _ in corpus.items())
+    split = {name: [p.strip(" '\"") for p in re.split(r"[|;,]", name.strip("[](){}"))] for name in names}
+    parts = {name: found for name in names if len(found := [p for p in split[name] if p]) > 1}
+    counts = Counter(part for found in parts.values() for part in set(found))
+    several = [name for name, found in parts.items() if any(p in names or counts[p] > 1 for p in found)]
+    if several:
+        raise DataError(
+            f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The audit "
+            "judges one decision per text: keep one label per text, or audit one label against the rest."
+        )
+    if len(names) > 10 and all(is_number(n) for n in names) and any(not float(n).is_integer() for n in names):
+        raise DataError(
+            f"{corpus.name}: the labels are {len(names):,} different numbers ({some(names, 3)}), which looks like "
+            "regression. The audit judges decisions between classes: turn the numbers into classes first."
+        )
+    if len(names) > min(MOST_CLASSES, max(texts // 10, 2)):
+        raise DataError(
+            f"{corpus.name}: {len(names):,} classes for {texts:,} texts. The audit needs at least ten texts per "
+            f"class and at most {MOST_CLASSES} classes; check that the label column is the right one."
+        )
+
+
+def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[Example], list[str]]:
+    """The corpus to train on, the texts to judge on, and what was done to get enough of them.
+
+    given  the model is there already: where the split was drawn here, all texts can be judged on
+    """
+    least, every, test = rules()["texts"], [example for _, example in corpus.items()], corpus.test
+    drawn = any(note.startswith(DRAWN) for note in corpus.notes)
+    if len(every) < least:
+        raise DataError(
+            f"{corpus.name} has {len(every):,} texts; an audit needs at least {least} to judge on"
+            f"{'' if given else ', and others to train on'}. With fewer, no interval is narrow enough."
+        )
+    if given and drawn:
+        return corpus, every, [f"the split was drawn here, so all {len(every):,} texts are judged on"]
+    wanted = max(least, min(500, round(TEST_SHARE * len(every))))
+    if len(test) >= (wanted if drawn else least):
+        return corpus, list(test), []
+    if not drawn:
+        raise DataError(
+            f"{corpus.name}: its test part has {len(test):,} texts; an audit needs at least {least}. Put "
+            "more texts there, or leave the split out, and one is drawn."
+        )
+    order = np.random.default_rng([seed, 7]).permutation(len(corpus.train))
+    moved = {int(i) for i in order[: wanted - len(test)]}
+    test = [*test, *(corpus.train[i] for i in sorted(moved))]
+    known = {example.tokens for example in test}
+    train = [e for i, e in enumerate(corpus.train) if i not in moved and e.tokens not in known]
+    if len({e.label for e in train}) < 2 or len(train) < least:
+        raise DataError(
+            f"{corpus.name}: of {len(every):,} texts, {len(train):,} are left to train on once {len(test):,} are "
+            f"kept to judge on. Give at least {3 * least} texts, or a model."
+        )
+    said = f"{len(test):,} texts are kept to judge on, {len(train):,} to train on (seed {seed})"
+    return replace(corpus, train=tuple(train), test=tuple(test), known=None), test, [said]
+
+
+def load_scores(
+    scores: Any,
+    examples: Sequence[Example],
+    tokens: Callable[[Example], Sequence[str]],
+    places: Sequence[int],
+    *,
+    ordered: bool = True,
+) -> list[np.ndarray]:
+    """An explanation made elsewhere: one number per token of the texts at `places`, which are all that is read.
+
+    A file is a table (csv, tsv, jsonl, parquet) with the columns `id` and `scores`; a cell of scores is a list of
+    numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error. A mapping is
+    by id as well, a sequence in the order of `examples`, if they are `ordered` as their owner knows them.
+    """
+    if isinstance(scores, str | Path):
+        scores = _score_table(user_path(scores))
+    chosen = [examples[i] for i in places]
+    if isinstance(scores, Mapping):
+        if missing := [e.id for e in chosen if e.id not in scores]:
+            raise DataError(
+                f"scores: {len(missing):,} of {len(chosen):,} texts have none (ids {some(map(repr, missing), 3)}). "
+                f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with "
+                "the same ids."
+            )
+        return [_checked(scores[e.id], e, tokens(e)) for e in chosen]
+    if not isinstance(scores, Iterable) or hasattr(scores, "columns"):
+        raise DataError(f"scores are a file, a mapping by id, or one array per text; got {type(scores).__name__}.")
+    if not ordered:
+        raise DataError(
+            "scores: the split of these texts was drawn here, so a list of arrays has no order to go by. Give "
+            "the scores by id: a mapping, or a file."
+        )
+    if len(scores := list(scores)) != len(examples):
+        raise DataError(f"scores: {len(scores):,} arrays for {len(examples):,} texts. Give one per text, or by id.")
+    return [_checked(scores[i], e, tokens(e)) for i, e in zip(places, chosen, strict=True)]
+
+
+def _checked(given: Any, example: Example, tokens: Sequence[str]) -> np.ndarray:
+    """The scores of one text: a finite number per token."""
+    array = floats(given, f"text {example.id!r}")
+    if array.shape != (len(tokens),):
+        raise DataError(
+            f"scores of text {example.id!r}: {array.size} numbers for {len(tokens)} tokens ({some(tokens, 6)}). "
+            "Give one number per token as the model reads them; `model.tokens(text)` lists them."
+        )
+    if not np.isfinite(array).all():
+        raise DataError(f"scores of text {example.id!r} hold NaN or infinity. Give finite numbers.")
+    return array
+
+
+def _score_table(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise DataError(f"scores: there is no file {path}.")
+    table = read_table(path, names=("id", "scores"))
+    known = {str(name).lower(): name for name in table.columns}
+    if not {"id", "scores"} <= set(known):
+        raise DataError(
+            f"scores: {path.name} needs the columns 'id' and 'scores'; it has {', '.join(table.columns)}."
+        )
+    ids, cells = [str(i) for i in table[known["id"]]], table[known["scores"]].tolist()
+    if twice := [i for i, n in Counter(ids).items() if n > 1]:
+        raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, twice), 3)}.")
+    where = f"scores: {path.name}, text"
+    return {
+        i: read_json(cell, f"{where} {i!r}") if isinstance(cell, str) else cell
+        for i, cell in zip(ids, cells, strict=True)
+    }

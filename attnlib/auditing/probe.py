@@ -1,0 +1,235 @@
+r"""What a model answers without some of its tokens, and how far any order of removal can push it.
+
+For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's
+probability after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does
+not compare across models, since some models can be moved further than others (Edin et al. 2025). The share of the
+attainable
+
+.. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
+
+does: 0 is a random order (ten draws of the same length), 1 the best order that a greedy search with a small beam
+found. Both are means over texts, so the interval of S is that of a ratio (`share_values`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import softmax
+
+from attnlib.auditing.rules import rules
+from attnlib.data.types import Example
+from attnlib.engine.explainable import ATTENTION, Explainable, answers, erase, operators
+from attnlib.measures.faithfulness import best_removals
+from attnlib.rankings.scores import importance
+from attnlib.stats import descending
+from attnlib.utils.device import measuring
+from attnlib.utils.progress import progress
+
+Scores = Sequence[np.ndarray]
+CHUNK = 4
+"""Texts asked about at once, so that memory stays flat and progress is seen."""
+BEAM = 3
+CANDIDATES = 24
+"""Tokens that the search for the best order goes on with: those that matter most alone."""
+
+
+@dataclass
+class Erased:
+    """The answers of one model to the removals of one operator; n texts.
+
+    drops      ranking -> (n, shares) drop of the probability; `random` is the mean over the draws, `best` the
+               largest that any order reached at that share
+    masked     (n, shares): how often the decision is right under random masking
+    alone      per text, (tokens,): drop of the probability without each token alone
+    """
+
+    drops: dict[str, np.ndarray]
+    masked: np.ndarray
+    alone: list[np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.alone)
+
+    def area(self, ranking: str) -> np.ndarray:
+        """(n,) A of a ranking."""
+        return self.drops[ranking].mean(1)
+
+    def share(self, ranking: str) -> np.ndarray:
+        """(n,) numbers whose mean is S of a ranking."""
+        return share_values(self.area(ranking), self.area("random"), self.area("best"))
+
+    @property
+    def attainable(self) -> np.ndarray:
+        """(n,) A_best - A_random."""
+        return self.area("best") - self.area("random")
+
+
+def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.ndarray:
+    r"""One number per text whose mean is S and whose spread is that of the ratio of means, to first order.
+
+    With :math:`a_i = A_i - A_{random,i}` and :math:`b_i = A_{best,i} - A_{random,i}`: :math:`S + (a_i - S
+    b_i)/\bar b`. NaN where nothing is attainable.
+    """
+    a, b = drop - random, best - random
+    if not b.mean() > 1e-9:
+        return np.full(len(a), math.nan)
+    share = a.mean() / b.mean()
+    return share + (a - share * b) / b.mean()
+
+
+class Probe:
+    """A model, the texts it is audited on, and everything asked of it so far.
+
+    draws, shares   as in the rules; `seed` fixes the random rankings
+    """
+
+    def __init__(
+        self,
+        model: Explainable,
+        examples: Sequence[Example],
+        *,
+        shares: Sequence[float] | None = None,
+        draws: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.examples, self.seed = model, list(examples), seed
+        self.shares = tuple(shares or rules()["shares"])
+        self.probabilities = softmax(model.logits(self.examples), axis=1)
+        self.predicted = self.probabilities.argmax(1)
+        self.labels = np.array([e.label for e in self.examples])
+        self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.rankings: dict[str, Scores] = {}
+        rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
+        count = draws or rules()["draws"]
+        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in range(count)]
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """(n,) probability of the predicted class."""
+        return self.probabilities.max(1)
+
+    @property
+    def inputs(self) -> tuple[str, str]:
+        """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
+        known = operators(self.model)
+        return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
+
+    def read(self, name: str, stop: int | None = None) -> Scores:
+        """The scores of a reading for the first `stop` texts (None: all), computed once and timed."""
+        known = self.rankings.setdefault(name, [])
+        some = self.examples[len(known) : stop]
+        if some:
+            begun = time.monotonic()
+            known += importance(self.model, some, name)
+            self.seconds[name] += time.monotonic() - begun
+        return known
+
+    def counts(self, n: int) -> list[int]:
+        """How many of n tokens each share is: at least one, and one is always left."""
+        return [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in self.shares]
+
+    def erased(
+        self,
+        ways: Sequence[str],
+        rankings: Sequence[str] = (),
+        *,
+        deep: int | None = None,
+        left: Callable[[int], float] = lambda done: math.inf,
+    ) -> dict[str, Erased]:
+        """A of every ranking, of random ones and of the best order found, by operator.
+
+        rankings  readings, or names in `self.rankings`
+        deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
+              the given rankings, plus what the search gained on those that were searched
+        left  texts done -> seconds that may still be spent. All operators answer about a few texts before the next
+              few: where the time is up, the answer is for the first texts alone
+        """
+        found: dict[str, list[dict[str, np.ndarray]]] = {way: [] for way in ways}
+        starts = range(0, len(self), CHUNK)
+        last = spent = done = 0.0
+        for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
+            begun = time.monotonic()
+            rows = range(start, min(start + CHUNK, len(self)))
+            work = float((self.lengths[rows.start : rows.stop] ** 2).sum())  # what a recurrent encoder needs
+            if start and left(start) < max(last, spent / done * work):
+                break
+            for way in ways:
+                found[way] += self._some(way, rows, rankings, deep is None or start < deep)
+            last = time.monotonic() - begun
+            spent, done = spent + last, done + work
+            self.seconds["removing"] += last * (ATTENTION not in ways)
+        return {way: _joined(texts) for way, texts in found.items()}
+
+    def _some(self, way: str, rows: range, rankings: Sequence[str], search: bool) -> list[dict[str, np.ndarray]]:
+        """The removals of one operator from a few texts: what `_joined` puts together."""
+        some = self.examples[rows.start : rows.stop]
+        begun = time.monotonic()
+        if way != ATTENTION:
+            alone = importance(self.model, some, "omission", operator=way)
+        else:
+            singles = [[[j] for j in range(self.lengths[i])] for i in rows]
+            logits = erase(self.model, some, singles, operator=way, batch_size=CHUNK)
+            alone = [self._drop(i, softmax(one, axis=1)) for i, one in zip(rows, logits, strict=True)]
+        if way == self.inputs[-1]:
+            self.seconds["leave-one-out"] += time.monotonic() - begun
+        read = {name: self.read(name, rows.stop)[rows.start :] for name in rankings}
+        read |= {"leave-one-out": alone} | {d: scores[rows.start :] for d, scores in enumerate(self.random)}
+        found: list[dict[str, np.ndarray]] = [{}] * len(rows)
+        with measuring():
+            for batch, trace in self.model.traces(some):
+                answer = answers(self.model, batch, trace, way)
+                for place, row in enumerate(batch.rows.tolist()):
+                    own = {name: scores[row] for name, scores in read.items()}
+                    found[row] = self._text(rows[row], partial(answer, place), own, search)
+        return found
+
+    def _text(self, i: int, answer: Callable, rankings: dict, search: bool) -> dict[str, np.ndarray]:
+        """(shares,) drops of a text by ranking, `masked`, `alone`, and `searched` where the best order was."""
+        known: dict[frozenset[int], np.ndarray] = {}
+
+        def said(sets: Sequence[frozenset[int]]) -> np.ndarray:
+            """(sets, C) probabilities without each of the sets, none of which is asked about twice."""
+            if new := [one for one in dict.fromkeys(sets) if one not in known]:
+                known.update(zip(new, answer(new).softmax(-1).cpu().numpy(), strict=True))
+            return np.stack([known[one] for one in sets])
+
+        counts, alone = self.counts(self.lengths[i]), rankings["leave-one-out"]
+        orders = {name: descending(scores).tolist() for name, scores in rankings.items()}
+        gone = [frozenset(order[:k]) for order in orders.values() for k in counts]
+        p = dict(zip(orders, said(gone).reshape(len(orders), len(counts), -1), strict=True))
+        draws = np.stack([p.pop(d) for d in range(len(self.random))])
+        found = {name: self._drop(i, values) for name, values in p.items()}
+        found["best"] = np.max(list(found.values()), 0)
+        found["random"] = self._drop(i, draws).mean(0)
+        found |= {"masked": (draws.argmax(-1) == self.labels[i]).mean(0), "alone": alone}
+        if search:
+            largest, _ = best_removals(
+                lambda sets: self._drop(i, said(sets)), counts, alone, beam=BEAM, candidates=CANDIDATES
+            )
+            found["searched"] = np.maximum(found["best"], largest)
+        return found
+
+    def _drop(self, i: int, p: np.ndarray) -> np.ndarray:
+        """How far the probability of a text's prediction falls to those of (..., C)."""
+        return self.confidence[i] - p[..., self.predicted[i]]
+
+
+def _joined(texts: list[dict[str, np.ndarray]]) -> Erased:
+    """Of texts that were not searched, the best order gets what the search gained on average on the others."""
+    gained = [text["searched"] - text["best"] for text in texts if "searched" in text]
+    gain = np.mean(gained, 0) if gained else 0.0
+    for text in texts:
+        text["best"] = text.pop("searched", text["best"] + gain)
+    masked, alone = np.stack([text.pop("masked") for text in texts]), [text.pop("alone") for text in texts]
+    return Erased({name: np.stack([text[name] for text in texts]) for name in texts[0]}, masked, alone)

@@ -1,0 +1,285 @@
+"""The papers' corpora as their publishers lay them out: a folder (archives unpacked) in, rows out."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import wraps
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attnlib.data.readers.base import Reader, find_source, listed
+from attnlib.data.splits import SEED
+from attnlib.data.types import SPLITS, RawCorpus, RawExample
+from attnlib.utils.errors import AttnlibError, ConfigError, DataError
+
+POLARITY = ("negative", "positive")
+FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
+NEWS = {"1": "world", "2": "sports", "3": "business", "4": "sci/tech"}
+ENTAILMENT = ("entailment", "neutral", "contradiction")
+_LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
+_NOT_KERAS = re.compile(r"[!-&(-/:-@\[-`{-~]")
+"""Signs that separate words for Keras, from whose copy of IMDB Jain & Wallace count lengths: all but the
+apostrophe, so that a line break counts as a word, "br"."""
+
+
+def paper(name: str) -> Callable[[Reader], Reader]:
+    """`listed`, with one error for whatever is wrong in a file."""
+
+    def add(reader: Reader) -> Reader:
+        @wraps(reader)
+        def guarded(*args: Any, **options: Any) -> RawCorpus:
+            try:
+                return reader(*args, **options)
+            except (KeyError, ValueError, IndexError, OSError, EOFError) as error:
+                if isinstance(error, AttnlibError):
+                    raise
+                raise DataError(f"{name}: a file is not as its publisher lays it out ({error!r}).") from error
+
+        return listed(name)(guarded)
+
+    return add
+
+
+def files(corpus: str, path: str | None, pattern: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The match and the text of every file in a folder whose path matches; `.gz` is opened."""
+    folder, found = find_source(path, corpus), False
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if (match := re.search(rf"(?:^|/){pattern}$", file.relative_to(folder).as_posix())) and file.is_file():
+            found = True
+            data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+            yield match, data.decode()
+    if not found:
+        raise DataError(
+            f"{corpus}: {folder} is no folder with files such as {pattern}. Give path= the folder as its publisher "
+            "lays it out, unpacked."
+        )
+
+
+def split_files(corpus: str, path: str | None, pattern: str, needed: tuple[str, ...]) -> dict[str, str]:
+    """Split (the pattern's group) -> text of its file, those that are needed in this order."""
+    found: dict[str, str] = {}
+    for match, text in files(corpus, path, pattern):
+        if match["split"] in found:
+            raise DataError(f"{corpus}: two files in {path} look like {match['split']}. Give the folder of one.")
+        found[match["split"]] = text
+    if absent := [split for split in needed if split not in found]:
+        raise DataError(f"{corpus}: {path} has no file for {', '.join(absent)}, only for {', '.join(found)}.")
+    return {split: found[split] for split in needed}
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a file. Only line feeds end a line: texts contain other separators."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def choice(option: str, value: object, *allowed: object) -> None:
+    """Refuse a value of an option that is not among the allowed."""
+    if value not in allowed or isinstance(value, bool):
+        raise ConfigError(f"{option} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+
+
+@paper("sst")
+def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
+    """train.txt, dev.txt and test.txt, one tree per line; the label is the root's.
+
+    classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
+    """
+    choice("sst: classes", classes, 2, 5)
+    rows = []
+    for split, text in split_files("sst", path, r"(?P<split>train|dev|test)\.txt", SPLITS).items():
+        for number, line in enumerate(lines(text), start=1):
+            words = _LEAF.findall(line)
+            if not re.match(r"\([0-4] ", line) or not words or line.count("(") != line.count(")"):
+                raise DataError(f"sst, {split}.txt, line {number}: not a tree like '(3 (2 good) (2 film))'.")
+            label = int(line[1])
+            if classes == 5 or label != 2:
+                name = FIVE[label] if classes == 5 else POLARITY[label > 2]
+                rows.append(RawExample(" ".join(words), name, split=split, id=f"{split}-{number}"))
+    return RawCorpus("sst", rows, FIVE if classes == 5 else POLARITY)
+
+
+@paper("aclimdb")
+def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "official") -> RawCorpus:
+    """{train,test}/{pos,neg}/ID_STARS.txt; unlabelled reviews are passed over.
+
+    labels  "polarity", or "stars": 1 to 4 and 7 to 10, as in the file names
+    split   "official", or "jain_wallace": reviews of fewer than 400 words, of which train and dev have 80% and 20%
+            of the train half (17,212 and 4,304) and test has 4,363 of the test half
+    """
+    choice("aclimdb: labels", labels, "polarity", "stars")
+    choice("aclimdb: split", split, "official", "jain_wallace")
+    rows = []
+    for match, text in files("aclimdb", path, r"(train|test)/(pos|neg)/(\d+_(\d+))\.txt"):
+        part, side, name, stars = match.groups()
+        if split == "official" or len(_NOT_KERAS.sub(" ", text).split()) < 400:
+            label = stars if labels == "stars" else POLARITY[side == "pos"]
+            rows.append(RawExample(text.replace("<br />", " "), label, split=part, id=f"{part}/{side}/{name}"))
+    notes = ("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",)
+    if split == "jain_wallace":
+        rows = _drawn(rows)
+        notes += ("reviews of fewer than 400 words; sizes as in Jain & Wallace, the draw is ours",)
+    classes = tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY
+    return RawCorpus("aclimdb", rows, classes, notes=notes)
+
+
+def _drawn(rows: list[RawExample]) -> list[RawExample]:
+    """Train and dev from the train half, test from the test half, in the proportions of Jain & Wallace."""
+    rng = np.random.default_rng(SEED)
+    halves = {half: [row for row in rows if row.split == half] for half in ("train", "test")}
+    mixed = {half: [own[i] for i in rng.permutation(len(own))] for half, own in halves.items()}
+    train, test = int(0.8 * len(mixed["train"])), min(4_363, len(mixed["test"]))
+    parts = {"train": mixed["train"][:train], "dev": mixed["train"][train:], "test": mixed["test"][:test]}
+    return [replace(row, split=split) for split, own in parts.items() for row in own]
+
+
+@paper("yelp")
+def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
+    """train.csv and test.csv (or .csv.gz): text, then "Business Category: …" and "Review Stars: …".
+
+    labels  "stars" (five classes), or "category"
+    """
+    choice("yelp: labels", labels, "stars", "category")
+    kind, rows = {"stars": "Review Stars", "category": "Business Category"}[labels], []
+    found = split_files("yelp", path, r"(?P<split>train|test)\.csv(?:\.gz)?", ("train", "test"))
+    for split, text in found.items():
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2):
+            told = dict(cell.split(": ", 1) for cell in row.values() if cell and cell.startswith(f"{kind}: "))
+            label = told[kind].strip()
+            label = label.removesuffix(".0") if labels == "stars" else label
+            rows.append(RawExample(row["text"], label, split=split, id=f"{split}-{number}"))
+    return RawCorpus("yelp", rows, tuple("12345") if labels == "stars" else None)
+
+
+@paper("agnews")
+def agnews(path: str | None = None, *, classes: int = 2) -> RawCorpus:
+    """train.csv (or a part of it, train_5k.csv) and test.csv: number of the class, title (left out), description.
+
+    classes  2: world and business (Jain & Wallace); 4: all
+    """
+    choice("agnews: classes", classes, 2, 4)
+    kept = ("world", "business") if classes == 2 else tuple(NEWS.values())
+    rows, notes = [], []
+    found = split_files("agnews", path, r"(?P<split>train|test)(?:_\w+)?\.csv(?:\.gz)?", ("train", "test"))
+    for split, text in found.items():
+        table = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        table = table[1:] if not table[0][0].strip().isdigit() else table  # some copies carry a header
+        for number, (digit, *_, words) in enumerate(table, start=1):
+            label = NEWS[digit.strip()]
+            if label in kept:  # the publisher writes a line break as a backslash
+                rows.append(RawExample(words.replace("\\", " "), label, split=split, id=f"{split}-{number}"))
+        if len(table[0]) == 2:
+            notes.append(f"{split}: title and description are in one column, so the title is kept")
+    return RawCorpus("agnews", rows, kept, notes=tuple(notes))
+
+
+@paper("movies")
+def movies(path: str | None = None) -> RawCorpus:
+    """docs/ID (tokens between blanks, one sentence per line) and {train,val,test}.jsonl, as ERASER has them.
+
+    Reviews of the validation set that train.jsonl holds too are removed from train.
+    """
+    docs = {match["id"]: text for match, text in files("movies", path, r"docs/(?P<id>[^/]+)")}
+    tables = split_files("movies", path, r"(?P<split>train|val|test)\.jsonl", ("train", "val", "test"))
+    train, dev, test = ([_annotated(json.loads(line), docs) for line in lines(text)] for text in tables.values())
+    held_out = {row.id for row in dev}
+    kept = [row for row in train if row.id not in held_out]
+    notes = ("rationales of test mark far more words than those of train: the annotation differs",)
+    if removed := len(train) - len(kept):
+        notes = (f"{removed} validation reviews removed from train, which lists them too", *notes)
+    parts = zip(SPLITS, (kept, dev, test), strict=True)
+    return RawCorpus("movies", [replace(r, split=s) for s, own in parts for r in own], POLARITY, notes=notes)
+
+
+def _annotated(entry: dict[str, Any], docs: dict[str, str]) -> RawExample:
+    name = entry["annotation_id"]
+    sentences = [words for line in docs[name].split("\n") if (words := line.split())]
+    tokens = tuple(chain.from_iterable(sentences))
+    marks = [False] * len(tokens)
+    for span in chain.from_iterable(entry["evidences"]):
+        if span["docid"] == name:
+            marks[span["start_token"] : span["end_token"]] = [True] * (span["end_token"] - span["start_token"])
+    if len(marks) != len(tokens):
+        raise ValueError(f"evidence outside docs/{name}")
+    starts = tuple(accumulate(map(len, sentences[:-1]), initial=0))
+    label = {"NEG": "negative", "POS": "positive"}[entry["classification"]]
+    return RawExample(tokens=tokens, label=label, rationale=tuple(marks), id=name, sentences=starts)
+
+
+@paper("babi")
+def babi(path: str | None = None, *, task: int = 1) -> RawCorpus:
+    """qaN_*_train.txt and qaN_*_test.txt (of several sizes en-10k). Story, question, and the answer as class.
+
+    task  1, 2 or 3 supporting facts
+
+    The rationale marks the words of the supporting sentences, which the file names after each answer. As in
+    Jain & Wallace, sentences are joined by " . " and the case is kept.
+    """
+    choice("babi: task", task, 1, 2, 3)
+    large = Path(path or "") / "en-10k"
+    pattern = rf"qa{task}_(?:[^/]*_)?(?P<split>train|test)(?:_1k)?\.txt"
+    found = split_files("babi", str(large) if large.is_dir() else path, pattern, ("train", "test"))
+    return RawCorpus(f"babi{task}", [row for split, text in found.items() for row in _questions(text, split)])
+
+
+def _questions(text: str, split: str) -> Iterator[RawExample]:
+    story: dict[int, list[str]] = {}
+    for number, line in enumerate(lines(text), start=1):
+        place, _, rest = line.partition(" ")
+        cells = rest.split("\t")
+        story = {} if place == "1" else story
+        if len(cells) == 1:
+            story[int(place)] = rest.strip().removesuffix(".").split()
+            continue
+        question, answer, support = cells
+        facts = {int(place) for place in support.split()}
+        if not facts or not facts <= {*story}:
+            raise ValueError(f"line {number} of {split} names sentences that are not in the story")
+        told = [(words, position in facts) for position, words in story.items()]
+        tokens = [word for words, _ in told for word in (".", *words)][1:]
+        marks = [mark for words, fact in told for mark in (False, *[fact] * len(words))][1:]
+        starts = accumulate((len(words) + 1 for words, _ in told[:-1]), initial=0)
+        query, name = tuple(question.replace("?", " ?").split()), f"{split}-{number}"
+        yield RawExample("", answer.strip(), tuple(tokens), split, query, tuple(marks), name, tuple(starts))
+
+
+@paper("snli")
+def snli(path: str | None = None) -> RawCorpus:
+    """Either snli_1.0_{train,dev,test}.jsonl, or the line files s1.SPLIT, s2.SPLIT and labels.SPLIT.
+
+    Pairs without an agreed label ("-") are dropped and counted. Where there is no train file, training uses the dev
+    file (and a new dev is cut from it), which is noted.
+    """
+    pairs: dict[str, list[tuple[str, ...]]] = {}
+    columns: dict[str, dict[str, list[str]]] = {}
+    for match, text in files(
+        "snli", path, r"(?:snli_1\.0_(?P<split>\w+)\.jsonl|(?P<part>s1|s2|labels)\.(?P<of>\w+))"
+    ):
+        if match["part"]:
+            columns.setdefault(match["of"], {})[match["part"]] = lines(text)
+        else:
+            entries = map(json.loads, lines(text))
+            pairs[match["split"]] = [(e["sentence1"], e["sentence2"], e["gold_label"]) for e in entries]
+    for split, parts in columns.items():
+        pairs.setdefault(split, list(zip(parts["s1"], parts["s2"], parts["labels"], strict=True)))
+    notes = []
+    if "train" not in pairs and {*pairs} == {"dev", "test"}:
+        pairs = {"train": pairs["dev"], "test": pairs["test"]}
+        notes.append("no train file: the dev file is trained on, and a new dev is cut from it")
+    rows = [
+        RawExample(premise, label.strip(), split=split, query=hypothesis, id=f"{split}-{number}")
+        for split, found in pairs.items()
+        for number, (premise, hypothesis, label) in enumerate(found, start=1)
+    ]
+    agreed = [row for row in rows if row.label != "-"]
+    if len(agreed) < len(rows):
+        notes.append(f"{len(rows) - len(agreed):,} pairs without an agreed label dropped")
+    return RawCorpus("snli", agreed, ENTAILMENT, notes=tuple(notes))

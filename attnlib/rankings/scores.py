@@ -1,0 +1,127 @@
+"""Importance: one number per token, by one function per method.
+
+`importance(fitted, examples, "alpha_grad")` returns one array per text with one number for every content position:
+padding and special tokens are left out. `METHODS` lists the methods; each lives in `attnlib.rankings`.
+
+Levels: `input` ranks the words a text is made of; `hidden` ranks what the final attention layer looks at, which is
+the same positions in a flat model and the sentences of a hierarchical one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor
+
+from attnlib import quirks as quirk_names
+from attnlib.engine.explainable import explained
+from attnlib.models.trace import Trace
+from attnlib.rankings import LEVELS, METHODS, TARGETS, Case, Spec
+from attnlib.rankings.base import has_self_attention
+from attnlib.utils.device import measuring
+from attnlib.utils.errors import ConfigError, one_of
+from attnlib.utils.progress import bar
+
+if TYPE_CHECKING:
+    from attnlib.data.batching import Batch
+    from attnlib.engine.explainable import Answers, Explainable
+
+__all__ = ["LEVELS", "METHODS", "TARGETS", "Explainer", "Spec", "importance", "readings"]
+
+
+def importance(
+    fitted: Explainable,
+    examples: Iterable,
+    method: str,
+    *,
+    level: str = "input",
+    target: str | None = None,
+    seed: int = 0,
+    batch_size: int = 256,
+    quirks: Iterable[str] = (),
+    **options: Any,
+) -> list[np.ndarray]:
+    """Scores of every text, in the order given: one float array per text, one number per content position.
+
+    method   a name in `METHODS`
+    level    `input`: the words; `hidden`: what the final attention layer looks at
+    target   `logit` or `probability` of the predicted class; None: the method's own (see `METHODS[method].target`)
+    seed     for methods with randomness; a text's numbers depend on the seed and its place in `examples` alone
+    quirks   authors' deviations to reproduce, see `attnlib.quirks`
+    options  of the method, such as `operator="delete"` for omission or `steps=100` for integrated_gradients
+
+    >>> (scores,) = al.importance(fitted, ["a great morning"], "omission")
+    >>> fitted.tokens("a great morning")[scores.argmax()]
+    'great'
+    """
+    explain = Explainer(method, level, target, seed, quirk_names.checked(quirks), options)
+    examples = explained(fitted, examples)
+    scores: list[np.ndarray | None] = [None] * len(examples)
+    with bar(f"{method}, {level} level", total=len(examples), unit="text") as line:
+        for batch, trace in fitted.traces(examples, batch_size=batch_size, **explain.kept(fitted)):
+            values, units = explain(fitted, batch, trace)
+            flat = values[units].double().cpu().numpy()
+            ends = accumulate(units.sum(1).tolist(), initial=0)
+            for row, (start, end) in zip(batch.rows.tolist(), pairwise(ends), strict=True):
+                scores[row] = flat[start:end]
+            line.update(len(batch))
+    return scores
+
+
+def readings(model: Explainable) -> tuple[str, ...]:
+    """The names of `METHODS` that apply to this model; `alpha` of a Hugging Face classifier is `cls_last`."""
+    if getattr(model, "model_config", None) is None:
+        return tuple(name for name, spec in METHODS.items() if spec.hf is not None and name != "alpha")
+    inside = has_self_attention(model.model)
+    return tuple(n for n, s in METHODS.items() if s.run is not None and (inside or s.needs != "self-attention"))
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """An importance method with its arguments, which are checked on construction."""
+
+    method: str
+    level: str = "input"
+    target: str | None = None
+    seed: int = 0
+    quirks: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        spec = METHODS[self.method]
+        one_of("level", self.level, LEVELS)
+        if self.level not in spec.levels:
+            raise ConfigError(
+                f"Importance method {self.method!r} works at level {spec.levels[0]!r} only; got {self.level!r}."
+            )
+        if self.target is not None:
+            one_of("target", self.target, TARGETS)
+            if spec.target is None:
+                raise ConfigError(
+                    f"Importance method {self.method!r} explains no output: leave out target={self.target!r}."
+                )
+        for name in self.options:
+            one_of(f"option of importance method {self.method!r}", name, spec.options or ["(none)"])
+
+    def kept(self, fitted: Explainable) -> dict[str, bool]:
+        """What to ask `traces` for: a graph, where the method and the model can use one."""
+        config = getattr(fitted, "model_config", None)
+        return {"grad": True} if METHODS[self.method].graph and config and not config.hierarchical else {}
+
+    def __call__(self, fitted: Explainable, batch: Batch, trace: Answers) -> tuple[Tensor, Tensor]:
+        """Scores (B, T) of one batch that was traced already, and its units (B, T)."""
+        spec = METHODS[self.method]
+        run = spec.run if isinstance(trace, Trace) else spec.hf
+        if run is None:
+            raise ConfigError(
+                f"Importance method {self.method!r} applies to {spec.models} only. For this model: "
+                f"{', '.join(readings(fitted))}."
+            )
+        target, quirks = self.target or spec.target, self.quirks & set(spec.quirks)
+        case = Case(fitted, batch, trace, self.level, target, self.seed, quirks)
+        with measuring():
+            return run(case, **self.options), case.units

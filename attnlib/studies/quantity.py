@@ -1,0 +1,322 @@
+"""A quantity: one number of a study, defined once and asked for by its table, its figure and its claim.
+
+    single = Quantity("single", "delta_js", rows=compared).only(importance="alpha")
+    flips = Quantity("single", "flip_top", rows=compared)
+    gap = flips.minus("importance", "alpha_grad", "alpha")
+
+It says which rows of which frame it is about, what each is worth, and against what it is compared. It is asked in
+four ways: `mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings) and
+`table` (rows with intervals). What no quantity expresses is a plain function of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from attnlib.stats.inference import (
+    COUNTS,
+    LEVEL,
+    NAN,
+    Effect,
+    contrast,
+    contrasts,
+    effect,
+    effects,
+    exact_share,
+    interval_texts,
+)
+from attnlib.studies.beside import beside
+from attnlib.studies.datasets import short
+from attnlib.studies.learned import NOTHING
+from attnlib.utils.errors import ConfigError
+
+Rows = Callable[[pd.DataFrame], pd.DataFrame]
+R = TypeVar("R", bound=Sized)
+SHARE = (0.0, 1.0)
+"""Between what values a share lies; a difference of two lies within ± 1."""
+FEWEST_TEXTS = 20
+"""Test texts that a verdict needs."""
+ABSENT = "The models it needs are not part of this run, or learned nothing."
+
+
+class NotTested(Exception):
+    """Raised by what a run cannot judge; the message is a sentence for the reader."""
+
+
+def required(rows: R, why: str = "") -> R:
+    """The rows that a quantity is about; where there are none, it is not tested, and `why` says so."""
+    if not len(rows):
+        raise NotTested(why)
+    return rows
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a study.
+
+    frame   name of the frame of the results
+    value   what a row is worth: a column, or a function of the rows
+    rows    which rows, and what they look like: frame -> frame
+    model   columns that tell models apart; a mean counts them alike
+    bounds  the range of the values (`inference.effect`); None: open
+    apart   the range of a difference of two; None: what `bounds` allow
+    unit    of the values, as readers see it; empty for shares and their like
+    sides   column, a, b of a difference; `paired` where a and b share training and text
+    text    column of the text; None where values are one per training
+    named   key of a model -> its name in sentences
+    printed  study, table and metric of the paper's numbers, which tables show next to ours; the metric may be a
+             column of the table instead, or a mapping of all that picks the number
+    why     a sentence for a run that lacks the rows
+    """
+
+    frame: str
+    value: str | Callable[[pd.DataFrame], Any] = "value"
+    rows: Rows = lambda frame: frame
+    model: tuple[str, ...] = ("dataset", "encoder")
+    bounds: tuple[float, float] | None = SHARE
+    apart: tuple[float, float] | None = None
+    unit: str = ""
+    sides: tuple[str, object, object] | None = None
+    paired: bool = True
+    text: str | None = "instance"
+    named: Callable[[tuple], str] = lambda key: ", ".join(short(str(part)) for part in key)
+    printed: tuple[str, str | int, str | Mapping[str, str]] | None = None
+    why: str = ABSENT
+
+    def of(self, **changes: Any) -> Quantity:
+        """The same with other fields: `of(model=("dataset",), why="…")`."""
+        return replace(self, **changes)
+
+    def only(self, **columns: object | Iterable[object]) -> Quantity:
+        """Of some rows alone: `only(importance="alpha")`, `only(encoder=["lstm", "gru"])`."""
+        wanted = {c: list(v) if isinstance(v, list | tuple | set) else [v] for c, v in columns.items()}
+
+        def kept(frame: pd.DataFrame) -> pd.DataFrame:
+            found = self.rows(frame)
+            return found[found[list(wanted)].isin(wanted).all(axis=1)] if len(found) else found
+
+        return replace(self, rows=kept)
+
+    def where(self, keep: Rows) -> Quantity:
+        """Of what `keep` makes of the rows."""
+        return replace(self, rows=lambda frame: keep(self.rows(frame)))
+
+    def percent(self) -> Quantity:
+        """The same times 100."""
+        bounds = self.bounds and (100 * self.bounds[0], 100 * self.bounds[1])
+        return replace(self, value=lambda frame: 100 * self._worth(frame), bounds=bounds)
+
+    def minus(self, column: str, a: object, b: object, **changes: Any) -> Quantity:
+        """The difference of the rows where `column` is a and those where it is b."""
+        return replace(self, **{"sides": (column, a, b), "printed": None} | changes)
+
+    def values(self, results: Any) -> pd.DataFrame:
+        """The rows that it is about, with what each is worth in `value`; raises `NotTested` without any."""
+        kept = self._rows(results)
+        found = kept.assign(value=self._worth(kept)).dropna(subset="value")
+        if self.sides is not None:
+            column, a, b = self.sides
+            found = found[found[column].isin([a, b])]
+            required(found[found[column] == a], self.why)
+            required(found[found[column] == b], self.why)
+        return required(found, self.why)
+
+    def mean(self, results: Any) -> Effect:
+        """The mean over models that count alike, without those of a single text, which would leave no interval."""
+        values = self.values(results)
+        if self.text is not None and self.model:
+            enough = values.groupby(list(self.model), sort=False)[self.text].transform("nunique") >= 2
+            values = values[enough] if enough.any() else values
+        return self._effect(values, self.model)
+
+    def each(self, results: Any, by: Sequence[str] | None = None) -> dict[str, Effect]:
+        """Name of a model -> its effect; `by`: of groups of models, whose members count alike.
+
+        Models with too few texts for a verdict are left out, unless all are; one that was
+        measured and has no value has none here.
+        """
+        cells = () if by is None else self.model
+        known, keys = self.values(results), list(by or self.model)
+        asked = self._rows(results).groupby(keys, sort=False)
+        found = {self.named(key): Effect(NAN) for key, part in asked if self._both(part)}
+        for key, part in known.groupby(keys, sort=False):
+            if self._both(part):
+                found[self.named(key)] = self._effect(part, cells)
+        return {k: e for k, e in found.items() if not e.texts or e.texts >= FEWEST_TEXTS} or found
+
+    def share(self, results: Any, border: float = 0.0, sign: int = 1) -> Effect:
+        """Of the trainings, those whose mean over texts lies beyond the border (below it for sign -1), exactly.
+
+        A training counts as one of the paper's models. Trainings of different models hit with different
+        probabilities; the number of hits then varies less than a binomial one of the same mean (Hoeffding 1956), so
+        that the bounds of Clopper & Pearson hold for the mean over models. They are those of these corpora and
+        texts: trainings that read the same texts are not independent of them. Trainings with too few texts for a
+        verdict are left out.
+        """
+        values = self.values(results)
+        keys = [*self.model, "seed"]
+        if self.sides is not None:
+            column, a, b = self.sides
+            wide = values.pivot_table(index=[*keys, self.text], columns=column, values="value", sort=False)
+            values = (wide[a] - wide[b]).dropna().rename("value").reset_index()
+        groups = values.groupby(keys)["value"]
+        means = groups.mean()[groups.size() >= FEWEST_TEXTS]
+        required(means.to_frame(), f"No training has the {FEWEST_TEXTS} texts that a verdict needs.")
+        return _share(int((sign * means > sign * border).sum()), len(means))
+
+    def table(self, results: Any, by: Sequence[str] | None = None, cells: Sequence[str] = ()) -> pd.DataFrame:
+        """One row per group of `by` (a model): value, low, high, what they rest on; Holm's p of a difference."""
+        values, by = self.values(results), list(by or self.model)
+        if self.sides is None:
+            return effects(values, by, cells, text=self.text, bounds=self.bounds)
+        found = contrasts(values, *self.sides, by, cells, paired=self.paired, text=self.text, bounds=self._reach)
+        return required(found, self.why)
+
+    def plain(self, results: Any, by: Sequence[str], how: str) -> pd.DataFrame:
+        """One row per group of `by`: a statistic without an interval, such as `median` or `sum`."""
+        return self.values(results).groupby(list(by), sort=False)["value"].agg(how).reset_index()
+
+    def _rows(self, results: Any) -> pd.DataFrame:
+        given = getattr(results, self.frame)
+        if given.empty and len(getattr(results, "idle", ())):
+            raise NotTested(NOTHING)
+        return required(self.rows(given), self.why)
+
+    def _worth(self, rows: pd.DataFrame) -> pd.Series:
+        worth = rows[self.value] if isinstance(self.value, str) else self.value(rows)
+        return pd.Series(worth, index=rows.index).astype(float)
+
+    @property
+    def _reach(self) -> tuple[float, float] | None:
+        """Between what values the effect lies."""
+        if self.sides is None or self.bounds is None:
+            return self.bounds
+        low, high = self.bounds
+        return self.apart or (low - high, high - low)
+
+    def _both(self, part: pd.DataFrame) -> bool:
+        return self.sides is None or {*self.sides[1:]} <= set(part[self.sides[0]])
+
+    def _effect(self, values: pd.DataFrame, cells: Sequence[str]) -> Effect:
+        if self.sides is None:
+            return effect(values, cells, text=self.text, bounds=self._reach)
+        return contrast(values, *self.sides, cells, paired=self.paired, text=self.text, bounds=self._reach)
+
+
+def _share(hits: int, trainings: int, level: float = LEVEL) -> Effect:
+    """The exact share, whose variance more trainings would lower."""
+    found = exact_share(hits, trainings, level)
+    variance = found.estimate * (1 - found.estimate) / trainings
+    return replace(found, from_trainings=variance, from_texts=0.0, again=partial(_share, hits, trainings))
+
+
+Column = Quantity | tuple[Quantity, str]
+"""A quantity with its interval, or with the name of a statistic that has none: `(gap, "median")`."""
+
+
+def side_by_side(
+    results: Any, by: Sequence[str], columns: Mapping[str, Column], digits: int = 2, cells: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Quantities as columns, one row per group of `by`, with the counts of the first that has an interval.
+
+    A difference has a column of p-values after Holm's correction next to it; what the paper prints stands next to
+    ours. Quantities that this run lacks are left out.
+    """
+    by, counts = list(by), None
+    made: list[pd.DataFrame] = []
+    for name, column in columns.items():
+        quantity, how = column if isinstance(column, tuple) else (column, "")
+        try:
+            found = quantity.plain(results, by, how) if how else quantity.table(results, by, cells)
+        except NotTested:
+            continue
+        shown = found[by].assign(**{name: found["value"] if how else interval_texts(found, digits)})
+        if "p_holm" in found:
+            shown[f"p (Holm), {name}"] = found["p_holm"]
+        if quantity.printed is not None and not how:
+            shown = _next_to(shown.assign(value=found["value"]), name, *quantity.printed)
+        counts = found[[*by, *COUNTS]] if counts is None and not how else counts
+        made.append(shown)
+    if counts is not None:
+        made.append(counts)
+    if not made:
+        return pd.DataFrame()
+    table = made[0]
+    for part in made[1:]:
+        table = table.merge(part, on=by, how="outer" if len(part) > len(table) else "left")
+    return table.fillna({name: "–" for name in table if table[name].dtype == object})
+
+
+def _next_to(
+    shown: pd.DataFrame, name: str, study: str, table: str | int, where: str | Mapping[str, str]
+) -> pd.DataFrame:
+    own = {"metric": where} if isinstance(where, str) else where
+    found = beside(shown if "metric" in shown else shown.assign(**own), study, table)
+    shown = shown.drop(columns="value")
+    known = found["paper"].notna().any()
+    return shown.assign(**{f"paper: {name}": found["paper"].to_numpy()}) if known else shown
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a study: frames in, rows out, with all that stands around it in the report.
+
+    made       results -> frame; or quantities by column, of which one row per group of `by` is made, mean over
+               `cells` that count alike
+    caption    above the table; `says`: results -> a sentence below it, computed
+    otherwise  a sentence in place of a table without rows
+    """
+
+    name: str
+    made: Callable[[Any], pd.DataFrame] | Mapping[str, Column]
+    caption: str
+    by: Sequence[str] = ("dataset", "encoder")
+    digits: int = 2
+    cells: Sequence[str] = ()
+    otherwise: str = ""
+    says: Callable[[Any], str] | None = None
+    shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+    folded: bool | None = None
+    keep: tuple[str, ...] = ()
+
+    def frame(self, results: Any) -> pd.DataFrame:
+        """The rows, as readers see them; empty where the run has nothing to tell of."""
+        try:
+            if callable(self.made):
+                found = self.made(results)
+            else:
+                found = side_by_side(results, self.by, self.made, self.digits, self.cells)
+        except NotTested:
+            return pd.DataFrame()
+        return self.shown(found) if len(found) else found
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a study, with its caption and what it shows in words (`alt`).
+
+    drawn      results -> figure, or name -> figure where there is one for each of several corpora; None: nothing
+    otherwise  a sentence in place of a figure that has nothing to show
+    """
+
+    name: str
+    drawn: Callable[[Any], Any]
+    caption: str
+    alt: str
+    otherwise: str = ""
+    says: Callable[[Any], str] | None = None
+
+
+def by_name(parts: Iterable[Table | Figure], kind: str) -> dict[str, Any]:
+    """Name -> part; a name that is given twice is an error."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        if part.name in found:
+            raise ConfigError(f"Two {kind}s are called {part.name!r}. Give each its own name.")
+        found[part.name] = part
+    return found

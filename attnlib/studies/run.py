@@ -1,0 +1,186 @@
+"""A run of a study: what a notebook calls.
+
+run = al.study("erasure").run(globals())   # checks the parameters, reads the store, computes what is missing
+run.short(); run.ledger()                  # the answer, then the claims
+run.show("delta_js", "single")             # figures and tables with their captions
+run.frames["fractions"]; run.quantity("late").table(run.results, by=["encoder"])
+run.settings(); run.checks()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from attnlib.reports.output import Output
+from attnlib.studies.beside import corpus_table
+from attnlib.studies.datasets import short
+from attnlib.studies.learned import about_idle
+from attnlib.studies.ledger import Judged, ledger, tally
+from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
+from attnlib.studies.results import missing
+from attnlib.utils.errors import UnknownName, unknown
+from attnlib.utils.extras import needs
+from attnlib.utils.text import plural
+from attnlib.viz.prose import say
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.store.specs import FitSpec
+    from attnlib.studies.params import StudyParams
+    from attnlib.studies.study import Study
+    from attnlib.training.fitted import Fitted
+
+
+class Run:
+    """The results of a study with these parameters, and what a notebook shows of them.
+
+    study, params   what was asked for; `results`: the frames, and `grid` with the trained models
+    """
+
+    def __init__(self, study: Study, params: StudyParams, results: Any, output: Output) -> None:
+        self.study = study
+        self.params = params
+        self.results = results
+        self.output = output
+        paper = study.paper
+        output.header(**params.facts(), citation=paper.citation, paper_url=paper.url)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Run({self.study.name!r})", *self._summary()])
+
+    def _repr_html_(self) -> str:
+        return say(*self._summary())._repr_html_()
+
+    def _summary(self) -> list[str]:
+        """What was computed, what is missing, which models learned nothing."""
+        results, told = self.results, [self.results.grid.summary, *missing(self.results.grid)]
+        if len(results.idle):
+            trained = len(results.labels[[*results.model, "seed"]].drop_duplicates())
+            named = results.idle.assign(**{c: results.idle[c].map(self._name) for c in results.model})
+            told += about_idle(named, trained)
+        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(results)]
+
+    def _name(self, name: object) -> object:
+        return self.study.numbers.NAMES.get(name, name) if hasattr(self.study.numbers, "NAMES") else name
+
+    @property
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """What was measured, one row per measurement."""
+        return self.results.frames
+
+    @property
+    def corpora(self) -> dict[str, Corpus]:
+        """The corpora of the run by name, with their texts."""
+        return {short(name): self.results.grid.corpora[self.params.data(name)] for name in self.params.corpora}
+
+    @cached_property
+    def shown(self) -> Any:
+        """What figures and tables show: what claims rest on, the trainings that learned something; else all."""
+        learned = self.results.learned
+        lost = [n for n in learned.judged if learned.frames[n].empty and len(self.results.frames[n])]
+        return self.results if lost else learned
+
+    def fitted(self, fit: FitSpec) -> Fitted:
+        """A trained model of the grid."""
+        return self.results.grid.fitted(fit)
+
+    def quantity(self, name: str) -> Quantity:
+        """A number of the study by its name in `numbers`, to ask for its table, mean or share."""
+        known = {k: v for k, v in vars(self.study.numbers).items() if isinstance(v, Quantity)}
+        if name not in known:
+            raise UnknownName(unknown(f"quantity of {self.study.name}", name, known))
+        return known[name]
+
+    @cached_property
+    def claims(self) -> list[Judged]:
+        """The paper's claims, judged by the trainings that learned something."""
+        return ledger(
+            self.study.claims, self.results.learned, paper=self.study.paper.citation, setting=self.params.setting
+        )
+
+    def short(self) -> None:
+        """*In short*: what was asked, what was found, what stays open."""
+        names = [claim.id.removeprefix(f"{self.study.name}-") for claim in self.claims]
+        by = {int(k) if k.isdigit() else k: claim for k, claim in zip(names, self.claims, strict=True)}
+        self.output.short([*self.study.numbers.answer(by, self.shown), tally(self.claims)])
+
+    def ledger(self) -> None:
+        """The claims with their verdicts."""
+        self.output.claims(self.claims)
+
+    def show(self, *names: str) -> None:
+        """Figures and tables by name, with their captions; a figure comes before the table of the same name."""
+        figures, tables = self.study.figures, self.study.tables
+        for name in names:
+            if name not in figures and name not in tables:
+                raise UnknownName(unknown(f"figure or table of {self.study.name}", name, [*figures, *tables]))
+            if name in figures:
+                self._draw(figures[name])
+            if name in tables:
+                self._list(tables[name])
+
+    def _draw(self, figure: Figure) -> None:
+        try:
+            drawn = figure.drawn(self.shown)
+        except NotTested:
+            drawn = None
+        parts = drawn if isinstance(drawn, Mapping) else {"": drawn}
+        shown = {end: one for end, one in parts.items() if one is not None}
+        for end, one in shown.items():
+            said = f" ({end})" if end else ""
+            name = f"{figure.name}-{end}" if end else figure.name
+            self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=f"{figure.alt}{said}")
+        self._say(figure, bool(shown))
+
+    def _list(self, table: Table) -> None:
+        frame = table.frame(self.shown)
+        if len(frame) or not table.otherwise:
+            options = {"digits": table.digits, "folded": table.folded, "keep": table.keep}
+            self.output.table(frame, table.name, caption=table.caption, **options)
+        self._say(table, bool(len(frame)))
+
+    def _say(self, part: Figure | Table, shown: bool) -> None:
+        told = part.otherwise if not shown else part.says(self.shown) if part.says is not None else ""
+        if told:
+            needs("IPython.display", "notebooks").display(say(told))
+
+    def texts(self) -> None:
+        """The corpora of the run next to the paper's."""
+        table = corpus_table(self.corpora, self.study.name, self.study.paper.corpora)
+        caption = f"The texts, next to the paper's Table {self.study.paper.corpora}."
+        self.output.table(table, "corpora", caption=caption, digits=1)
+
+    def explore(self) -> Any:
+        """The study's models on a few texts, to erase words and to edit attention."""
+        return self.study.part("figures", "explore")(self)
+
+    def settings(self) -> None:
+        """What deviates from the paper and why, then every setting of the paper next to ours."""
+        self.output.table(
+            self.study.deviations(),
+            "deviations",
+            caption="Where this run deviates from the paper, and why.",
+            folded=False,
+        )
+        caption = "Every setting that the paper or its code states, and that of the models of this run."
+        self.output.table(self.study.settings(self.params), "settings", caption=caption, folded=True)
+
+    def describe(self) -> None:
+        """What is computed, in a few lines that are the same on every machine."""
+        runs = self.study.grid(self.params)
+        models = {fit for run in runs for fit in run.fits}
+        print(f"{plural(len(runs), 'run')} on {plural(len(models), 'model')}")
+        for corpus in map(short, self.params.corpora):
+            print(f"- {corpus}")
+
+    def checks(self) -> None:
+        """What must hold whatever the data; an error where something does not."""
+        found = self.study.checks(self.results, self.params)
+        failed = [name for name, holds in found.items() if not holds]
+        if failed:
+            raise AssertionError(f"{self.study.name}: these checks failed: {'; '.join(failed)}.")
+        print(f"{len(found)} checks passed:", *found, sep="\n- ")

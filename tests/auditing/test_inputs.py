@@ -1,0 +1,105 @@
+"""What cannot be audited is refused before any work, in words that say what to do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import attnlib as al
+from attnlib.auditing.inputs import check_labels, load_data, load_scores, pools
+from attnlib.utils.errors import ConfigError, DataError
+
+WORDS = "the film was a good bad dull bright story about people and places in winter".split()
+
+
+def table(folder, labels, name="t.csv"):
+    rng = np.random.default_rng(0)
+    lines = [f'"{" ".join(rng.choice(WORDS, 9))} {i}","{label}"' for i, label in enumerate(labels)]
+    file = folder / name
+    file.write_text("text,label\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([("a|b", "a", "b")[i % 3] for i in range(300)], "several labels at once"),
+        ([f"{i / 7:.3f}" for i in range(60) for _ in range(5)], "looks like regression"),
+        (["yes", "no"] * 15, "has 30 texts; an audit needs at least 100"),
+        (["yes"] * 300, "A classifier needs at least two classes"),
+        ([f"c{i}" for i in range(75) for _ in range(4)], "75 classes for 300 texts"),
+    ],
+)
+def test_data_that_cannot_be_audited(tmp_path, labels, said):
+    with pytest.raises(DataError, match=said):
+        al.audit(None, table(tmp_path, labels), budget=0.1)
+
+
+def test_classes_that_are_not_the_models(tmp_path):
+    corpus = al.load_corpus("planted", n_train=60, n_dev=10, n_test=120)
+    fitted = al.fit(corpus, al.ModelConfig(encoder="none"), al.TrainConfig(epochs=1))
+    with pytest.raises(DataError, match="classes of the model and of the data differ"):
+        al.audit(fitted, table(tmp_path, ["cat", "dog"] * 100), budget=0.1)
+
+
+def test_arguments():
+    for budget in (0, -1, float("nan"), float("inf"), "3"):
+        with pytest.raises(ConfigError, match="budget is a number of minutes"):
+            al.audit(None, "planted", budget=budget)
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        al.audit(None, "planted", seed=-1)
+    with pytest.raises(ConfigError, match=r"A model is what al.fit or al.load_model returns; got int"):
+        al.audit(3, "planted")
+    with pytest.raises(ConfigError, match="scores explain a certain model"):
+        al.audit(None, "planted", scores="x.jsonl")
+    with pytest.raises(ConfigError, match="needs data"):
+        al.audit()
+
+
+def test_ordinary_labels_pass(tmp_path):
+    check_labels(load_data(table(tmp_path, ["1", "2", "3", "4", "5"] * 40)))
+    check_labels(load_data(table(tmp_path, ["New York, NY", "Paris, France"] * 100)))
+
+
+def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
+    corpus = load_data(table(tmp_path, ["yes", "no"] * 200))
+    grown, pool, notes = pools(corpus, given=False)
+    assert len(pool) == len(grown.test) == 100
+    assert "100 texts are kept" in notes[0]
+    assert not {e.tokens for e in grown.train} & {e.tokens for e in pool}
+    _, everything, _ = pools(corpus, given=True)
+    assert len(everything) == 400
+    with pytest.raises(DataError, match="left to train on"):
+        pools(load_data(table(tmp_path, ["yes", "no"] * 60)), given=False)
+
+
+def test_scores_from_elsewhere(tmp_path):
+    examples = [al.Example(("a", "b"), 0, id="x"), al.Example(("c",), 1, id="y")]
+    tokens, places = (lambda e: e.tokens), range(2)
+    file = tmp_path / "s.jsonl"
+    file.write_text('{"id": "y", "scores": [0.5]}\n{"id": "x", "scores": [1, 2]}\n')
+    assert [a.tolist() for a in load_scores(file, examples, tokens, places)] == [[1, 2], [0.5]]
+    csv = tmp_path / "s.csv"
+    csv.write_text('id,scores\nx,"[1, 2]"\ny,[0.5]\n')
+    assert [a.tolist() for a in load_scores(csv, examples, tokens, places)] == [[1, 2], [0.5]]
+    for text, said in (
+        ({"x": [1, 2]}, "1 of 2 texts have none"),
+        ({"x": [1, 2], "y": [1, 2]}, "2 numbers for 1 tokens"),
+        ({"x": [1, 2], "y": ["a"]}, "no numbers"),
+        ({"x": [1, 2], "y": [float("nan")]}, "NaN"),
+        ({"x": [1, 2], "y": [10**400]}, "no numbers"),
+        ([[1, 2]], "1 arrays for 2 texts"),
+        (3, "one array per text; got int"),
+    ):
+        with pytest.raises(DataError, match=said):
+            load_scores(text, examples, tokens, places)
+    assert [a.tolist() for a in load_scores([[1, 2], [0.5]], examples, tokens, [1, 0])] == [[0.5], [1, 2]]
+    with pytest.raises(DataError, match="the split of these texts was drawn here"):
+        load_scores([[1, 2], [0.5]], examples, tokens, places, ordered=False)
+    file.write_text(json.dumps({"name": "x", "scores": [1]}))
+    with pytest.raises(DataError, match="needs the columns 'id' and 'scores'"):
+        load_scores(file, examples, tokens, places)
+    with pytest.raises(DataError, match="no file"):
+        load_scores(tmp_path / "none.csv", examples, tokens, places)

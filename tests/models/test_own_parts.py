@@ -1,0 +1,98 @@
+"""A part that somebody registers is a legal name at once, trains like the kit's own, and is named in errors."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.engine.select import plain
+from attnlib.models.attention import ATTENTIONS, Dot
+from attnlib.models.encoders import ENCODERS, Recurrent
+from attnlib.models.projections import PROJECTIONS, sparsemax
+from attnlib.models.regularise import REGULARISERS, Regulariser
+from attnlib.models.scaling import SCALINGS, Lin
+from attnlib.training.fit import fit
+from attnlib.training.fitted import load_model
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.registry import Registry, lent
+
+REGISTRIES = (ENCODERS, ATTENTIONS, PROJECTIONS, SCALINGS, REGULARISERS)
+QUICK = TrainConfig(epochs=1, device="cpu")
+
+
+class Cosine(nn.Module):
+    """a_i = cos(h_i, q), with q a parameter."""
+
+    def __init__(self, config, width, query_width=None):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(width))
+
+    def forward(self, hidden, query=None):
+        return nn.functional.cosine_similarity(hidden, self.query, dim=-1)
+
+
+class Small(Regulariser):
+    """Keeps the states small."""
+
+    def losses(self, model, trace, batch):
+        return {"small": trace.hidden.square().mean()}
+
+
+OWN = {
+    ("encoder", "copied"): lambda config, size: Recurrent("lstm", size, config.hidden_size),
+    ("attention", "cosine"): Cosine,
+    ("projection", "copied"): sparsemax,
+    ("scaling", "copied"): Lin,
+    ("regulariser", "small"): Small,
+}
+
+
+@pytest.fixture
+def own():
+    with lent(OWN):
+        yield
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("kind", "name"), OWN)
+def test_what_is_registered_trains_and_is_saved(kind, name, planted, tmp_path):
+    config = ModelConfig(**{"embedding_size": 8, "hidden_size": 8, kind: name})
+    fitted = fit(planted, config, QUICK)
+    again = load_model(fitted.save(tmp_path / "m"), device="cpu")
+    assert (again.predict(planted.test).probabilities == fitted.predict(planted.test).probabilities).all()
+    assert kind != "regulariser" or (fitted.history["small"] > 0).all()
+
+
+@pytest.mark.usefixtures("own")
+def test_a_registered_copy_is_the_kits_own(planted):
+    sizes = {"embedding_size": 8, "hidden_size": 8}
+    ours = fit(planted, ModelConfig(**sizes, projection="sparsemax", scaling="lin"), QUICK)
+    theirs = fit(planted, ModelConfig(**sizes, encoder="copied", projection="copied", scaling="copied"), QUICK)
+    for a, b in zip(ours.model.parameters(), theirs.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
+def test_a_name_is_legal_while_it_is_registered(registry: Registry):
+    with pytest.raises(ConfigError, match=f"Unknown {registry.kind} 'cosin'. .*Available: "):
+        ModelConfig(**{registry.kind: "cosin"})
+    with lent({(registry.kind, "cosine"): Dot}):
+        assert getattr(ModelConfig(**{registry.kind: "cosine"}), registry.kind) == "cosine"
+        with pytest.raises(ConfigError, match=r"'cosin'\. Did you mean 'cosine'\? Available: .*cosine"):
+            ModelConfig(**{registry.kind: "cosin"})
+
+
+def test_an_own_softmax_is_not_taken_for_the_kits(planted):
+    fitted = fit(planted, ModelConfig(embedding_size=8, hidden_size=8), QUICK.replace(epochs=0))
+    assert fitted.trace(planted.test[:2]).exponential
+    with lent({("projection", "softmax"): sparsemax}):
+        assert not fitted.trace(planted.test[:2]).exponential
+
+
+def test_shortcuts_of_the_engine_know_the_kits_regularisers_alone(planted):
+    config = ModelConfig(encoder="mlp", embedding_size=8, hidden_size=8)
+    assert plain(fit(planted, config, QUICK.replace(epochs=0)).model)
+    with lent({("regulariser", "none"): Small}):
+        assert not plain(fit(planted, config, QUICK.replace(epochs=0)).model)

@@ -1,0 +1,113 @@
+"""Gradients at inputs and states: against Captum, complete, and normalised."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.rankings.base import Case
+from attnlib.rankings.gradients import Unfinished, gradients, path_integral
+from attnlib.rankings.scores import importance
+from attnlib.utils.errors import ConfigError
+from tests.conformance import zoo
+
+
+def case(fitted, texts, level="input", target="logit") -> Case:
+    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
+    with torch.no_grad():
+        return Case(fitted, batch, fitted.model(batch), level, target, 0)
+
+
+@pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "han-gru", "query-lstm", "mlp-lin"])
+def test_input_gradients_are_captums(name):
+    from captum.attr import InputXGradient, IntegratedGradients
+
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 3)
+    found = case(fitted, texts)
+    embedded = fitted.model.embed(found.batch).detach()
+
+    def answer(e):
+        return fitted.model(found.batch.select(torch.arange(len(e)) % len(texts)), embedded=e).logits
+
+    where = [c.numpy() for c in found.batch.content]
+    target = found.trace.prediction
+    product = InputXGradient(answer).attribute(embedded.clone().requires_grad_(), target=target).sum(-1)
+    start = embedded.masked_fill(found.batch.content.unsqueeze(-1), 0.0)
+    path = (
+        IntegratedGradients(answer)
+        .attribute(embedded, baselines=start, target=target, n_steps=10, method="riemann_middle")
+        .sum(-1)
+    )
+    ours = importance(fitted, texts, "input_x_grad")
+    integrated = importance(fitted, texts, "integrated_gradients", steps=10, tolerance=None)
+    for i, w in enumerate(where):
+        np.testing.assert_allclose(ours[i], product[i].detach().numpy()[w], atol=1e-8)
+        np.testing.assert_allclose(
+            integrated[i], path[i].detach().numpy()[w], atol=1e-6
+        )  # Captum's steps are float32
+
+
+@pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "query-lstm"])
+@pytest.mark.parametrize("level", ["input", "hidden"])
+def test_a_trace_with_its_graph_gives_the_gradients_of_a_second_pass(name, level):
+    fitted = zoo.fitted(name)
+    again = case(fitted, zoo.texts(fitted, 4), level)
+    kept = replace(again, trace=fitted.trace(zoo.texts(fitted, 4), grad=True))
+    for one, other in zip(gradients(again), gradients(kept), strict=True):
+        torch.testing.assert_close(one, other)
+        assert not other.requires_grad
+
+
+def test_steps_of_many_texts_go_together_or_one_by_one(monkeypatch):
+    fitted = zoo.fitted("lstm")
+    texts = zoo.texts(fitted, 5)
+    found = []
+    for most in (1, 100, 10**6):
+        monkeypatch.setattr(Case, "at_once", most)
+        found.append(path_integral(case(fitted, texts), steps=7).scores)
+    torch.testing.assert_close(found[0], found[1])
+    torch.testing.assert_close(found[0], found[2])
+
+
+@pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])
+def test_integrated_gradients_are_complete(name):
+    fitted = zoo.fitted(name)
+    found = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=300)
+    assert (found.gap <= 0.02 * found.change.abs().clamp_min(0.1)).all()
+    coarse = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=3)
+    assert coarse.gap.max() > found.gap.max()
+
+
+def test_an_incomplete_path_is_reported():
+    fitted = zoo.fitted("mlp-lin")
+    texts = zoo.texts(fitted, 3)
+    with pytest.warns(Unfinished, match=r"of 3 texts miss"):
+        importance(fitted, texts, "integrated_gradients", steps=1, tolerance=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        importance(fitted, texts, "integrated_gradients", steps=1, tolerance=None)
+    with pytest.raises(ConfigError, match="one step"):
+        importance(fitted, texts, "integrated_gradients", steps=0)
+
+
+@pytest.mark.parametrize("level", ["input", "hidden"])
+def test_gradient_norm_is_a_distribution(level):
+    fitted = zoo.fitted("lstm")
+    for scores in importance(fitted, zoo.texts(fitted, 3), "gradient_norm", level=level):
+        assert scores.sum() == pytest.approx(1)
+        assert (scores > 0).all()
+
+
+def test_the_quirk_integrates_t_times_the_gradient():
+    fitted = zoo.fitted("none")
+    found = case(fitted, zoo.texts(fitted, 1))
+    right = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", steps=200)[0]
+    wrong = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", quirks={"tasc_ig"})[0]
+    change = float(path_integral(found, 50).change)
+    assert right.sum() == pytest.approx(change, rel=0.02)
+    assert abs(wrong.sum() - change) > 0.1 * abs(change)

@@ -1,0 +1,48 @@
+"""Self-attention inside an encoder: by hand, and as the encoder used it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from attnlib.rankings.base import Case
+from attnlib.rankings.scores import importance
+from tests.conformance import zoo
+
+
+def case(fitted, texts, level="input", target="logit") -> Case:
+    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
+    with torch.no_grad():
+        return Case(fitted, batch, fitted.model(batch), level, target, 0)
+
+
+def test_rollout_by_hand():
+    fitted = zoo.fitted("transformer")
+    texts = zoo.texts(fitted, 2)
+    from attnlib.rankings.inside import self_attention
+
+    found = case(fitted, texts)
+    first, second = (layer.mean(1) for layer in self_attention(found))
+    eye = torch.eye(first.shape[-1], dtype=first.dtype)
+    for name, flow in (("rollout", (second + eye) @ (first + eye) / 4), ("last_layer", second)):
+        expected = (found.trace.alpha.unsqueeze(1) @ flow).squeeze(1)
+        for i, scores in enumerate(importance(fitted, texts, name)):
+            np.testing.assert_allclose(scores, expected[i][found.units[i]].detach().numpy())
+            assert scores.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["transformer", "bert"])
+def test_self_attention_is_what_the_encoder_used(name):
+    from attnlib.rankings.inside import self_attention
+
+    fitted = zoo.fitted(name)
+    found = case(fitted, zoo.texts(fitted, 2))
+    for layer in self_attention(found):
+        real = found.batch.mask[:, None, None, :].expand_as(layer)
+        assert (layer[~real] == 0).all()
+        torch.testing.assert_close(layer.sum(-1), torch.ones_like(layer.sum(-1)))
+    for scores in importance(fitted, zoo.texts(fitted, 2), "rollout"):
+        # What flows from special tokens belongs to no word.
+        assert 0 < scores.sum() <= 1 + 1e-9
+        assert (scores > 0).all()

@@ -1,0 +1,160 @@
+"""Parts that a user registers belong to the identity of the runs that use them, on every executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from typing import Any
+
+import pytest
+import torch
+
+import attnlib as al
+from attnlib.models.projections import PROJECTIONS
+from attnlib.rankings.base import METHODS, method
+from attnlib.store.entries import Store
+from attnlib.store.executors import make_executor
+from attnlib.store.grid import run_grid
+from attnlib.store.keys import key_of
+from attnlib.store.parts import Code, WorkerDiffers
+from attnlib.store.specs import Corpora, MeasureSpec
+from attnlib.utils.errors import ConfigError
+from attnlib.utils.registry import Registry, lent
+from tests.grid_tasks import small_fit
+
+FIT = small_fit()
+RUN = MeasureSpec.of(al.erasure_curves, FIT, ranking="mine")
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    held = {kind: (dict(registry._items), dict(registry.first)) for kind, registry in Registry.kinds.items()}
+    yield
+    for kind, (items, first) in held.items():
+        Registry.kinds[kind]._items, Registry.kinds[kind].first = items, first
+
+
+def register(sign: int, name: str = "mine") -> None:
+    """As a cell of a notebook does."""
+
+    def ranking(case):
+        """Mine."""
+        return sign * case.trace.alpha
+
+    ranking.__name__ = name
+    method()(ranking)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Executor]:
+    pool = make_executor("local", jobs=1)
+    yield pool
+    pool.kill()
+
+
+def curves(result) -> list[float]:
+    return result.complete().frame()["probability"].tolist()
+
+
+@pytest.mark.parametrize("where", ["serial", "workers"])
+def test_another_ranking_of_the_same_name_is_computed(store: Store, request, where: str) -> None:
+    executor = request.getfixturevalue("workers") if where == "workers" else where
+    found = []
+    for sign in (1, -1):
+        register(sign)
+        result = run_grid([RUN], store=store, executor=executor)
+        assert (result.cached, result.computed) == (0, 1)
+        found.append(curves(result))
+        again = run_grid([RUN], store=store, executor=executor)
+        assert (again.cached, curves(again)) == (1, found[-1])
+    assert found[0] != found[1]
+    by_alpha = MeasureSpec.of(al.erasure_curves, FIT, ranking="alpha")
+    result = run_grid([by_alpha], store=store, executor=executor)
+    assert curves(result) == found[0]
+    assert result.models == 0, "the model does not depend on a ranking"
+    register(1)
+    assert run_grid([RUN], store=store).cached == 1, "the first definition again"
+
+
+def test_one_in_the_place_of_the_kits_counts_everywhere_and_only_while_it_is_there(store: Store, workers) -> None:
+    run = MeasureSpec.of(al.erasure_curves, FIT, ranking="alpha")
+    kit = METHODS["alpha"]
+    before, key = curves(run_grid([run], store=store, executor=workers)), key_of(FIT, Corpora())
+    register(-1, "alpha")
+    assert curves(run_grid([run], store=store, executor=workers)) != before
+    assert key_of(FIT, Corpora()) != key, "anything may use it"
+    METHODS.register("alpha")(kit)
+    other = store.root.with_name("other")
+    assert curves(run_grid([run], store=other, executor=workers)) == before, "the worker has the kit's again"
+
+
+def test_a_model_counts_the_parts_that_its_config_names(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = FIT.replace(params={"warm_parts": ["mine"]})
+    keys = [key_of(fit, Corpora())]
+    for power in (1, 2):
+        PROJECTIONS.register("mine")(lambda scores, mask, power=power: torch.softmax(scores * power, -1))
+        keys.append(key_of(fit, Corpora()))
+        assert key_of(FIT, Corpora()) == key_of(FIT, Corpora())
+    assert len(set(keys)) == 3
+
+
+class Opaque:
+    """A ranking whose code cannot be read."""
+
+    __name__ = "opaque"
+    __doc__ = "Mine."
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("made elsewhere")
+
+    def __call__(self, case):
+        return case.trace.alpha
+
+
+def test_a_part_without_a_source_makes_the_run_uncached_and_says_so(store: Store) -> None:
+    method()(Opaque())
+    run = MeasureSpec.of(al.erasure_curves, FIT, ranking="opaque")
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=r"'opaque' cannot be had: .*made elsewhere.* computed each time"):
+            result = run_grid([run], store=store).complete()
+        assert (result.cached, result.computed) == (0, 1)
+        assert len(result.frame())
+
+
+def test_a_part_that_a_run_uses_and_does_not_name_is_refused(store: Store) -> None:
+    register(1)
+    run = MeasureSpec.of("grid_tasks:by_initial", FIT, initial="m")
+    failed = run_grid([run], store=store).failures
+    assert "used the importance method 'mine', which is not the kit's" in failed["message"][0]
+    assert failed["attempts"][0] == 1
+
+
+def test_a_part_that_cannot_travel_is_refused(store: Store, workers) -> None:
+    register(1)
+    spec = METHODS["mine"]
+    with (
+        lent({("importance method", "mine"): Unsent(**vars(spec))}),
+        pytest.raises(ConfigError, match="'mine' cannot be sent to workers: no way"),
+    ):
+        run_grid([RUN], store=store, executor=workers)
+
+
+class Unsent(type(METHODS["alpha"])):
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if protocol != 4:
+            raise TypeError("no way")
+        return super().__reduce_ex__(protocol)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ({"modules": {"tests.grid_tasks": "an earlier text"}}, r"tests.grid_tasks on .* differs"),
+        ({"kit": "0" * 64}, r"attnlib on .* differs"),
+        ({"parts": b"not a pickle"}, "'mine' cannot be loaded"),
+    ],
+)
+def test_code_that_differs_on_the_worker_is_refused(code: dict, said: str) -> None:
+    with pytest.raises(WorkerDiffers, match=said), Code(frozenset({("ranking", "mine")}), {}, **code).held():
+        pass
