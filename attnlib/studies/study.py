@@ -213,11 +213,9 @@ def study_for(notebook: str) -> Study | None:
     return Study(name) if name in studies() else None
 
 
-def planned(
-    notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = (), run: str | None = None
-) -> list[Plan]:
+def planned(notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = ()) -> list[Plan]:
     """`reports.plan.plans`, where every parameter has the type and the checks of its study's `Params`."""
-    return plans(notebooks, profile, texts, run, params_of)
+    return plans(notebooks, profile, texts, params_of)
 
 
 def params_of(notebook: str) -> type[StudyParams] | None:
