@@ -22,8 +22,8 @@ from attnlib.reports.matrix import digits
 from attnlib.stats.inference import Effect
 from attnlib.utils.files import write
 from attnlib.utils.text import plural
+from attnlib.viz.heatmap import text_heatmap
 from attnlib.viz.prose import interval
-from attnlib.viz.textmap import text_heatmap
 
 SIGNS = {PASS: "✓", FAIL: "✗", OPEN: "?", SKIPPED: "–"}
 HEADS = {MAY: "Yes", MUST_NOT: "No", "undetermined": "Not decided"}

@@ -231,19 +231,18 @@ def adversaries(duels: pd.DataFrame) -> plots.Chart:
     return figure
 
 
+@plots.styled
 def facets(frame: pd.DataFrame) -> plots.Chart:
     """Appendix A: entropy of influence on components against that on the norm, one point per hidden state."""
-    return plots.scatter_density(
-        frame.assign(encoder=frame["encoder"].map(ENCODERS)),
-        "of_norm",
-        "of_facets",
-        hue="encoder",
-        unit="hidden states",
-        title=f"{corpus_of(frame)}: two ways to measure influence",
-        x_label="entropy, influence on ‖h‖",
-        y_label="entropy, influence on components of h",
-        diagonal=True,
-    )
+    figure, panels = plots.panels(frame["encoder"].unique(), 4.4, 4.2)
+    for k, (encoder, axis) in enumerate(panels.items()):
+        own = frame[frame["encoder"] == encoder].dropna(subset=["of_norm", "of_facets"])
+        axis.scatter(own["of_norm"], own["of_facets"], s=8, alpha=0.3, color=plots.CYCLE[k], rasterized=True)
+        axis.axline((0, 0), slope=1, color="#666666", linestyle=":", linewidth=1)
+        x, y = "entropy, influence on ‖h‖", "entropy, influence on components of h"
+        plots.label(axis, ENCODERS[encoder], x, y, len(own), outer=True)
+    plots.heading(figure, f"{corpus_of(frame)}: two ways to measure influence")
+    return figure
 
 
 def explore(run: Any) -> Any:

@@ -183,19 +183,12 @@ def _curves(
 
 
 def entropies(results: Results) -> Chart | None:
-    """Normalised entropy of dot attention: one outline per start, boxes for several corpora."""
+    """Normalised entropy of dot attention: boxes by start, side by side for several corpora."""
     if "dot" not in results.params.attentions:
         return None
-    kept = entropy.values(results)
-    if len(set(kept["dataset"])) > 1:
-        return plots.box_by(
-            kept, "dataset", "value", "init", title="How even dot attention is", x_label="corpus",
-            y_label="entropy of the weights / ln T (1 is uniform)",
-        )  # fmt: skip
-    lowest = np.floor(5 * kept["value"].min()) / 5  # in fifths, so that four steps to 1 have round labels
-    return plots.histogram(
-        kept, "value", "init", limits=(float(min(lowest, 0.8)), 1.0), bins=40,
-        title="How even dot attention is", x="entropy of the weights / ln T (1 is uniform)",
+    return plots.box_by(
+        entropy.values(results), "dataset", "value", "init", title="How even dot attention is", x_label="corpus",
+        y_label="entropy of the weights / ln T (1 is uniform)",
     )  # fmt: skip
 
 
@@ -276,7 +269,7 @@ FIGURES = [
            "Lines over the number of layers: change of macro-F1 under uniform and permuted "
            "attention."),
     Figure("entropy", entropies, "Entropy of the attention weights of each test text, relative to "
-           "its maximum, by the start of the query.", "Two outlines or boxes: entropy of dot "
+           "its maximum, by the start of the query.", "Boxes: entropy of dot "
            "attention for the normal and the default start.", otherwise="No model of this run has "
            "dot attention."),
     Figure("information", mutual_information, "Mutual information of states and words, for the "
