@@ -236,7 +236,10 @@ def list_(kind: str, notebook: str | None) -> None:
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--force", is_flag=True, help="Overwrite what is in DIR.")
 def notebooks(folder: Path, force: bool) -> None:
-    """Copy the notebooks and their parameter files to DIR, to edit them: attnlib notebooks my-notebooks"""
+    """Copy the notebooks and their parameter files to DIR, to edit them.
+
+    attnlib notebooks my-notebooks
+    """
     from attnlib.reports.plan import copy_out
 
     copy_out(folder, force=force)
@@ -249,7 +252,10 @@ def notebooks(folder: Path, force: bool) -> None:
 @click.argument("to", metavar="DIR", type=FOLDER)
 @click.option("--profile", default="cpu", show_default=True, help="Which reports to show.")
 def gallery(out: Path, to: Path, profile: str) -> None:
-    """Copy finished reports to DIR as a static site, in place of what is there: attnlib gallery reports site"""
+    """Copy finished reports to DIR as a static site, in place of what is there.
+
+    attnlib gallery reports site
+    """
     from attnlib.reports.series import gallery as make
 
     click.echo(f"{len(make(out, to, profile))} reports in {to / 'index.html'}.")

@@ -201,7 +201,7 @@ def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], siz
     for (x, y, told, colour), mark in zip(points, marks, strict=True):
         if any(mark.overlaps(other) for other in named):
             continue
-        others = [other for other in marks if not mark.overlaps(other)] + taken
+        others = [other for other in marks if np.abs(other.p0 - mark.p0).max() > reach] + taken
         for right, up in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             text = axes.annotate(
                 told, (x, y), xytext=(4 * right, 4 * up), textcoords="offset points", fontsize=size, color=colour,
