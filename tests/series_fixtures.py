@@ -59,7 +59,7 @@ DEMO: list[tuple[str, str, list[str]]] = [
         [],
     ),
     ("code", "if fail:\n    raise ValueError('<b>asked to fail</b>')", []),
-    ("markdown", "## Figures\n\n## Figures", []),
+    ("markdown", "## Figures\n\nOne.\n\n## Figures", []),
     (
         "code",
         "import matplotlib.pyplot as plt\n"

@@ -80,7 +80,9 @@ class Output:
         than `tabular.FOLDED` rows is folded under its caption, unless `folded` says otherwise.
         """
         flat = frame.reset_index() if any(frame.index.names) else frame
-        flat = flat.set_axis([" · ".join(c) if isinstance(c, tuple) else str(c) for c in flat.columns], axis=1)
+        flat = flat.set_axis(
+            [c if isinstance(c, str) else " · ".join(filter(None, c)) for c in flat.columns], axis=1
+        )
         file = self._file("tables", name, "parquet")
         try:
             data = flat.to_parquet()

@@ -101,6 +101,8 @@ def parse_cell(source: str, where: str, params: type[BaseModel] | None = None) -
     found: dict[str, Parameter] = {}
     for node in lines:
         try:
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                raise TypeError("no assignment")
             (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
             name, default = target.id, ast.literal_eval(node.value)
         except (AttributeError, ValueError, TypeError):

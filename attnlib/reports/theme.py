@@ -107,7 +107,7 @@ def inline_svg(svg: str, prefix: str, label: str = "") -> str:
     `label` says in words what there is to see.
     """
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = svg.replace("xlink:href=", "href=")
+    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href=", "href=")
     svg = re.sub(r'(?<=\sid=")(?=[^"]+")|(?<=\shref="#)|(?<=url\(#)', f"{prefix}-", svg)
     svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
     said = f'role="img" aria-label="{escape(label)}" ' if label else ""
