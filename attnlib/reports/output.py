@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.reports import matrix, tabular, theme
+from attnlib.reports.parameters import check_injected
 from attnlib.reports.theme import inline_svg
 from attnlib.utils import files, paths
 from attnlib.utils.errors import ConfigError
@@ -49,7 +50,9 @@ class Output:
 
     @classmethod
     def of(cls, notebook: str) -> Output:
-        """Where this run of the notebook writes to."""
+        """Where this run of the notebook writes to; parameters that it does not have are refused."""
+        if (ipython := sys.modules.get("IPython")) and (shell := ipython.get_ipython()):
+            check_injected(shell.user_ns.get("In", ()))
         if (folder := paths.run_folder()) is not None:
             return cls(folder)
         base = paths.workplace()

@@ -131,6 +131,20 @@ def _kind(field: Any) -> Any:
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
+def check_injected(cells: Iterable[str]) -> None:
+    """Refuse a name that papermill injected and that no cell before it sets: it would change nothing.
+
+    cells  sources that the kernel has run, in order (IPython's `In`)
+    """
+    known: set[str] = set()
+    for source in cells:
+        names = set(re.findall(r"^(\w+)(?::[^=\n]+)? = ", source, re.MULTILINE))
+        if known and source.startswith("# Parameters\n") and (new := names - known):
+            more = f" Parameters that the cell does not show go into {OPTIONS!r}." if OPTIONS in known else ""
+            raise ConfigError(unknown("parameter", min(new), known) + more)
+        known |= names
+
+
 def check_values(
     items: Iterable[tuple[Any, Any]], parameters: dict[str, Parameter], where: str, read: Read = Parameter.check
 ) -> dict[str, Any]:

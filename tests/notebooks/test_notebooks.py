@@ -168,6 +168,17 @@ def test_no_variable_of_a_notebook_is_taken_for_a_parameter(path):
     assert not hidden & {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
+def test_papermill_alone_cannot_set_a_parameter_that_is_not_there(tmp_path, write_notebook):
+    cells = [("code", "limit = 3  # texts", ["parameters"]), ("code", "import attnlib.reports.output as o", [])]
+    cells.append(("code", "o.Output.of('90_tiny')\nprint(limit)", []))
+    path = write_notebook(tmp_path / "90_tiny.ipynb", cells)
+    quiet = {"progress_bar": False, "cwd": tmp_path}
+    run = papermill.execute_notebook(path, None, {"limit": 5}, **quiet)
+    assert run.cells[-1].outputs[0].text == "5\n"
+    with pytest.raises(papermill.PapermillExecutionError, match=r"Unknown parameter 'limt'. Did you"):
+        papermill.execute_notebook(path, None, {"limt": 5}, **quiet)
+
+
 def test_a_bad_notebook_breaks_the_rules():
     bad = new_notebook(metadata={"kernelspec": {"name": "mine", "display_name": "mine"}, "papermill": {}})
     stray = new_code_cell("x = 1", outputs=[new_output("stream", text="1")], execution_count=3)
