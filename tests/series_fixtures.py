@@ -114,7 +114,7 @@ def _series(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_notebook(folder / "notebooks" / "91_short.ipynb", short)
     file = folder / "params" / "90_demo" / "cpu.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text("seeds: [0, 1, 2]\nrate: 1e-2\n")
+    file.write_text("seeds: [0, 1, 2]\nrate: 0.01\n")
     monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(folder / "notebooks"))
     return folder
 

@@ -147,7 +147,8 @@ def run(
         for one in checked:
             _describe(one, out, jobs or (1 if executor == "serial" else cores()))
         return
-    needs("papermill", "notebooks")
+    for package in ("papermill", "nbconvert"):
+        needs(package, "notebooks")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit counts as Ctrl-C too
     outcomes = execute.run_all(planned, out.resolve(), executor, jobs, _tell)
     click.echo(f"All reports: {out / 'index.html'}")

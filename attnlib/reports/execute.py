@@ -23,13 +23,9 @@ from typing import Any
 from attnlib.reports.plan import Plan
 from attnlib.store.executors import THREADS
 from attnlib.utils import files, paths
-from attnlib.utils.errors import AttnlibError
+from attnlib.utils.errors import ConfigError
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
-
-
-class OutError(AttnlibError, OSError):
-    """The folder of reports cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ def run(plan: Plan, out: Path, executor: str = "local", jobs: int | None = None)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         kept = " The earlier report is kept." if target.exists() else ""
-        raise OutError(files.trouble(error, target, "choose another folder with --out") + kept) from error
+        raise ConfigError(files.trouble(error, target, "choose another folder with --out") + kept) from error
     if done:
         shutil.rmtree(failed, ignore_errors=True)
     return Outcome(plan, folder=target if done else failed, **ended)

@@ -36,8 +36,7 @@ def checked(claims: Iterable[Claim]) -> list[Claim]:
     rows = list(claims)
     for row in rows:
         if missing := [field for field in FIELDS if field not in row]:
-            lacks = f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}."
-            raise ConfigError(f"{lacks} A claim has {', '.join(FIELDS)}.")
+            raise ConfigError(f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}.")
         if row["verdict"] not in VERDICTS:
             raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
     return rows
@@ -143,11 +142,10 @@ def _plot(row: dict[str, Any], estimate: str, spread: str, printed: str) -> str:
     """
     border, direction = row["border"] or 0.0, row["direction"]
     borders = [-border, border] if direction == "within" else [border]
-    told = [f"effect {estimate}", f"border {' and '.join(f'{value:.3g}' for value in borders)}"]
-    if spread:
-        told.insert(1, f"95% CI {spread}")
-    if printed:
-        told.append(f"the paper's {printed}")
+    told = [f"effect {estimate}"] + [f"95% CI {spread}"] * bool(spread)
+    told += [f"border {' and '.join(f'{value:.3g}' for value in borders)}"] + [f"the paper's {printed}"] * bool(
+        printed
+    )
     claimed = (None if direction == "less" else borders[0], None if direction == "greater" else borders[-1])
     return interval(
         row["effect"],

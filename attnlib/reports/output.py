@@ -1,12 +1,5 @@
 """What a notebook leaves behind: tables, figures, claims and the facts of its header, saved and shown at once.
 
-    output = Output.of("01_tasc")
-    output.header(corpus="imdb", sizes={"train": 17212}, seeds=[0, 1, 2], device="cpu")
-    output.table(frame, "flips", caption="Share of decisions flipped by the top token.")
-    output.figure(figure, "flips", caption="…", alt="Bars: lin flips most")
-    output.claims(claims)
-    output.short(["…"])
-
 `attnlib run` sets the folder in ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
 """
 
@@ -56,15 +49,12 @@ class Output:
         if (folder := paths.run_folder()) is not None:
             return cls(folder)
         base = paths.workplace()
-        if os.access(base, os.W_OK) and paths.notebooks().is_dir():
-            return cls(base / "reports" / _safe(notebook) / "interactive")
-        return cls(tempfile.mkdtemp(prefix="attnlib-"))
+        home = base / "reports" if os.access(base, os.W_OK) else Path(tempfile.mkdtemp(prefix="attnlib-"))
+        return cls(home / _safe(notebook) / "interactive")
 
     def header(self, **facts: Any) -> None:
         """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""
-        file = self.folder / "header.json"
-        known = json.loads(file.read_bytes()) if file.exists() else {}
-        self._write("header.json", {**known, **_plain(facts)})
+        self._write("header.json", _plain(facts))
 
     def table(
         self,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 ALIASES: dict[object, str] = {"corpus": "corpora", "corpora": "corpus"}
+"""Two names of one parameter."""
 OPTIONS = "options"
 """The parameter that holds those which the cell does not show."""
 
@@ -161,8 +162,11 @@ def check_values(
                 held = read(Parameter(OPTIONS, dict[str, Any], {}), value)
                 fitted |= check_values(held.items(), parameters, where)
             else:
-                parameter = lookup(name, parameters)
-                fitted[parameter.name] = read(parameter, value)
+                known = name if name in parameters else ALIASES.get(name)
+                if known not in parameters:
+                    also = [other for this, other in ALIASES.items() if this in parameters]
+                    raise ConfigError(unknown("parameter", name, {*parameters, *also}))
+                fitted[known] = read(parameters[known], value)
         except ConfigError as error:
             problems.append(located(error, where))
     if problems:
@@ -170,32 +174,10 @@ def check_values(
     return fitted
 
 
-def lookup(name: object, parameters: dict[str, Parameter]) -> Parameter:
-    """The parameter of that name, or an error with the nearest one. `corpus` and `corpora` are one name."""
-    for known in (name, ALIASES.get(name)):
-        if known in parameters:
-            return parameters[known]
-    also = [other for this, other in ALIASES.items() if this in parameters]
-    raise ConfigError(unknown("parameter", name, {*parameters, *also}))
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML itself silently takes the last of two equal keys, and 1e-3, which has no dot, for a text."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        keys = [str(key.value) for key, _ in node.value]
-        if twice := sorted({key for key in keys if keys.count(key) > 1}):
-            raise ValueError(f"sets {', '.join(twice)} twice")
-        return super().construct_mapping(node, deep)
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+[eE][-+]?\d+$"), list("-+0123456789"))
-
-
 def load_yaml(text: str | bytes, where: str) -> Any:
-    """The value of a YAML text; `where` names it in errors. Repeated keys are refused."""
+    """The value of a YAML text; `where` names it in errors."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2020-13-40
         raise ConfigError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
 

@@ -1,7 +1,8 @@
 """A run's folder as `report.html`: a single file that loads nothing from anywhere.
 
 What a notebook shows is either escaped here (texts, errors, tables of tidy frames) or comes from this library,
-which escapes what it does not know. The page's policy allows its own script alone, and no address outside.
+which escapes what it does not know. The page's policy allows its own script alone, and no address outside. Maths
+becomes MathML.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from html import escape
 from itertools import count
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+
+import nbformat
+from nbconvert.filters.ansi import ansi2html, strip_ansi
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from attnlib.reports import matrix, theme
 from attnlib.reports.series import day, facts, papers, words
 from attnlib.utils import paths
-from attnlib.utils.extras import needs
 from attnlib.viz.prose import emphasised
 
 DROPPED = {"injected-parameters", "remove_cell"}
@@ -29,11 +34,6 @@ MOVED = {"short": ("in-short", "In short"), "claims": ("ledger", "Claims")}
 
 def report(folder: Path) -> str:
     """The HTML of a run's folder, from its `run.ipynb`, `run.json`, `claims.json` and `short.json`."""
-    nbformat, _ = needs("nbformat", "notebooks"), needs("nbconvert", "notebooks")
-    from nbconvert.filters.ansi import ansi2html, strip_ansi
-
-    from attnlib.reports.markdown import markdown
-
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     opening = {part: matrix.load(folder, part) for part in MOVED}
@@ -114,3 +114,58 @@ def _placed(output: Any, claims: Sequence[matrix.Claim], anchors: set[str]) -> A
         body, end, rest = output.data["text/html"].rpartition("</figure>")
         output.data["text/html"] = body + matrix.back_links(claims, name) + end + rest
     return output
+
+
+def maths(latex: str, *, block: bool = False) -> str:
+    """LaTeX as MathML; what the converter does not know is shown as its source."""
+    from latex2mathml.converter import convert
+
+    source = re.sub(r"\\arg\s*\\(min|max)\b", r"\\arg\1", latex.strip())
+    try:
+        found = convert(source, display="block" if block else "inline")
+        tree = ElementTree.fromstring(re.sub(r'\sxmlns="[^"]*"', "", found))  # HTML knows the namespace by itself
+        if any(not re.fullmatch(r"m[a-z]+", node.tag) or "\\" in (node.text or "") for node in tree.iter()):
+            raise ValueError("not understood")
+        html = ElementTree.tostring(tree, encoding="unicode")
+    except Exception:  # its errors have no common base, and a formula must never cost the report
+        html = f"<code>{escape(latex.strip())}</code>"
+    return f'<span class="maths">{html}</span>' if block else html  # a div would end the paragraph it is in
+
+
+def markdown(source: str, anchors: set[str] | None = None, *, folder: Path | None = None, trusted: bool) -> str:
+    """Markdown as HTML. Raw HTML passes only in the kit's own texts (`trusted`).
+
+    anchors: those of headings, which grow, and stay unique over a whole notebook.
+    folder: where relative images are; they are embedded.
+    """
+    renderer = _Renderer(set() if anchors is None else anchors, folder, trusted)
+    return MarkdownWithMath(renderer=renderer).render(source)
+
+
+class _Renderer(IPythonRenderer):
+    def __init__(self, anchors: set[str], folder: Path | None, trusted: bool) -> None:
+        embed = {"embed_images": True, "path": str(folder)} if folder else {}
+        super().__init__(escape=not trusted, allow_harmful_protocols=False, **embed)
+        self.anchors = anchors
+
+    def heading(self, text: str, level: int, **attrs: object) -> str:
+        stem = re.sub(r"[^\w]+", "-", re.sub(r"<[^>]*>|&#?\w+;", "", text).lower()).strip("-") or "section"
+        names = (stem, *(f"{stem}-{n}" for n in range(2, 1000)))
+        anchor = next(name for name in names if name not in self.anchors)
+        self.anchors.add(anchor)
+        mark = f'<a class="anchor" href="#{anchor}" aria-label="Link to this section">#</a>'
+        return f'<h{level} id="{anchor}">{text}{mark if level > 1 else ""}</h{level}>\n'
+
+    def block_math(self, body: str) -> str:
+        return maths(body, block=True)
+
+    def inline_math(self, body: str) -> str:
+        return maths(body)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return maths(rf"\begin{{{name}}}{body}\end{{{name}}}", block=True)
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        if re.match(r"#|https?://", url):
+            return super().link(text, url, title)
+        return f'<span class="place">{text}</span>'  # a path that leads nowhere from a file sent by mail

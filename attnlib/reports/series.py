@@ -17,7 +17,7 @@ from attnlib import __version__
 from attnlib.reports import matrix, theme
 from attnlib.utils import extras, files
 from attnlib.utils.errors import DataError
-from attnlib.utils.files import FAILED, UNFINISHED
+from attnlib.utils.files import UNFINISHED
 from attnlib.utils.text import duration, plural
 from attnlib.viz.prose import emphasised
 
@@ -45,29 +45,10 @@ class Finished:
         return f"{self.folder.parent.name}/{self.folder.name}/report.html"
 
     @property
-    def card(self) -> dict[str, Any]:
-        """What the index says about it; raises any error where its files are damaged."""
-        run = self.run
-        return {
-            **{key: str(run[key]) for key in ("title", "notebook", "status", "profile")},
-            "cell": f"{run['cell']} of {run['total']}" if run.get("cell") else "",
-            "folder": self.folder.name.removesuffix(FAILED),
-            "date": day(run["date"]),
-            "took": took(run),
-            "link": self.link,
-            "verdicts": matrix.tally(self.claims),
-        }
-
-    @property
-    def found(self) -> dict[str, Any]:
-        """What it found: its claims at a glance and with intervals, the first sentences of *In short*."""
-        short = [emphasised(sentence) for sentence in self.short[:SENTENCES]]
-        short = [html.replace('href="#', f'href="{self.link}#') for html in short]
-        return self.card | {
-            "claims": self.claims,
-            "short": [html.replace('href="../../', 'href="') for html in short],
-            "ledger": matrix.series_html([(self.link, self.claims)]),
-        }
+    def sentences(self) -> list[str]:
+        """The first ones of *In short* for the index, as HTML."""
+        said = (emphasised(sentence) for sentence in self.short[:SENTENCES])
+        return [one.replace('href="#', f'href="{self.link}#').replace('href="../../', 'href="') for one in said]
 
 
 def index(out: Path, explorer: str = "") -> str:
@@ -83,10 +64,14 @@ def index(out: Path, explorer: str = "") -> str:
     series = [chosen[name] for name in sorted(chosen, key=lambda name: (not name.endswith("_verdict"), name))]
     html = theme.fill(
         "runs.html.j2",
-        runs=[one.card for one in runs],
+        runs=runs,
+        series=series,
+        first=chosen[min(chosen)] if chosen else None,
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
-        series=[one.found for one in series],
-        first=chosen[min(chosen)].found if chosen else None,
+        ledger=lambda one: matrix.series_html([(one.link, one.claims)]),
+        tally=matrix.tally,
+        day=day,
+        took=took,
         signs=matrix.VERDICTS,
         explorer=explorer,
         **theme.assets(explorer=bool(explorer)),
@@ -113,13 +98,9 @@ def finished(out: Path) -> Iterator[Finished]:
             continue
         try:
             run = json.loads(file.read_text(encoding="utf-8"))
-            one = Finished(folder, run, matrix.checked(matrix.load(folder)), matrix.load(folder, "short"))
-            _ = one.card
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            reason = f"{type(error).__name__}: {error}"
-            warnings.warn(f"{folder} is left out of the index: it cannot be read ({reason}).", stacklevel=3)
-        else:
-            yield one
+            yield Finished(folder, run, matrix.checked(matrix.load(folder)), matrix.load(folder, "short"))
+        except (OSError, ValueError) as error:
+            warnings.warn(f"{folder} is left out of the index: it cannot be read ({error}).", stacklevel=3)
 
 
 def took(run: dict[str, Any]) -> str:

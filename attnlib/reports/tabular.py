@@ -35,24 +35,25 @@ def table_html(
     folded: bool | None = None,
 ) -> str:
     """The first rows; what is the same in every row is said once below; the whole table for download."""
-    empty, constant = silent_columns(frame, keep)
-    shown = frame.drop(columns=[*empty, *constant]).head(ROWS)
+    same = silent_columns(frame, keep)
+    shown = frame.drop(columns=same).head(ROWS)
     cells = [column_cells(shown[column], digits) for column in shown]
     notes = []
     if len(frame) > len(shown):
         notes.append(f"{len(shown):,} of {len(frame):,} rows are shown.")
-    if constant:
-        told = (f"{_heading(column)} {cell(frame[column].iloc[0], digits)}" for column in constant)
-        notes.append(f"The same in every row: {'; '.join(told)}.")
-    if empty:
-        notes.append(f"Without values here: {', '.join(map(_heading, empty))}.")
+    if same:
+        told = (f"{column} {cell(frame[column].iloc[0], digits)}" for column in same)
+        notes.append(f"The same in every row: {'; '.join(told)}.".replace("_", " "))
     right = [is_numeric_dtype(shown[column]) and not is_bool_dtype(shown[column]) for column in shown]
     return theme.fill(
         "table.html.j2",
         name=name,
         caption=caption,
-        heads=list(zip(map(_heading, shown), right, strict=True)),
-        lines=[[TOGETHER.sub(_joined, text) for text in row] for row in zip(*cells, strict=True)],
+        heads=[(column.replace("_", " "), side) for column, side in zip(shown, right, strict=True)],
+        lines=[
+            [TOGETHER.sub(lambda one: one[0].replace(" ", "\xa0"), text) for text in row]
+            for row in zip(*cells, strict=True)
+        ],
         notes=" ".join(notes),
         wide=len(shown.columns) >= WIDE,
         folded=len(shown) > FOLDED if folded is None else folded,
@@ -60,25 +61,20 @@ def table_html(
     )
 
 
-def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Columns without any value, and those with the same name or count in each of three rows or more.
+def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> list[str]:
+    """Columns that are the same in each of three rows or more: names, counts, or no value at all.
 
     Those in `keep` stay, and so do constant decimals: they are results. The first column stays where no other text
     tells the rows apart.
     """
-    empty, constant = [], []
-    texts = [column for column in frame.columns[1:] if not is_numeric_dtype(frame[column])]
-    for column in reversed(frame.columns):
+    same = []
+    for column in frame.columns.difference(keep, sort=False) if len(frame) > 2 else ():
         values = frame[column]
-        told = set(map(str, values))
-        first = column == frame.columns[0] and not set(texts) - {*empty, *constant}
-        if column in keep or first or not len(values):
-            continue
-        if values.isna().all() or told == {""}:
-            empty.insert(0, column)
-        elif len(values) > 2 and len(told) == 1 and len(told.pop()) <= 40 and not is_float_dtype(values):
-            constant.insert(0, column)
-    return empty, constant
+        if len(set(map(str, values))) == 1 and (values.isna().all() or not is_float_dtype(values)):
+            same.append(column)
+    if not any(column not in same and not is_numeric_dtype(frame[column]) for column in frame.columns[1:]):
+        same = [column for column in same if column != frame.columns[0]]
+    return same
 
 
 def column_cells(values: pd.Series, digits: int) -> list[str]:
@@ -128,11 +124,3 @@ def cell(value: Any, digits: int) -> str:
         tiny = 0 < abs(value) < 0.5 * 10.0**-digits
         return f"{value:.1e}" if tiny and digits else f"{value:,.{digits}f}"
     return str(value)
-
-
-def _joined(found: re.Match[str]) -> str:
-    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _heading(column: Any) -> str:
-    return str(column).replace("_", " ")

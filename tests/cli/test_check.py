@@ -24,7 +24,6 @@ CORPORA = [
     ("corpus", "nope.csv", "nope.csv"),
     ("corpora", "[nosuch]", "Unknown corpus 'nosuch'"),
     ("corpora", "[planted", "not YAML"),
-    ("corpora", "{corpus: planted, corpus: imdb}", "twice"),
     ("corpora", "[3]", "3"),
     ("corpora", "{text: body}", "path"),
     ("corpora", "{corpus: planted, vocabularry: 20}", "Did you mean 'vocabulary'"),

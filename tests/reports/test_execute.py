@@ -21,6 +21,7 @@ from bs4 import BeautifulSoup
 from attnlib.reports import execute
 from attnlib.reports.plan import plans
 from attnlib.utils import files
+from attnlib.utils.errors import ConfigError
 from tests.patience import PATIENCE, alive, wait_until
 
 
@@ -204,7 +205,7 @@ def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Pat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(files, "write", full)
-    with pytest.raises(execute.OutError, match=r"is full.*--out.*earlier report is kept"):
+    with pytest.raises(ConfigError, match=r"is full.*--out.*earlier report is kept"):
         execute.run_all([one], series / "reports", "serial", 1, lambda *_: None)
     assert good.report.read_bytes() == before
     assert [p.name for p in good.folder.parent.iterdir()] == ["smoke"]
@@ -217,6 +218,6 @@ def test_a_report_on_a_disk_that_is_really_full(series: Path, write_notebook: An
     ]
     write_notebook(series / "notebooks" / "96_big.ipynb", cells)
     (one,) = plans(["96_big"], "smoke", [])
-    with pytest.raises(execute.OutError, match=f"the disk {small_disk} is full"):
+    with pytest.raises(ConfigError, match=f"the disk {small_disk} is full"):
         execute.run(one, small_disk / "reports", "serial", 1)
     assert list((small_disk / "reports" / "96_big").iterdir()) == []

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from attnlib.reports.markdown import markdown, maths
+from attnlib.reports.render import markdown, maths
 
 
 def tags(html: str) -> list[str]:

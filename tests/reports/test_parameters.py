@@ -113,7 +113,7 @@ def test_the_text_of_an_option_is_yaml_and_a_text_stays_a_text(known, name: str,
     assert known[name].parse(text) == value
 
 
-@pytest.mark.parametrize("text", ["[a", "{a: b", "&a [*a]", "[" * 2000 + "]" * 2000, "{a: 1, a: 2}"])
+@pytest.mark.parametrize("text", ["[a", "{a: b", "&a [*a]", "[" * 2000 + "]" * 2000])
 def test_a_list_that_does_not_fit_is_no_text(known: dict, text: str) -> None:
     with pytest.raises(ConfigError, match=r"Parameter '?sizes"):
         known["sizes"].parse(text)

@@ -55,7 +55,6 @@ def test_unknown_names_give_the_nearest(series: Path, name: str, profile: str, s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("seed: 1\nseed: 2\n", "sets seed twice"),
         ("- seed\n", "`name: value` lines"),
         ("seed: [1\n", "not YAML"),
         ("corpsu: planted\n", "Did you mean 'corpus'?"),

@@ -33,19 +33,13 @@ def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) 
     assert card.a.get_text() == "A demo of everything"
     said = " ".join(card.get_text(" ", strip=True).split())
     assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
-    assert re.search(r"90_demo · cpu .* UTC · ", said)
+    assert re.search(r"90_demo · cpu ?\d+ .* UTC · ", said)
 
 
 def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
-    for name, text in {
-        "broken": '{"notebook": ',
-        "list": "[]",
-        "empty": "{}",
-        "odd": '{"title": 1, "seconds": "x"}',
-    }.items():
-        shutil.copytree(finished, tmp_path / "90_demo" / name)
-        (tmp_path / "90_demo" / name / "run.json").write_text(text)
+    shutil.copytree(finished, tmp_path / "90_demo" / "broken")
+    (tmp_path / "90_demo" / "broken" / "run.json").write_text('{"notebook": ')
     with pytest.warns(UserWarning, match="left out of the index"):
         page = series.index(tmp_path)
     assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1

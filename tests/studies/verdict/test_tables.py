@@ -152,7 +152,7 @@ def test_in_short_tells_of_alpha_and_of_its_product_in_the_models_of_both_studie
         {"id": "tasc-3", "effect": -0.052, "low": -0.064, "high": -0.04, **found},
         {"id": "tasc-17", "effect": -3.9, "low": -5.1, "high": -2.7, **found},
     ]
-    told = short(results, Ledgers([Finished(Path("01_tasc/cpu"), {"notebook": "01_tasc"}, rows, [], {})], []))
+    told = short(results, Ledgers([Finished(Path("01_tasc/cpu"), {"notebook": "01_tasc"}, rows, [])], []))
     product, alone = (
         numbers.part_change(results, "TaSc", "flips_input", reading) for reading in ("alpha_grad", "alpha")
     )
