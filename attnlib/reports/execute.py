@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,9 +21,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from attnlib import __version__
 from attnlib.reports.plan import Plan
 from attnlib.store.executors import THREADS
-from attnlib.utils import files, paths
+from attnlib.utils import extras, files, paths
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
@@ -160,25 +162,23 @@ def _finish(plan: Plan, folder: Path, ended: dict[str, Any], date: datetime) -> 
     """Write what is said about the run, `params.yaml` and `run.json`, and its report."""
     import yaml
 
-    from attnlib.reports import render, series
+    from attnlib.reports import render
 
     parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
     files.write(folder / "params.yaml", parameters)
     if not (folder / "claims.json").exists():
         files.write(folder / "claims.json", "[]\n")
-    said: dict[str, Any] = {}
-    for name in ("header", "results"):  # noted by the notebook, and kept in the record instead
-        file = folder / f"{name}.json"
-        said[name] = json.loads(file.read_bytes()) if file.exists() else None
-        file.unlink(missing_ok=True)
+    header = folder / "header.json"  # what the notebook said of the run becomes part of its record
+    said = json.loads(header.read_bytes()) if header.exists() else {}
+    header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
         "title": plan.notebook.title,
         "profile": plan.profile,
         "date": date.isoformat(timespec="seconds"),
-        "results": said["results"],
-        "header": said["header"] or {},
-        "versions": series.versions(),
+        "header": said,
+        "versions": {"attnlib": __version__, "Python": platform.python_version()}
+        | extras.versions("torch", "numpy", "transformers"),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),

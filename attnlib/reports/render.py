@@ -87,7 +87,6 @@ def report(folder: Path) -> str:
         plain=strip_ansi,
         svg=lambda text: theme.inline_svg(text, f"svg{next(drawn)}"),
         markdown=lambda text: markdown(text, trusted=False),
-        highlight=theme.highlight,
         **theme.assets(explorer=any('class="attnlib-explorer"' in html for html in shown)),
     )
     return theme.minus(html)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import re
 import shutil
 import warnings
@@ -13,9 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from attnlib import __version__
 from attnlib.reports import matrix, theme
-from attnlib.utils import extras, files
+from attnlib.utils import files
 from attnlib.utils.errors import DataError
 from attnlib.utils.files import UNFINISHED
 from attnlib.utils.text import duration, plural
@@ -71,7 +69,7 @@ def index(out: Path, explorer: str = "") -> str:
         ledger=lambda one: matrix.series_html([(one.link, one.claims)]),
         tally=matrix.tally,
         day=day,
-        took=took,
+        duration=duration,
         signs=matrix.VERDICTS,
         explorer=explorer,
         **theme.assets(explorer=bool(explorer)),
@@ -103,12 +101,6 @@ def finished(out: Path) -> Iterator[Finished]:
             warnings.warn(f"{folder} is left out of the index: it cannot be read ({error}).", stacklevel=3)
 
 
-def took(run: dict[str, Any]) -> str:
-    """How long a run took, and how much was there before: `12 s, 228 of 228 results from the store`."""
-    stored, asked = run.get("results") or (0, 0)
-    return duration(run["seconds"]) + (f", {stored:,} of {asked:,} results from the store" if stored else "")
-
-
 def gallery(out: Path, to: Path, profile: str = "cpu") -> list[str]:
     """Copy the finished reports of a profile from `out` to `to`, in place of what is there; their names.
 
@@ -122,10 +114,7 @@ def gallery(out: Path, to: Path, profile: str = "cpu") -> list[str]:
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     for one in found:
         target = to / one.folder.parent.name / profile
-        target.mkdir(parents=True)
-        for file in (one.folder / name for name in KEPT):
-            if file.exists():
-                shutil.copyfile(file, target / file.name)
+        shutil.copytree(one.folder, target, ignore=lambda _, names: set(names) - set(KEPT))
     files.write(to / "index.html", index(to, explorer=explorer_of(found)))
     return [one.run["notebook"] for one in found]
 
@@ -146,7 +135,7 @@ def facts(run: dict[str, Any]) -> list[tuple[str, str]]:
     said = {name: value for name, value in run["header"].items() if name != "paper_url"}
     told = [(name.replace("_", " ").capitalize(), words(v)) for name, v in said.items() if v not in (None, "", [])]
     found = [("Notebook", run["notebook"]), ("Profile", run["profile"]), *told]
-    found += [("Duration", took(run)), ("Date", day(run["date"]))]
+    found += [("Duration", duration(run["seconds"])), ("Date", day(run["date"]))]
     if run.get("commit"):
         found.append(("Commit", run["commit"].replace("+", " with changes")))
     return [*found, ("Versions", words(run["versions"]))]
@@ -158,12 +147,6 @@ def papers(run: dict[str, Any]) -> list[tuple[str, str]]:
     cited, addresses = (one if isinstance(one, list) else [one] for one in given)
     safe = [address if re.match(r"https?://", address) else "" for address in addresses]
     return list(zip(map(str, cited), safe + [""] * len(cited), strict=False))
-
-
-def versions() -> dict[str, str]:
-    """Versions that the numbers may depend on."""
-    own = {"attnlib": __version__, "Python": platform.python_version()}
-    return own | extras.versions("torch", "numpy", "transformers")
 
 
 def day(date: str) -> str:

@@ -112,12 +112,3 @@ def inline_svg(svg: str, prefix: str, label: str = "") -> str:
     svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
     said = f'role="img" aria-label="{escape(label)}" ' if label else ""
     return svg.strip().replace("<svg ", f'<svg {said}style="{PAGE_STYLE}" ', 1)
-
-
-def highlight(code: str) -> str:
-    """Python as HTML with Pygments' short classes."""
-    from pygments import highlight as colour
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
-    return colour(code, PythonLexer(), HtmlFormatter(nowrap=True))
