@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attnlib.reports import theme
-from attnlib.reports.tabular import p_said
+from attnlib.reports.tabular import p_value
 from attnlib.utils.errors import ConfigError, unknown
 from attnlib.utils.text import plural
 from attnlib.viz.prose import interval
@@ -106,7 +106,7 @@ def _row(claim: Claim, number: int, anchors: Collection[str] = (), shared: str =
     printed = "" if row["paper_effect"] is None else _number(row["paper_effect"], places)
     where = f" ({row['paper_where']})" if printed and row["paper_where"] else ""
     test = [f"df = {row['df']:.1f}"] if row["df"] is not None else []
-    test += [p_said(row["p"])] if row["p"] is not None else []
+    test += [f"p = {p_value(row['p'])}".replace("= <", "<")] if row["p"] is not None else []
     details = {
         "What would settle it": row["settles"],
         "Note": row["note"],

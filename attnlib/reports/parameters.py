@@ -8,10 +8,8 @@ show: such a parameter travels in the cell's `options`. Without a study, names a
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
-import tokenize
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -65,20 +63,13 @@ class Parameter:
         raise ConfigError(f"Parameter {said}. Its default: {self.default!r}.")
 
     def parse(self, text: str) -> Any:
-        """The value that `-p NAME TEXT` means: YAML, except that a text stays the text it is."""
+        """The value that `-p NAME TEXT` means: YAML, or the text itself (`no`, `2020`, `a: b` may be texts here)."""
         try:
-            value = load_yaml(text, f"Parameter {self.name!r}: {text!r}")
+            return self.check(load_yaml(text, f"Parameter {self.name!r}: {text!r}"))
         except ConfigError:
-            if text.lstrip().startswith(("[", "{", "&", "*")):
-                raise
-            value = text
-        try:
-            return self.check(value)
-        except ConfigError:
-            if isinstance(value, str | list | dict):
-                raise
-            with suppress(ConfigError):  # `no`, `2020` or `2020-01-01` are not texts in YAML, but may be here
-                return self.check(text)
+            if not text.startswith(("[", "{")):
+                with suppress(ConfigError):
+                    return self.check(text)
             raise
 
 
@@ -93,14 +84,12 @@ def parse_cell(source: str, where: str, params: type[BaseModel] | None = None) -
     params  the `Params` of its study
     """
     try:
-        lines = ast.parse(source).body
+        nodes = ast.parse(source).body
     except SyntaxError as error:
         raise ConfigError(f"{where}: the parameters cell is no Python: {error.msg}, line {error.lineno}.") from None
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = {t.start[0]: t.string.lstrip("# ").rstrip() for t in tokens if t.type == tokenize.COMMENT}
-    fields = params.model_fields if params else {}
+    lines, fields = source.splitlines(), params.model_fields if params else {}
     found: dict[str, Parameter] = {}
-    for node in lines:
+    for node in nodes:
         try:
             if not isinstance(node, ast.Assign | ast.AnnAssign):
                 raise TypeError("no assignment")
@@ -112,7 +101,7 @@ def parse_cell(source: str, where: str, params: type[BaseModel] | None = None) -
                 "`name = literal  # comment`; what is derived belongs in the next cell."
             ) from None
         kind = _kind(fields[name]) if name in fields else Any
-        parameter = Parameter(name, kind, default, comments.get(node.end_lineno or node.lineno, ""))
+        parameter = Parameter(name, kind, default, lines[node.end_lineno - 1].partition("  # ")[2])
         try:
             found[name] = replace(parameter, default=parameter.check(default))
         except ConfigError as error:

@@ -82,7 +82,7 @@ def column_cells(values: pd.Series, digits: int) -> list[str]:
     if not is_float_dtype(values):
         return [cell(value, digits) for value in values]
     if P_VALUE.fullmatch(str(values.name)):
-        return ["–" if pd.isna(value) else _p(value) for value in values]
+        return ["–" if pd.isna(value) else p_value(value) for value in values]
     finite = np.abs(values.to_numpy(float, na_value=np.nan))
     finite = finite[np.isfinite(finite)]
     largest = finite.max(initial=0.0)
@@ -95,17 +95,7 @@ def column_cells(values: pd.Series, digits: int) -> list[str]:
     return [cell(value, digits) for value in values]
 
 
-def p_said(p: float) -> str:
-    """A p-value in a sentence.
-
-    >>> p_said(0.044), p_said(0.0002)
-    ('p = 0.044', 'p < 0.001')
-    """
-    text = _p(p)
-    return f"p {text}" if text[0] == "<" else f"p = {text}"
-
-
-def _p(p: float) -> str:
+def p_value(p: float) -> str:
     """A p-value with two significant digits: `0.34`, `0.012`, `< 0.001`."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
