@@ -23,39 +23,27 @@ from attnlib.utils.extras import needs
 from attnlib.utils.files import check_out, hint
 
 
-def refused(said: str) -> click.ClickException:
-    """Something asked for does not exist or cannot be done."""
-    error = click.ClickException(said)
-    error.exit_code = 2
-    return error
-
-
 class Group(click.Group):
     """Errors of the kit become one readable message and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        usual = warnings.formatwarning
-        warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # without file and line
         try:
             return super().invoke(ctx)
-        except AttnlibError as error:
-            raise refused(str(error)) from error
-        except OSError as error:
-            if error.errno == errno.EPIPE:
+        except (AttnlibError, OSError) as error:
+            if getattr(error, "errno", None) == errno.EPIPE:
                 raise  # the reader of our output is gone: click handles it
-            place = f" ({error.filename})" if error.filename else ""
-            raise refused(f"{error.strerror or error}{place}.{hint(str(error))}") from error
+            click.echo(f"Error: {error}{'' if isinstance(error, AttnlibError) else hint(str(error))}", err=True)
+            ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
-        finally:
-            warnings.formatwarning = usual
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="attnlib")
 def main() -> None:
     """Is attention an explanation? Audit your classifier, run the notebooks, list what is available."""
+    warnings.formatwarning = lambda message, *_, **__: f"Warning: {message}\n"  # without file and line
 
 
 FOLDER = click.Path(path_type=Path)
@@ -83,17 +71,16 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value == "none" else value for name, value in options.items() if value is not None}
 
 
-def _read_so(params: Sequence[tuple[str, str]], options: dict[str, Any]) -> Sequence[tuple[str, str]]:
+def _read_so(params: Sequence[tuple[str, str]], options: dict[str, Any]) -> list[tuple[str, str]]:
     """The parameters, with these options for every table that they name."""
-    if not options:
-        return params
     from attnlib.data.corpora import with_options
 
     given = [(name, yaml.safe_load(text)) for name, text in params]
     changed = [(name, with_options(value, options)) for name, value in given]
     if changed == given:
-        told = ", ".join(f"--{name.replace('_', '-')}" for name in options)
-        raise ConfigError(f"{told} is for a table: name one with -p corpus FILE.")
+        raise ConfigError(
+            f"--{next(iter(options)).replace('_', '-')} is for a table: name one with -p corpus FILE."
+        )
     return [(name, yaml.safe_dump(value)) for name, value in changed]
 
 
@@ -135,7 +122,7 @@ def run(
     from attnlib.studies.study import planned as plans
 
     check_executor(executor, jobs)
-    planned = plans(notebooks, profile, _read_so(params, _given(options)))
+    planned = plans(notebooks, profile, _read_so(params, given) if (given := _given(options)) else params)
     checked = check(planned)
     absent = [text for one in checked for text in one.absent]
     if absent and not dry_run:

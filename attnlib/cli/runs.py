@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from datetime import UTC, datetime
 from typing import Any
@@ -69,12 +70,9 @@ def show(key: str) -> None:
 def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
     """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
     store = Store()
-    rows = _rows(store) if older_than is not None or outdated else []
-    doomed = [
-        row
-        for row in rows
-        if (older_than is not None and row["age"] > older_than * 86400) or (outdated and stale(row["spec"]))
-    ]
+    rows = _rows(store)
+    limit = math.inf if older_than is None else older_than * 86400
+    doomed = [row for row in rows if row["age"] > limit or (outdated and stale(row["spec"]))]
     damaged = sorted((store.root / "corrupt").glob("*"))
     verb = "would be removed" if dry_run else "removed"
     for row in doomed:

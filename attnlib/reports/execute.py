@@ -164,10 +164,7 @@ def _finish(plan: Plan, folder: Path, ended: dict[str, Any], date: datetime) -> 
 
     from attnlib.reports import render
 
-    parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
-    files.write(folder / "params.yaml", parameters)
-    if not (folder / "claims.json").exists():
-        files.write(folder / "claims.json", "[]\n")
+    files.write(folder / "params.yaml", yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True))
     header = folder / "header.json"  # what the notebook said of the run becomes part of its record
     said = json.loads(header.read_bytes()) if header.exists() else {}
     header.unlink(missing_ok=True)

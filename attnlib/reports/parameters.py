@@ -63,7 +63,7 @@ class Parameter:
         raise ConfigError(f"Parameter {said}. Its default: {self.default!r}.")
 
     def parse(self, text: str) -> Any:
-        """The value that `-p NAME TEXT` means: YAML, or the text itself (`no`, `2020`, `a: b` may be texts here)."""
+        """The value that `-p NAME TEXT` means: YAML, or the text itself: `no` and `2020` may be texts."""
         try:
             return self.check(load_yaml(text, f"Parameter {self.name!r}: {text!r}"))
         except ConfigError:

@@ -19,8 +19,6 @@ from attnlib.utils.files import UNFINISHED
 from attnlib.utils.text import duration, plural
 from attnlib.viz.prose import emphasised
 
-OURS = {"attnlib", "Five papers together"}
-"""What claims that no paper makes name in place of one."""
 SENTENCES = 2
 """Of *In short*, in the index."""
 PROFILES = ("paper", "gallery", "cpu", "smoke")
@@ -81,11 +79,9 @@ def answer(claims: Sequence[matrix.Claim], profiles: Sequence[str]) -> str:
     """What the series found, in a sentence."""
     if not claims:
         return ""
-    named = {claim["paper"] for claim in claims}
-    papers = plural(len(named - OURS), "paper") + (" and our own" if named & OURS else "")
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in matrix.tally(claims).items())
     tested = f"tested on the {' and '.join(dict.fromkeys(profiles))} profile"
-    return f"{plural(len(claims), 'claim')} of {papers}, {tested}: {verdicts}."
+    return f"{plural(len(claims), 'claim')}, {tested}: {verdicts}."
 
 
 def finished(out: Path) -> Iterator[Finished]:

@@ -43,7 +43,7 @@ def test_claims_of_the_profile_are_listed_and_linked(tmp_path):
     assert found.told("b", "{report}: {effect} ({verdict})") == "01_tasc: -0.30 [-0.40, -0.20] (not reproduced)"
     assert found.told("absent", "{effect}") == ""
     together, missing = found.summary()
-    assert together.startswith("**All together.** 3 claims of 2 papers")
+    assert together.startswith("**All together.** 3 claims, tested on the cpu profile: 1 reproduced")
     assert "02_tying_mlm" in missing
 
 
