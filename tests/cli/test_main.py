@@ -55,14 +55,6 @@ def test_a_refusal_does_not_wait_for_anything_heavy(series: Path) -> None:
     assert json.loads(ended.stdout.splitlines()[-1]) == []
 
 
-def test_out_must_be_a_folder(series: Path) -> None:
-    (series / "file").write_text("")
-    for out in (series / "file", series / "file" / "below"):
-        result = attn("run", "90_demo", "--out", str(out))
-        assert result.exit_code == 2
-        assert "cannot be written: Not a directory" in result.output
-
-
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
     series: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
@@ -166,13 +158,6 @@ def test_list(series: Path, kind: str, words: list[str]) -> None:
     assert result.exit_code == 0, result.output
     for word in words:
         assert word in result.output
-
-
-def test_the_vectors_listed_are_those_of_the_configs() -> None:
-    from attnlib.config import PACKAGED_VECTORS
-    from attnlib.data.vectors import VECTORS
-
-    assert tuple(VECTORS) == tuple(PACKAGED_VECTORS)
 
 
 def test_a_run_without_the_notebook_packages_names_their_extra(

@@ -66,13 +66,6 @@ def test_show_notices_damage(store: Store) -> None:
         assert "damaged" in attn("show", key, code=2)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"task": "a:b", "run": {}, "attempts": []}', "\0"])
-def test_a_damaged_record_of_a_failure_is_no_traceback(store: Store, text: str) -> None:
-    (store.root / "failures" / f"{'ab' * 32}.json").write_text(text)
-    assert "1 failed ones" in attn("list")
-    attn("show", "abab", code=2)
-
-
 def test_gc_removes_what_is_asked_for_and_nothing_else(store: Store) -> None:
     store.find(next(k for k in store if k != OLD)).damaged("a test")
     assert len(list(store)) == 2

@@ -79,13 +79,6 @@ def test_a_claim_without_more_has_a_row_too() -> None:
     assert row.select_one(".from").get_text() == ""
 
 
-def test_a_setting_that_all_share_is_said_once_and_papers_are_headings_where_there_are_several() -> None:
-    page = matrix.matrix_html([CLAIM, CLAIM | {"id": "b"}])
-    assert page.count("planted") == 1
-    page = BeautifulSoup(matrix.matrix_html([CLAIM, CLAIM | {"id": "b", "paper": "R"}]), "html.parser")
-    assert [head.get_text() for head in page.select("tr.paper")] == ["P & Q", "R"]
-
-
 @pytest.mark.parametrize(
     ("anchors", "link"),
     [
@@ -136,14 +129,6 @@ def test_a_picture_needs_an_effect_and_nothing_else() -> None:
     assert bare.select_one(".dot") is not None
     assert not bare.select(".ours, path.paper, .claimed")
     assert marks(effect=0.0, low=0.0, high=0.0, paper_effect=None).select_one(".dot") is not None, "a span of zero"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "places"),
-    [(0.05, 0.19, 2), (-0.045, 0.007, 3), (3, 41, 0), (0.1, 0.1, 3), (None, None, 3), (0, 1e-9, 4)],
-)
-def test_an_interval_decides_the_digits(low: float | None, high: float | None, places: int) -> None:
-    assert matrix.digits(low, high) == places
 
 
 def test_the_studies_know_the_same_verdicts() -> None:

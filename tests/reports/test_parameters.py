@@ -84,11 +84,6 @@ def test_a_value_that_does_not_fit_is_refused_with_its_default(known: dict, name
         known[name].check(value)
 
 
-def test_a_choice_misspelt_names_the_nearest(known: dict) -> None:
-    with pytest.raises(ConfigError, match=r"must be 'pad' or 'delete'; got 'pda'. Did you mean 'pad'\?"):
-        known["operator"].check("pda")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [

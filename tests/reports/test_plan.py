@@ -29,12 +29,6 @@ def test_a_profile_holds_differences_and_options_come_last(series: Path) -> None
     assert one.values["seeds"] == [0, 1, 2]
 
 
-def test_smoke_needs_no_file_and_may_be_empty(series: Path) -> None:
-    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
-    (series / "params" / "90_demo" / "smoke.yaml").write_text("# nothing\n")
-    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
-
-
 def test_all_is_every_notebook_and_each_is_checked_first(series: Path) -> None:
     assert [p.notebook.name for p in plan.plans(["all"], "smoke", [("seed", "2")])] == plan.names()
     with pytest.raises(ConfigError) as error:

@@ -9,11 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attnlib.reports import render, tabular
+from attnlib.reports import render
 from tests.browser import CHROMIUM, needs_browser
 from tests.reports.debris import debris
 
@@ -76,8 +75,14 @@ def test_the_header_says_what_was_run(page: BeautifulSoup, finished: Path) -> No
     )
 
 
-def test_the_answer_comes_first(page: BeautifulSoup) -> None:
+def test_the_answer_comes_first_and_contents_lead_to_sections(page: BeautifulSoup) -> None:
     main = page.find("main")
+    links = [link["href"] for link in page.select(".toc a")]
+    assert links == ["#in-short", "#ledger", "#tables", "#figures", "#figures-2"]
+    ids = [tag["id"] for tag in page.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in links} <= set(ids)
+    assert page.select_one("math[display=block] munderover") is not None
     order = [node.name if node.name == "h1" else node["id"] for node in main.find_all(["h1", "h2"])]
     assert order == ["h1", "in-short", "ledger", "tables", "figures", "figures-2"]
     sentences = [item.get_text() for item in main.select(".short li")]
@@ -95,22 +100,6 @@ def test_claims_and_figures_link_to_each_other(page: BeautifulSoup) -> None:
     }
     assert back == {"figure-first": ["#claim-c0", "#claim-c1"], "figure-second": [], "table-texts": ["#claim-c2"]}
     assert all(page.find(id=link[1:]) for links in back.values() for link in links)
-
-
-def test_contents_lead_to_sections(page: BeautifulSoup) -> None:
-    links = [link["href"] for link in page.select(".toc a")]
-    assert links == ["#in-short", "#ledger", "#tables", "#figures", "#figures-2"]
-    assert all(page.find(id=link[1:]) for link in links)
-
-
-def test_ids_are_unique(page: BeautifulSoup) -> None:
-    ids = [tag["id"] for tag in page.find_all(id=True)]
-    assert len(ids) == len(set(ids))
-
-
-def test_maths_is_mathml(page: BeautifulSoup) -> None:
-    assert len(page.find_all("math")) == 2
-    assert page.select_one("math[display=block] munderover") is not None
 
 
 def test_code_is_there_but_hidden_and_some_cells_are_left_out(page: BeautifulSoup) -> None:
@@ -183,14 +172,3 @@ def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None
     assert seen["chart"] == seen["paper"], "a chart has the page's own ground"
     assert seen["letters"] == ("rgb(228, 232, 238)" if dark else "rgb(28, 36, 48)")
     assert 0 < seen["ledger"] <= width, "effect, interval and n are seen without scrolling"
-
-
-@needs_browser
-@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext")
-def test_print_breaks_no_number(text: str, tmp_path: Path) -> None:
-    frame = pd.DataFrame({f"a longer name {k}": [1234.5678 + k, 98765.4321 * k] for k in range(13)})
-    page = re.sub(r"(<main[^>]*>)", lambda found: found[1] + tabular.table_html(frame, "wide"), text)
-    browse(page, tmp_path, 1280, f"--print-to-pdf={tmp_path / 'page.pdf'}")
-    read = ["pdftotext", "-layout", "-l", "1", str(tmp_path / "page.pdf"), "-"]
-    words = subprocess.run(read, capture_output=True, text=True, check=True).stdout.split()
-    assert {f"{98765.4321 * k:,.0f}" for k in range(1, 13)} <= set(words)

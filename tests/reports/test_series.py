@@ -67,13 +67,6 @@ def test_the_index_answers_with_the_first_sentence_of_its_first_report(finished:
     assert answer.a["href"] == "90_demo/cpu/report.html#claim-c0"
 
 
-def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Path, tmp_path: Path) -> None:
-    for notebook in ("90_demo", "93_verdict"):
-        copied(finished, tmp_path / notebook / "cpu", profile="cpu", own=[])
-    page = BeautifulSoup(series.index(tmp_path), "html.parser")
-    assert [one["id"] for one in page.select(".found h3")] == ["found-93_verdict", "found-90_demo"]
-
-
 def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) -> None:
     folder = copied(finished, tmp_path / "90_demo" / "cpu", profile="cpu", own=[])
     told = "It is [0.2](#figure-flips), as in [another](../../91_b/cpu/report.html)."
@@ -88,14 +81,6 @@ def test_papers_are_linked_by_web_addresses_alone() -> None:
     assert series.papers({"header": header}) == [("A 2020", "https://a.org/1"), ("B 2021", ""), ("C 2022", "")]
     assert series.papers({"header": {"citation": "A", "paper_url": "https://a.org"}}) == [("A", "https://a.org")]
     assert series.papers({"header": {}}) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [({"train": 1234, "test": [3, 4]}, "train 1,234 · test 3, 4"), (None, "none"), ([0, 1], "0, 1")],
-)
-def test_values_read_as_a_reader_would_write_them(value: object, told: str) -> None:
-    assert series.words(value) == told
 
 
 RUN = {"title": "A study", "status": "done", "profile": "cpu", "date": "2026-01-01T00:00:00+00:00", "seconds": 3.0}

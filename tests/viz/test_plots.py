@@ -109,9 +109,3 @@ def test_names_of_points_touch_neither_points_nor_each_other_and_stay_inside():
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
     places = axis.transData.transform([point[:2] for point in points])
     assert not any(box.contains(*place) for box in boxes for place in places)
-
-
-def test_outliers_drawn_as_pixels_are_seen_on_dark_pages():
-    _, axis = plots.chart()
-    drawn = plots.boxes(axis, [[0, 1, 1, 1, 1, 1, 9]], [0], 0.5, plots.CYCLE[:1])
-    assert {line.get_markeredgecolor() for line in drawn["fliers"]} == {plots.GREY}
