@@ -178,10 +178,10 @@ def _tell(outcome: Any) -> None:
 
     head = f"{outcome.plan.notebook.name} ({outcome.plan.folder})"
     if outcome.status == "done":
-        click.echo(f"✓ {head} {duration(outcome.seconds)}  {outcome.report}")
+        click.echo(f"✓ {head} {duration(outcome.seconds)}  {outcome.folder / 'report.html'}")
         return
     lines = [f"✗ {head} {outcome.status} in cell {outcome.cell} of {outcome.total}"]
-    lines += [f"    {line}" for line in [*outcome.error.splitlines()[-8:], outcome.report]]
+    lines += [f"    {line}" for line in [*outcome.error.splitlines()[-8:], outcome.folder / "report.html"]]
     click.echo("\n".join(lines), err=True)
 
 

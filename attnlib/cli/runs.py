@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from attnlib.store.entries import Store
-from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import duration, filesize
 
 
@@ -60,12 +59,12 @@ def show(key: str) -> None:
         rows, columns = entry.frame(name).shape
         click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
     if stale(entry.spec):
-        click.echo("made by different code: the same run would be computed again")
+        click.echo("made by another version of the kit: the same run would be computed again")
 
 
 @runs.command()
 @click.option("--older-than", type=float, metavar="DAYS", help="Remove runs finished more days ago than this.")
-@click.option("--stale", "outdated", is_flag=True, help="Remove runs made by code that has changed since.")
+@click.option("--stale", "outdated", is_flag=True, help="Remove runs made by another version of the kit.")
 @click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
     """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
@@ -88,18 +87,10 @@ def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
 
 
 def stale(spec: dict[str, Any]) -> bool:
-    """Whether the kit or the task has changed since the run was made; parts of a notebook are not known here."""
-    from attnlib.store.keys import UNCACHED
-    from attnlib.store.sources import KIT, NoSource, source_of
-    from attnlib.store.specs import resolve
+    """Whether the kit has changed since the run was made; a user's own parts are not known here."""
+    from attnlib.store.sources import KIT
 
-    then = spec["code"]
-    try:
-        now = {name: source_of(resolve(name)).digest for name in then if ":" in name}
-    except (ConfigError, ImportError, NoSource):
-        return True
-    uncached = any(digest.startswith(UNCACHED) for digest in then.values())
-    return uncached or then.get("attnlib") != KIT or then != then | now
+    return spec["code"].get("attnlib") != KIT
 
 
 def _rows(store: Store) -> list[dict[str, Any]]:

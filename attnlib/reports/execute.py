@@ -42,10 +42,6 @@ class Outcome:
     total: int = 0
     error: str = ""
 
-    @property
-    def report(self) -> Path:
-        return self.folder / "report.html"
-
 
 @contextmanager
 def environment(folder: Path, executor: str, jobs: int | None) -> Iterator[None]:

@@ -97,8 +97,6 @@ def read(name: str, params_of: ParamsOf = lambda name: None) -> Notebook:
     except (ValueError, KeyError, TypeError):
         raise ConfigError(f"{path} is not a notebook of format 4.") from None
     tagged = [cell for cell in cells if "parameters" in cell.get("metadata", {}).get("tags", ())]
-    if len(tagged) > 1:
-        raise ConfigError(f"{path.stem}: {len(tagged)} cells carry the tag 'parameters'; only one may.")
     params = params_of(path.stem)
     parameters = parse_cell("".join(tagged[0]["source"]), path.stem, params) if tagged else {}
     options = parameters.pop(OPTIONS).default if folds(parameters, params) else None

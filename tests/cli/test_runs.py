@@ -12,7 +12,6 @@ import pytest
 from attnlib.cli.main import main
 from attnlib.store.entries import Store
 from attnlib.store.grid import run_grid
-from attnlib.store.sources import KIT
 from attnlib.store.specs import MeasureSpec
 
 OLD = "0f" * 32
@@ -27,7 +26,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     store = Store()
     run_grid(runs, store=store)
     finished = (datetime.now(UTC) - timedelta(days=40)).isoformat()
-    code = {"attnlib": KIT, "grid_tasks:square": "older"}
+    code = {"attnlib": "older"}
     spec = {"task": "grid_tasks:square", "kind": "measure", "columns": {}, "run": {"x": 9}, "code": code}
     environment = {"finished": finished, "seconds": 90.0}
     store.put(OLD, {"spec.json": json.dumps(spec).encode(), "environment.json": json.dumps(environment).encode()})
@@ -52,8 +51,8 @@ def test_list_and_show(store: Store) -> None:
     assert shown.startswith(key)
     assert "frame fails_on_three: 3 rows, 2 columns" in shown
     assert '"x": ' in shown
-    assert "made by different code" not in shown
-    assert "made by different code" in attn("show", OLD)
+    assert "made by another version" not in shown
+    assert "made by another version" in attn("show", OLD)
     assert "Traceback (most recent call last)" in attn("show", failed[:10])
     assert "No run" in attn("show", "zz", code=2)
 

@@ -115,7 +115,7 @@ def test_a_new_run_replaces_the_old_whole(series: Path) -> None:
     assert not (old / "stale.txt").exists()
     left = {p.name for p in old.parent.iterdir()}
     assert left == {"smoke", foreign.name}, "what a killed process left goes, and the failure before this success"
-    assert "seed 0" in outcome.report.read_text()
+    assert "seed 0" in (outcome.folder / "report.html").read_text()
 
 
 def test_a_failed_run_leaves_the_good_report_and_stands_beside_it(series: Path, finished: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_relative_path_means_the_file_beside_the_user(
     monkeypatch.chdir(series / "elsewhere")
     (one,) = plans(["95_reads"], "smoke", [("file", "mine.csv")])
     outcome = execute.run(one, series / "reports", "serial", 1)
-    assert "what I wrote" in outcome.report.read_text()
+    assert "what I wrote" in (outcome.folder / "report.html").read_text()
 
 
 def test_a_kernel_that_dies_is_a_failed_run_and_shows_what_was_done(series: Path, write_notebook: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_kernel_that_dies_is_a_failed_run_and_shows_what_was_done(series: Path
     outcome = execute.run(one, series / "reports", "serial", 1)
     assert (outcome.status, outcome.cell, outcome.total) == ("failed", 2, 2)
     assert "The kernel died" in outcome.error
-    report = outcome.report.read_text()
+    report = (outcome.folder / "report.html").read_text()
     assert "before" in report
     assert "This run failed in cell 2 of 2" in report
     assert "papermill" not in (outcome.folder / "run.ipynb").read_text(), (
@@ -191,7 +191,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Path, monkeypatch) -> None:
     (one,) = plans(["91_short"], "smoke", [])
     good = execute.run(one, series / "reports", "serial", 1)
-    before = good.report.read_bytes()
+    before = (good.folder / "report.html").read_bytes()
 
     def full(path: Path, text: str) -> None:
         path.write_text(text[:10])
@@ -200,5 +200,5 @@ def test_a_full_disk_keeps_the_earlier_report_and_leaves_no_half_one(series: Pat
     monkeypatch.setattr(files, "write", full)
     with pytest.raises(ConfigError, match=r"is full.*--out.*earlier report is kept"):
         execute.run_all([one], series / "reports", "serial", 1, lambda *_: None)
-    assert good.report.read_bytes() == before
+    assert (good.folder / "report.html").read_bytes() == before
     assert [p.name for p in good.folder.parent.iterdir()] == ["smoke"]

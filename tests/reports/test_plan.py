@@ -61,14 +61,10 @@ def test_a_wrong_parameter_file_is_refused(series: Path, text: str, said: str) -
     assert said in str(error.value)
 
 
-def test_what_is_no_notebook_is_refused(series: Path, write_notebook: Any) -> None:
+def test_what_is_no_notebook_is_refused(series: Path) -> None:
     (series / "notebooks" / "92_bad.ipynb").write_text("[]")
     with pytest.raises(ConfigError, match="not a notebook"):
         plan.read("92_bad")
-    cell = ("code", "a: int = 1", ["parameters"])
-    write_notebook(series / "notebooks" / "93_two.ipynb", [cell, cell])
-    with pytest.raises(ConfigError, match="2 cells carry the tag"):
-        plan.read("93_two")
     with pytest.raises(UnknownName):
         plan.find("../notebooks/90_demo")
 
