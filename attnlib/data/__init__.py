@@ -8,8 +8,7 @@ from typing import Any
 from attnlib.data.assembly import assemble
 from attnlib.data.corpora import load_corpus, register_corpus
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.types import Corpus, Example, RawCorpus, RawExample
-from attnlib.data.vocabulary import Vocabulary
+from attnlib.data.types import Corpus, Example, RawCorpus, RawExample, Vocabulary
 
 _WITH_TORCH = ("Batch", "Encoded", "Vectoriser", "WordVectoriser")
 

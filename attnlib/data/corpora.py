@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -75,9 +73,7 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
         return corpus
     named = corpus is None or (isinstance(corpus, str | Path | Mapping | DataConfig) and not hub.is_dataset(corpus))
     config = data_config(({} if corpus is None else corpus) if named else HELD, changes=options)
-    made = assemble(_read(config, None if named else corpus), config)
-    _give_back()
-    return made
+    return assemble(_read(config, None if named else corpus), config)
 
 
 def _read(config: DataConfig, held: Any = None) -> RawCorpus:
@@ -96,14 +92,6 @@ def _read(config: DataConfig, held: Any = None) -> RawCorpus:
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
     return replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
-
-
-def _give_back() -> None:
-    """Return to the system what the raw texts held: arrow and the C library keep freed memory for later use."""
-    if pyarrow := sys.modules.get("pyarrow"):
-        pyarrow.default_memory_pool().release_unused()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # glibc has it
-        trim(0)
 
 
 def data_config(
@@ -215,7 +203,7 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     if path.is_dir() or path.is_file():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}, plain or as .gz or .xz). If it holds a "
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it holds a "
             f"corpus in its publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
             f"{', '.join(taking)}."
         )

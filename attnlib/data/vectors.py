@@ -24,7 +24,7 @@ from attnlib.config import PACKAGED_VECTORS
 from attnlib.data.cached import cached, content_key
 from attnlib.data.checks import is_number
 from attnlib.data.readers.downloads import LISTED, PACKAGES, Package, extract, read_member
-from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
+from attnlib.data.types import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import user_path
 from attnlib.utils.progress import progress

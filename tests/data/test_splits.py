@@ -15,7 +15,7 @@ def rows(n, split=None, classes=2, text="text {i}"):
 
 def with_splits(name, given):
     """The rows with the splits that they were given."""
-    splits, notes = drawn_splits(name, [r.split for r in given], [r.label for r in given], iter(given))
+    splits, notes = drawn_splits(name, given)
     return [replace(row, split=split) for row, split in zip(given, splits, strict=True)], notes
 
 

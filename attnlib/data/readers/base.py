@@ -1,4 +1,4 @@
-"""The register of corpora, and what readers share: finding files, rows made on demand.
+"""The register of corpora, and what readers share: a corpus listed in `corpora.yaml`, the files of its user.
 
 A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
 
@@ -12,10 +12,10 @@ register, so they must import heavy libraries inside functions: `attnlib list co
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import yaml
 
@@ -25,10 +25,6 @@ from attnlib.utils.errors import DataError
 from attnlib.utils.paths import neighbour, user_path
 from attnlib.utils.registry import Registry
 
-BLOCK = 1024
-"""Rows made at once."""
-
-T = TypeVar("T")
 Kind = Literal["generated", "packaged", "raw", "hub"]
 Task = Literal["classification", "query"]
 Reader = Callable[..., RawCorpus]
@@ -97,34 +93,6 @@ def listed(name: str) -> Callable[[Reader], Reader]:
     if "preprocessing" in fields:
         fields["preprocessing"] = Preprocessing(**fields["preprocessing"])
     return register_corpus(name, **entry, **fields)
-
-
-class Blocks(Sequence[T]):
-    """`size` items, of which `read(start, stop)` gives some; the block that was read last is kept.
-
-    So a source of millions stays in arrow, and rows and cells are made when they are asked for.
-    """
-
-    def __init__(self, size: int, read: Callable[[int, int], list[T]]) -> None:
-        self._size, self._read = size, read
-        self._first, self._kept = 0, []
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, place: int | slice) -> T | list[T]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(self._size)[place]]
-        i = range(self._size)[place]
-        if not self._first <= i < self._first + len(self._kept):
-            ahead = i - self._first - len(self._kept)
-            block = BLOCK if 0 <= ahead < BLOCK else 1  # of a draw at random, one by one
-            self._first, self._kept = i, self._read(i, min(i + block, self._size))
-        return self._kept[i - self._first]
-
-    def __iter__(self) -> Iterator[T]:
-        for start in range(0, self._size, BLOCK):
-            yield from self._read(start, min(start + BLOCK, self._size))
 
 
 def find_source(path: str | Path | None, corpus: str) -> Path:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.readers.base import listed, read_yaml
-from attnlib.data.readers.columns import AUTO, cells
-from attnlib.data.readers.frames import from_frames
+from attnlib.data.readers.frames import AUTO, cells, find_columns, from_frames
 from attnlib.data.splits import meant
 from attnlib.data.types import SPLITS, RawCorpus
 from attnlib.utils.errors import ConfigError, DataError, first_line
@@ -113,30 +112,27 @@ def from_datasets(found: Any, asked: Mapping[str, Any], rows: int | None = None)
     names = {column: kind.names for column, kind in features.items() if getattr(kind, "names", None)}
     frames = {split: _frame(part, names) for split, part in parts.items()}
     roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "rationale": None, "id": None}
-    asked = {role: asked.get(role, column) for role, column in roles.items()}
-    fields = {"source": "a dataset in memory", "drop_missing": True}
-    raw = from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
-    of_test = range(len(raw.rows) - len(frames.get("test", ())), len(raw.rows))
-    if of_test and all(raw.rows[i].label is None for i in of_test):
+    roles |= {role: column for role, column in asked.items() if role in roles}
+    asked = find_columns(next(iter(frames.values())), roles)
+    if "test" in frames and not any(cell is not None for cell in cells(frames["test"], asked["label"])):
         del frames["test"]
         if "dev" in frames:
             frames["test"] = frames.pop("dev")
         instead = "validation is used as test, and dev is cut" if "test" in frames else "test is cut"
         notes.append(f"the labels of test are withheld: {instead} from train")
-        raw = from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
-    return raw
+    fields = {"source": "a dataset in memory", "drop_missing": True}
+    return from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
 
 
 def _frame(part: Dataset, names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """The rows, which stay in the files of the library; labels by name, and missing where they are -1."""
+    """The rows; labels by name, and missing where they are -1."""
     import pandas as pd
 
-    part = part.flatten_indices() if part._indices is not None else part
-    frame = pd.DataFrame({c: pd.arrays.ArrowExtensionArray(part.data.column(c)) for c in part.column_names})
+    frame = part.to_pandas()
     for column, kind in part.features.items():
         if column in names:
-            found = [None if k is None or k < 0 else names[column][k] for k in cells(frame, column)]
-            frame[column] = pd.Series(found, dtype=object)
+            held = [None if k is None or k < 0 else names[column][int(k)] for k in cells(frame, column)]
+            frame[column] = pd.Series(held, dtype=object)
         elif getattr(kind, "dtype", "").startswith("int"):
             frame[column] = frame[column].mask(frame[column] == -1)
     return frame
