@@ -28,14 +28,13 @@ class Batch:
 
     ids        (B, T) word or word-piece ids, 0 where padded
     mask       (B, T) bool: positions the encoder reads
-    content    (B, T) bool: positions attention may look at, a subset of `mask`; special tokens are not.
-               Measures count only these
+    content    (B, T) bool: positions attention may look at, a subset of `mask` without special tokens: measures
+               count only these
+    words      (B, T) place in `Example.tokens` of the word a position belongs to, -1 for special tokens and padding
+    rows       (B,) index of each text in the sequence the batch was made from
     labels     (B,) or None
     query, query_mask   (B, Q) or None
     sentences  (B, T) index of the sentence a position belongs to, or None where no model asked
-    words      (B, T) index into `Example.tokens` of the word a position belongs to, -1 for special
-               tokens and padding
-    rows       (B,) index of each text in the sequence the batch was made from
     """
 
     ids: Tensor
@@ -129,9 +128,9 @@ class Vectoriser(ABC):
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
     ) -> Batch:
         """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
-        if not len(encoded):
-            raise DataError("A batch needs at least one text.")
         encoded = self._encoded(encoded)
+        if not encoded:
+            raise DataError("A batch needs at least one text.")
 
         def table(name: str, fill: int | bool) -> Tensor | None:
             found = [getattr(text, name) for text in encoded]
@@ -163,8 +162,8 @@ class Vectoriser(ABC):
 
         shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
                       A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    most padded positions per batch; by default 32,768 without shuffling, and no bound with
-                      it (the batch size is part of how one trains). A single longer text is a batch of its own
+        max_tokens    most padded positions per batch; by default 32,768 without shuffling and no bound with it: the
+                      batch size is part of how one trains. A single longer text is a batch of its own
         """
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
@@ -185,11 +184,10 @@ class Vectoriser(ABC):
             yield self.batch([encoded[i] for i in rows], rows, labels)
 
     def _encoded(self, items: Sequence[Example | Encoded]) -> Sequence[Encoded]:
-        if len(items) and isinstance(items[0], Example):
-            return self.encode(items)
-        return items
+        return self.encode(items) if items and isinstance(items[0], Example) else items
 
 
+@dataclass(eq=False)
 class WordVectoriser(Vectoriser):
     """Words of a vocabulary as ids.
 
@@ -201,22 +199,12 @@ class WordVectoriser(Vectoriser):
     """
 
     kind = "words"
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        preprocessing: Preprocessing | None = None,
-        max_length: int | None = None,
-        sentences: bool = False,
-        special: bool = False,
-        unattended: Sequence[str] = (),
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.preprocessing = preprocessing or Preprocessing()
-        self.max_length = max_length
-        self.sentences = sentences
-        self.special = special
-        self.unattended = tuple(unattended)
+    vocabulary: Vocabulary
+    preprocessing: Preprocessing = Preprocessing()  # noqa: RUF009  immutable
+    max_length: int | None = None
+    sentences: bool = False
+    special: bool = False
+    unattended: Sequence[str] = ()
 
     @property
     def n_ids(self) -> int:
@@ -290,14 +278,11 @@ def _around(values: np.ndarray, before: int | bool, after: int | bool) -> np.nda
 
 def _bounded(order: np.ndarray, lengths: np.ndarray, size: int, max_tokens: int | None) -> list[np.ndarray]:
     """Consecutive groups of `order`, each of at most `size` texts and `max_tokens` padded positions."""
-    groups: list[np.ndarray] = []
-    start, longest = 0, 1.0
-    for i in range(len(order)):
-        longest = max(longest, lengths[order[i]])
-        full = i - start == size
-        if i > start and (full or (max_tokens is not None and longest * (i - start + 1) > max_tokens)):
-            groups.append(order[start:i])
-            start, longest = i, max(1.0, lengths[order[i]])
-    if start < len(order):
-        groups.append(order[start:])
-    return groups
+    cuts, longest = [0], 1.0
+    for i, length in enumerate(lengths[order]):
+        longest = max(longest, length)
+        n = i - cuts[-1]
+        if n == size or (n and max_tokens is not None and longest * (n + 1) > max_tokens):
+            cuts.append(i)
+            longest = max(1.0, length)
+    return np.split(order, cuts[1:]) if len(order) else []

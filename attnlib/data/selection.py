@@ -90,8 +90,8 @@ def thinned(
 def usual_length(lengths: Sequence[int]) -> int:
     """Where Chrysostomou & Aletras cut: a length that about 95% of the texts do not exceed.
 
-    It is the left edge of the bin, of 100 between the shortest and the longest text, in which 95% of the texts are
-    reached; corpora in which that is below 50 tokens keep the length of their longest text.
+    The left edge of the bin, of 100 between the shortest and the longest text, in which 95% of the texts are
+    reached; below 50 tokens, the length of the longest text.
     """
     counts, edges = np.histogram(lengths, BINS)
     edge = int(edges[np.searchsorted(counts.cumsum(), REACHED * len(lengths))])

@@ -1,7 +1,6 @@
 """Train, dev and test: the words that sources use for them, and a draw where a source does not say.
 
-A word that is none of `WORDS` is an error, and so are two words for one split: rows of a part that nobody
-recognised must not end up in training. A draw is fixed, stratified, and puts no text on both sides.
+Unknown words and two words for one split are errors: rows of a part that nobody recognised must not be trained on.
 """
 
 from __future__ import annotations
@@ -45,18 +44,17 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
     values = ["" if cell is None else str(cell).strip() for cell in cells]
     counts = Counter(values)
     found = {value: meant(value) for value in counts}
-    listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
-    words = Counter(split for split in {value.lower(): found[value] for value in counts}.values())
+    words = Counter(meant(value) for value in {value.lower() for value in counts})
     strange = [repr(value[:40]) if value else "blank cells" for value in counts if found[value] is None]
     if strange or max(words.values()) > 1:
         said = f"values that name no split: {some(strange)}" if strange else "two words for one split"
+        listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
         raise DataError(
             f"The {where} holds {said}. Found: {listed}. Allowed: one word each of {', '.join(WORDS)}. Rename "
             "them; for a column that is no split, split=None (--split none, `split: null`): one is drawn."
         )
-    used = (f"{value} ({n:,}){'' if value.lower() == found[value] else f' is used as {found[value]}'}"
-            for value, n in counts.items())  # fmt: skip
-    return [found[value] for value in values], f"split of {where}: {', '.join(used)}"
+    used = ", ".join(f"{value} ({n:,}) is used as {found[value]}" for value, n in counts.items())
+    return [found[value] for value in values], f"split of {where}: {used}"
 
 
 def is_split(cells: Iterable[object]) -> bool:

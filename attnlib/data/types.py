@@ -112,9 +112,6 @@ class Vocabulary:
     def __hash__(self) -> int:
         return hash((self.words, self.counts))
 
-    def __repr__(self) -> str:
-        return f"Vocabulary({len(self):,} ids: {', '.join(self.words[4:9])}, …)"
-
     def to_json(self) -> str:
         """Words and counts, without the special ones."""
         n = len(SPECIAL)

@@ -10,7 +10,7 @@ from attnlib.utils.errors import ConfigError
     ("files", "says"),
     [
         (["pytorch_model.bin"], r"pickle \(pytorch_model\.bin\).*safetensors"),
-        (["model.onnx"], "only model.onnx; model.safetensors is needed"),
+        (["model.onnx"], "no weights in model.safetensors, only model.onnx"),
         (["config.json"], "no weights"),
     ],
 )

@@ -11,7 +11,7 @@ import torch
 
 from attnlib.data import Example, Preprocessing
 from attnlib.data.checks import DataWarning
-from attnlib.data.readers.downloads import DownloadError
+from attnlib.data.readers.packaged import DownloadError
 from attnlib.data.wordpieces import WordPieceVectoriser, vectoriser_from_json
 from attnlib.utils.errors import ConfigError
 

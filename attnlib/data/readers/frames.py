@@ -1,16 +1,13 @@
-"""Your own texts as a corpus: a table with a text and a label column, in a file or in memory.
+"""Your own texts as a corpus: a table in files or in memory, of which text and label are needed, no more.
 
-text       the text; in jsonl, parquet and frames also a list of tokens; of several columns, their texts in a row
+text       the text, or (in jsonl, parquet and frames) a list of tokens; of several columns, their texts in a row
 label      class names or numbers
-split      train, dev (validation, eval …) or test (holdout …), see `attnlib.data.splits`; without the column
-           80/10/10 is drawn, fixed and stratified
+split      train, dev (validation …) or test (holdout …); without the column 80/10/10 is drawn, fixed and stratified
 query      a question (QA) or a hypothesis (NLI), in every row
 rationale  what a human marked: 0 or 1 for every white-space separated word (or token), `[0, 1, 0]`
 id         unique
 
-Only text and label are needed. Other names (`review`, `Sentiment`, `v1` …) are detected, or given:
-`load_corpus("f.csv", text="body", label="kind")`. Separate files: `load_corpus(train="a.csv", test="c.csv")`. What
-is not given is cut from train and noted.
+Other names (`review`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
 """
 
 from __future__ import annotations
@@ -18,12 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.checks import class_name, is_number
-from attnlib.data.readers.base import CorpusSpec, listed
+from attnlib.data.readers.base import CorpusSpec, Reader, listed
 from attnlib.data.readers.tables import ROLES, SUFFIXES, is_table, plain, read_json, read_table
 from attnlib.data.splits import is_split, read_splits
 from attnlib.data.types import RawCorpus, RawExample
@@ -44,7 +41,7 @@ MANY = 50
 
 
 def own(
-    source: str | Mapping[str | None, pd.DataFrame],
+    path: str | Mapping[str | None, pd.DataFrame],
     *,
     dev: str | None = None,
     test: str | None = None,
@@ -60,25 +57,22 @@ def own(
 ) -> RawCorpus:
     """Rows of a file, of up to three, or of frames. Columns: a name, `auto` to detect, None for none.
 
-    dev, test               files of their own; `source` then holds the training texts. Their columns have the same
-                            names, and their texts are used for nothing else
+    dev, test               files of their own, with the same columns; `path` then holds the training texts
     sep, encoding, header   of text files, as `attnlib.data.readers.tables.read_table` takes them
     """
     asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
     asked = {role: c if c is None or isinstance(c, list | tuple) else str(c) for role, c in asked.items()}
-    if isinstance(source, Mapping):
-        return from_frames("texts", source, asked, source="texts in memory")
-    given = {"train": source, "dev": dev, "test": test}
+    if isinstance(path, Mapping):
+        return from_frames("texts", path, asked, source="texts in memory")
+    given = {"train": path, "dev": dev, "test": test}
     files = {part: user_path(name) for part, name in given.items() if name is not None}
     for part, file in files.items():
         if not is_table(file):
-            raise DataError(
-                f"{part}: {str(file)!r} is not a table. Give a file that ends in {', '.join(SUFFIXES)}."
-            )
+            raise DataError(f"{part}: {str(file)!r} is no table; give a file that ends in {', '.join(SUFFIXES)}.")
     # else a model would be tested on its training texts
     if len(files) > 1 and len({file.resolve() for file in files.values()}) < len(files):
         raise DataError(f"Of {', '.join(map(str, files.values()))} two are the same file. Give every part its own.")
-    names = {name for value in asked.values() for name in ([value] if isinstance(value, str) else value or ())}
+    names = {name for value in asked.values() for name in _listed(value)}
     read = partial(read_table, sep=sep, encoding=encoding, header=header, names=names - {AUTO})
     frames = {part if len(files) > 1 else None: read(file) for part, file in files.items()}
     return from_frames(corpus_name(files), frames, asked, source=", ".join(file.name for file in files.values()))
@@ -87,31 +81,27 @@ def own(
 SPEC = CorpusSpec("your own file", own, "csv, tsv, jsonl or parquet with a text and a label column", "you", "yours")
 
 
-def _prepared(
-    name: str,
-    path: str | None = None,
-    *,
-    text: str = AUTO,
-    label: str = AUTO,
-    split: str | None = AUTO,
-    sep: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-) -> RawCorpus:
+def _prepared(name: str) -> Reader:
     """A corpus that may not be passed on, from a table that its user prepares, with the papers' settings."""
-    if path is None:
-        raise DataError(
-            f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you have "
-            f"it, split, and say load_corpus({name!r}, path='{name}.csv'); the README says how the papers made it."
-        )
-    # without a source of its own, the corpus has the register's instead of the name of a file
-    form = dict(sep=sep, encoding=encoding, header=header)
-    raw = own(path, text=text, label=label, split=split, query=None, rationale=None, **form)
-    return replace(raw, name=name, source="")
+
+    @wraps(own)
+    def read(path: str | None = None, **options: Any) -> RawCorpus:
+        if path is None:
+            raise DataError(
+                f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you "
+                f"have it, split, and say load_corpus({name!r}, path='{name}.csv'); README: how the papers made it."
+            )
+        return replace(own(path, **options), name=name, source="")  # the source is that of the register
+
+    return read
 
 
 for _name in ("anemia", "diabetes", "adr"):
-    listed(_name)(partial(_prepared, _name))
+    listed(_name)(_prepared(_name))
+
+
+def _listed(columns: str | Sequence[str] | None) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns or ())
 
 
 def corpus_name(files: Mapping[str, Path]) -> str:
@@ -155,8 +145,9 @@ def from_frames(
     classes  column -> what its labels can be, in order; of another column those that occur
     fields   of the RawCorpus
     """
-    roles = {role: c for role, c in find_columns(next(iter(frames.values())), asked).items() if c is not None}
-    texts = [roles["text"]] if isinstance(roles["text"], str) else list(roles["text"])
+    roles = find_columns(next(iter(frames.values())), asked)
+    roles = {role: column for role, column in roles.items() if column is not None}
+    texts = _listed(roles["text"])
     notes = [f"columns: {', '.join(f'{role} {column!r}' for role, column in roles.items())}"]
     rows: list[RawExample] = []
     for part, frame in frames.items():
@@ -168,9 +159,9 @@ def from_frames(
                 )
         columns = {r: cells(frame, c) for r, c in roles.items() if r != "text" and c in frame.columns}
         columns["text"] = cells(frame, texts[0])
-        if len(texts) > 1:
-            joined = zip(*(cells(frame, column) for column in texts), strict=True)
-            columns["text"] = [" ".join(str(cell) for cell in row if cell is not None) for row in joined]
+        for column in texts[1:]:
+            pairs = zip(columns["text"], cells(frame, column), strict=True)
+            columns["text"] = [" ".join(str(cell) for cell in pair if cell is not None) for pair in pairs]
         if "split" in columns:
             where = f"column {roles['split']!r} of {name}"
             columns["split"], note = read_splits(columns["split"], where)
@@ -193,7 +184,7 @@ def from_frames(
 
 def to_row(row: Mapping[str, Any], where: str) -> RawExample:
     """One row of any source, as role -> value (text, label, split, query, rationale, id); `where` for errors."""
-    text, query, label = _words(row["text"], "text", where), _words(row.get("query"), "query", where), row["label"]
+    text, query, label = _words(row["text"], where), _words(row.get("query"), where), row["label"]
     if "query" in row and query is None:
         raise DataError(f"{where} has no query, while other rows do. Fill it in.")
     if isinstance(label, list | dict):
@@ -209,7 +200,7 @@ def to_row(row: Mapping[str, Any], where: str) -> RawExample:
     return RawExample(text, label, tokens, row.get("split"), query, marks, None if name is None else str(name))
 
 
-def _check_labels(labels: Sequence[str | None], where: str) -> None:
+def _check_labels(labels: Iterable[str | None], where: str) -> None:
     filled = [label for label in labels if label is not None]
     different = len({*filled})
     if not filled:
@@ -221,10 +212,10 @@ def _check_labels(labels: Sequence[str | None], where: str) -> None:
         )
 
 
-def _words(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
+def _words(value: Any, where: str) -> str | tuple[str, ...] | None:
     """A text, or a tuple of tokens; None for an empty cell."""
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
-        raise DataError(f"{where}: a {role} is a string or a list of tokens; got {str(value)[:60]!r}.")
+        raise DataError(f"{where}: a text or query is a string or a list of tokens; got {str(value)[:60]!r}.")
     if isinstance(value, list):
         return tuple("" if token is None else str(token) for token in value)
     return None if value is None else str(value)
@@ -233,7 +224,7 @@ def _words(value: Any, role: str, where: str) -> str | tuple[str, ...] | None:
 def _marks(value: Any, tokens: tuple[str, ...], where: str) -> tuple[bool, ...]:
     """One mark for every token."""
     marks = read_json(value, f"{where}: the rationale {value[:40]!r}") if isinstance(value, str) else value
-    if not isinstance(marks, list) or not all(isinstance(mark, int | float) and mark in (0, 1) for mark in marks):
+    if not isinstance(marks, list) or any(mark not in (0, 1) for mark in marks):
         raise DataError(f"{where}: a rationale has 0 or 1 for every word, [0, 1, 0]; got {str(value)[:60]!r}.")
     if len(marks) != len(tokens):
         raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
@@ -246,16 +237,13 @@ def cells(frame: pd.DataFrame, column: str) -> list[Any]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", errors="replace")
-    if isinstance(value, str):
-        if not value.isascii():  # half of a surrogate pair, which no file can hold, becomes a question mark
-            value = value.encode("utf-8", errors="replace").decode("utf-8")
-        return value if value.strip() else None
-    if hasattr(value, "tolist"):  # numpy
-        value = value.tolist()
+    value = value.tolist() if hasattr(value, "tolist") else value  # numpy
     if isinstance(value, list | tuple):
         return [_value(inner) for inner in value]
+    if isinstance(value, str | bytes):  # half of a surrogate pair, which no file can hold, becomes a question mark
+        data = value.encode("utf-8", errors="replace") if isinstance(value, str) else value
+        value = data.decode("utf-8", errors="replace")
+        return value if value.strip() else None
     missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
     return None if missing else value
 
@@ -271,7 +259,7 @@ def find_columns(frame: pd.DataFrame, asked: Mapping[str, Any]) -> dict[str, Any
     found = {role: name for role, name in asked.items() if name != AUTO}
     named = []
     for role, value in found.items():
-        for name in [value] if isinstance(value, str) else value or ():
+        for name in _listed(value):
             if name not in frame.columns:
                 raise DataError(f"{role}: {unknown('column', name, map(str, frame.columns))}")
             named.append(name)
@@ -297,7 +285,6 @@ def _detected(columns: Mapping[str, Sequence[Any]], role: str, fitting: Sequence
     by_name = (
         [c for c in fitting if plain(c) == usual[0]],
         [c for c in fitting if plain(c) in usual],
-        [c for c in fitting if plain(c).rsplit("_", 1)[-1] in usual],
         [c for c in fitting if {*plain(c).split("_")} & {*usual}],
     )
     candidates = next(filter(None, by_name), likely)
@@ -317,7 +304,7 @@ def _fits(column: Sequence[Any], role: str, name: str) -> bool:
     """Whether the cells can have the role at all."""
     filled = [cell for cell in column if cell is not None]
     if role == "text":
-        return any(isinstance(c, str) and not is_number(c) for c in filled) or _token_lists(filled)
+        return any(isinstance(c, list) or (isinstance(c, str) and not is_number(c)) for c in filled)
     if role == "label":
         return not any(isinstance(c, list | dict) for c in filled) and _mean_words(filled) < 4
     return bool(filled) and (role != "id" or name == "id" or len({*map(str, filled)}) == len(filled))
@@ -328,13 +315,9 @@ def _like(column: Sequence[Any], role: str) -> bool:
     filled = [cell for cell in column if cell is not None]
     values = len({*map(str, filled)})
     if role == "text":
-        return _token_lists(filled) or (_mean_words(filled) >= 2 and values > len(filled) / 3)
+        return _mean_words(filled) >= 2 and values > len(filled) / 3
     return 2 <= values <= MANY and values <= max(2, len(filled) // 2)
 
 
 def _mean_words(filled: Sequence[Any]) -> float:
     return sum(len(str(cell).split()) for cell in filled) / max(1, len(filled))
-
-
-def _token_lists(filled: Sequence[Any]) -> bool:
-    return bool(filled) and all(isinstance(c, list) and all(isinstance(t, str) for t in c) for c in filled)

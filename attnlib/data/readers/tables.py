@@ -207,14 +207,14 @@ def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]
         if column and (numbers or few):  # the column is of a kind, so that row 1 can be told from it
             same = is_number(cell) if numbers else cell in column
             like, unlike = like + same, unlike + (not same)
-    if unlike and not like:
-        return True
-    row = some([repr(cell[:40]) for cell in first], 4)
-    told = f"{path.name}: row 1 ({row}) is taken for"
-    told += " the names of the columns" if unlike or not like else " a text, and the columns are called 0, 1 …"
-    other = "header=False (--no-header)" if unlike or not like else "header=True (--header)"
-    warnings.warn(f"{told}. If that is wrong, say {other}.", DataWarning, stacklevel=2)
-    return bool(unlike) or not like
+    named = unlike > 0 or not like
+    if like or not unlike:
+        taken = "the names of the columns" if named else "a text, and the columns are called 0, 1 …"
+        other = "header=False (--no-header)" if named else "header=True (--header)"
+        row = some([repr(cell[:40]) for cell in first], 4)
+        told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, say {other}."
+        warnings.warn(told, DataWarning, stacklevel=2)
+    return named
 
 
 def _records(text: str, name: str) -> pd.DataFrame:

