@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.data import Batch, Example, Preprocessing, Vocabulary, WordVectoriser
+from attnlib.data import Example, Preprocessing, Vocabulary, WordVectoriser
 from attnlib.data.batching import MAX_TOKENS
 from attnlib.data.wordpieces import vectoriser_from_json
 from attnlib.utils.errors import DataError
@@ -54,12 +54,6 @@ def test_sentences_of_a_cut_text():
     text = Example(tuple("abababab"), 0, sentences=(0, 2, 5))
     batch = WordVectoriser(VOCABULARY, sentences=True, max_length=4).batch([text])
     assert batch.sentences.tolist() == [[0, 0, 1, 1]]
-
-
-def test_max_length_cuts():
-    vectoriser = WordVectoriser(VOCABULARY, max_length=2, sentences=True)
-    assert vectoriser.batch([TEXT]).ids.tolist() == [[4, 1]]
-    assert vectoriser.tokens(TEXT) == ["a", "new"]
 
 
 def test_text_of_unknown_words_and_empty_text():
@@ -138,14 +132,6 @@ def test_until_drops_the_end_of_every_text(vectoriser, planted):
     assert short.ids.tolist() == batch.ids[:, :2].tolist()
     assert short.words.shape == short.mask.shape == short.content.shape == (4, 2)
     assert short.labels is batch.labels
-
-
-def test_select_and_move(vectoriser, planted):
-    batch = vectoriser.batch(planted.train[:4])
-    picked = batch.select(torch.tensor([3, 3, 0])).to("cpu")
-    assert isinstance(picked, Batch)
-    assert picked.rows.tolist() == [3, 3, 0]
-    assert (picked.ids[2] == batch.ids[0]).all()
 
 
 def test_saved_and_loaded(planted):

@@ -37,17 +37,6 @@ def test_many_that_ask_at_once_wait_for_one(cache):
     assert (cache / "kind" / "key" / "b.txt").read_text() == "second"
 
 
-def test_a_folder_that_could_not_be_made_is_not_there(cache):
-    def make(folder):
-        (folder / "half.txt").write_text("half")
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        cached("kind", "key", make)
-    assert not [p for p in (cache / "kind").iterdir() if p.is_dir()]
-    assert cached("kind", "key", lambda folder: (folder / "a.txt").write_text("whole")).is_dir()
-
-
 @pytest.mark.parametrize("damage", ["write_text", "unlink"])
 def test_a_file_that_changed_is_made_again(cache, damage):
     def make(folder):
@@ -138,10 +127,3 @@ def test_small_corpora_and_ready_tokens_are_not_cached_but_long_texts_are(tmp_pa
     first = assemble(RawCorpus(name="toy", rows=long))
     assert list((tmp_path / "cache").rglob("corpus.json"))
     assert same(assemble(RawCorpus(name="toy", rows=long)), first)
-
-
-def test_a_damaged_file_is_made_again(tmp_path):
-    first = assemble(raw(), DataConfig(corpus="toy", limit=90))
-    (file,) = (tmp_path / "cache").rglob("corpus.json")
-    file.write_text(file.read_text().replace("fine", "evil"))
-    assert same(assemble(raw(), DataConfig(corpus="toy", limit=90)), first)

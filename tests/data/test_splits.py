@@ -41,15 +41,6 @@ def test_missing_dev_or_test_is_taken_from_train():
     assert sizes(made) == {"train": 170, "dev": 50, "test": 30}
 
 
-def test_given_splits_stay():
-    given = rows(4, "train") + rows(3, "dev") + rows(2, "test")
-    assert with_splits("toy", given) == (given, [])
-
-
-def test_train_alone_is_split_like_none():
-    assert sizes(with_splits("toy", rows(100, "train"))[0]) == {"train": 80, "dev": 10, "test": 10}
-
-
 def test_identical_texts_stay_together():
     made, _ = with_splits("toy", rows(60) + rows(60, text="TEXT  {i}") + rows(60))
     where = {}

@@ -55,19 +55,7 @@ def test_the_second_call_is_offline(pip, cache: Path) -> None:
     assert fetch(GOOD) == first
     assert pip.calls == 1
     assert left(cache) == [GOOD.file]
-
-
-@pytest.mark.parametrize(("switch", "said"), [(None, "downloading some-set==1.0 (0.0 MB)"), ("0", "")])
-def test_what_is_downloaded_is_said_unless_silenced(
-    pip, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, switch: str | None, said: str
-) -> None:
-    monkeypatch.delenv("ATTNLIB_PROGRESS", raising=False)
-    if switch is not None:
-        monkeypatch.setenv("ATTNLIB_PROGRESS", switch)
-    fetch(GOOD)
-    printed = capsys.readouterr().err
-    assert said in printed
-    assert bool(printed) == bool(said)
+    assert {"download", "--no-deps", "--only-binary=:all:", "some-set==1.0"} <= set(pip.command)
 
 
 def test_a_file_put_there_by_hand_is_used(pip, cache: Path) -> None:
@@ -85,23 +73,6 @@ def test_no_network_says_what_to_do(pip, cache: Path) -> None:
     assert "No matching distribution" in message
     assert f"put {GOOD.file} into {cache / 'packages'}" in message
     assert "ATTNLIB_CACHE" in message
-    assert left(cache) == []
-
-
-def test_another_file_than_the_wheel_is_refused(pip) -> None:
-    pip.file = "some_set-1.0.tar.gz"
-    with pytest.raises(DownloadError, match=r"Could not download some-set==1.0"):
-        fetch(GOOD)
-
-
-def test_an_interrupted_download_leaves_nothing(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    def interrupted(command: list[str], **options) -> None:
-        Path(command[-2], GOOD.file).write_bytes(CONTENT[:10])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(packaged.subprocess, "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        fetch(GOOD)
     assert left(cache) == []
 
 
@@ -130,8 +101,3 @@ def test_a_cache_that_cannot_be_made(pip, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("ATTNLIB_CACHE", str(tmp_path / "file"))
     with pytest.raises(DataError, match=r"cache folder .* cannot be made .*ATTNLIB_CACHE"):
         fetch(GOOD)
-
-
-def test_pip_is_asked_for_a_wheel_without_dependencies(pip) -> None:
-    fetch(GOOD)
-    assert {"download", "--no-deps", "--only-binary=:all:", "some-set==1.0"} <= set(pip.command)

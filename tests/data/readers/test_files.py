@@ -21,12 +21,6 @@ def test_the_spam_collection(tmp_path):
     assert all("£" in e.tokens for e in corpus.train)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_byte_order_marks(tmp_path, encoding):
-    path = table(tmp_path / "a.csv", ["text", "label"], [[t, y] for t, y in PAIRS], encoding=encoding)
-    check(load_corpus(path), ("0", "1"))
-
-
 def test_csv_tsv_jsonl_json_and_parquet_agree(tmp_path):
     import pandas as pd
 

@@ -64,13 +64,6 @@ def test_withheld_test_labels_make_validation_the_test_set(tmp_path: Path) -> No
     assert any("validation is used as test" in note for note in corpus.notes)
 
 
-def test_rows_without_a_label_are_dropped_and_counted(tmp_path: Path) -> None:
-    columns = reviews(20) | {"label": [-1, *LABELS[1:]]}
-    corpus = load_corpus(saved(tmp_path / "s", train=part(columns, ["neg", "pos"])))
-    assert len([*corpus.items()]) == 19
-    assert any("1 rows without a label dropped" in note for note in corpus.notes)
-
-
 def test_a_single_nameless_part_is_split_by_us(tmp_path: Path) -> None:
     part({"review": SENTENCES, "sentiment": ["p", "n"] * 10}).save_to_disk(str(tmp_path / "one"))
     corpus = load_corpus(f"hub:{tmp_path / 'one'}")
@@ -128,11 +121,6 @@ def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> Non
         load_corpus("hub:sst2")
 
 
-def test_a_name_is_needed() -> None:
-    with pytest.raises(DataError, match="Write hub:NAME"):
-        load_corpus("hub")
-
-
 def test_not_a_saved_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="save_to_disk"):
         load_corpus(f"hub:{tmp_path}")
@@ -154,12 +142,3 @@ def test_code_of_a_data_set_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match="refs/convert/parquet"):
         load_corpus("hub:someone/set")
     assert not asked.get("trust_remote_code")
-
-
-def test_an_unreachable_hub_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args, **options):
-        raise ConnectionError("Couldn't reach the Hub")
-
-    monkeypatch.setattr(datasets, "load_dataset", refuse)
-    with pytest.raises(DataError, match=r"hub:imdb could not be loaded \(Couldn't reach the Hub\)"):
-        load_corpus("hub:imdb")

@@ -32,21 +32,6 @@ def test_tokens_in_jsonl(tmp_path):
     assert all(e.tokens[:2] == ("new", "york") for _, e in corpus.items())
 
 
-def test_missing_labels(tmp_path):
-    rows = [[t, y] for t, y in PAIRS]
-    rows[3][1], rows[7][1] = "", "NaN"
-    path = table(tmp_path / "a.csv", ["text", "label"], rows)
-    with pytest.raises(DataError, match=r"2 of 32 rows have no label \(rows 3, 7"):
-        load_corpus(path)
-    assert len(list(load_corpus(path, drop_missing=True).items())) == 30
-
-
-def test_a_measurement_is_no_label(tmp_path):
-    path = table(tmp_path / "a.csv", ["text", "rating"], [[t, i / 7] for i, (t, _) in enumerate(PAIRS)])
-    with pytest.raises(DataError, match="32 different values in 32 rows"):
-        load_corpus(path)
-
-
 def test_line_breaks_of_a_page_are_blanks(tmp_path):
     rows = [[f"good<br /><br/>bad x{chr(97 + i)}", i % 2, "[1, 1, 0]"] for i in range(20)]
     corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
