@@ -22,8 +22,6 @@ from attnlib.utils.errors import DataError
 log = logging.getLogger(__name__)
 SUMS = "sha256.json"
 """The file of a folder that lists the SHA-256 of all others."""
-PLACE = "/"
-"""Where that file says for which key the folder was made."""
 
 
 def cached(kind: str, key: str, make: Callable[[Path], object]) -> Path:
@@ -48,7 +46,7 @@ def cached(kind: str, key: str, make: Callable[[Path], object]) -> Path:
             try:
                 make(work)
                 sums = {p.relative_to(work).as_posix(): files.sha256(p) for p in work.rglob("*") if p.is_file()}
-                (work / SUMS).write_text(json.dumps({PLACE: key, **sums}), encoding="utf-8")
+                (work / SUMS).write_text(json.dumps(sums), encoding="utf-8")
                 files.replace(work, folder)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
@@ -70,8 +68,7 @@ def _whole(folder: Path) -> bool:
     """Whether all files are there, and are what was written in this place."""
     try:
         sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
-        own = sums.pop(PLACE, folder.name) == folder.name
-        return own and all(content_key(folder / name) == digest for name, digest in sums.items())
+        return all(content_key(folder / name) == digest for name, digest in sums.items())
     except (OSError, ValueError, AttributeError):
         return False
 

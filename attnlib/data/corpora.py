@@ -155,8 +155,7 @@ def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
 def check_source(config: DataConfig) -> Corpus | None:
     """Raise what `load_corpus` would, as far as it is known in advance: DataError for missing files.
 
-    Tables of up to a megabyte are read, so that a wrong column, separator or encoding is reported here, and
-    returned; larger ones are not.
+    Tables of up to a megabyte are read and returned, so that a wrong column or encoding is reported here.
     """
     spec, first = _resolve(config.corpus)
     own = spec is frames.SPEC

@@ -37,11 +37,9 @@ class WordPieceVectoriser(Vectoriser):
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
     max_length     most pieces, special ones included; None: what the model can read. Longer texts are cut
-                   with a warning
 
-    The special tokens around a text ([CLS], [SEP]) are read by the encoder (`mask`) and never attended
-    (`content`). `words` says which word of the example a piece belongs to. A word without any piece (a sign
-    the tokeniser drops) has no position; a text of such words alone is one unknown piece.
+    Special tokens ([CLS], [SEP]) are read by the encoder (`mask`) and never attended (`content`). A word without
+    any piece (a sign the tokeniser drops) has no position; a text of such words alone is one unknown piece.
     """
 
     kind = "wordpieces"

@@ -1,6 +1,5 @@
 """Folders of the cache: whole or absent, made once however many ask. A corpus from there is the one put there."""
 
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from time import sleep
@@ -45,15 +44,6 @@ def test_a_file_that_changed_is_made_again(cache, damage):
     file = cached("kind", "key", make) / "a.txt"
     file.unlink() if damage == "unlink" else file.write_text("wrong")
     assert (cached("kind", "key", make) / "a.txt").read_text() == "right"
-
-
-def test_a_folder_in_the_place_of_another_is_made_again(cache):
-    for key in ("one", "other"):
-        cached("kind", key, lambda folder, key=key: (folder / "a.txt").write_text(key))
-    shutil.rmtree(cache / "kind" / "other")
-    shutil.copytree(cache / "kind" / "one", cache / "kind" / "other")
-    found = cached("kind", "other", lambda folder: (folder / "a.txt").write_text("other"))
-    assert (found / "a.txt").read_text() == "other"
 
 
 def raw(n=700, **options):

@@ -143,21 +143,16 @@ def _drawn(rows: list[RawExample]) -> list[RawExample]:
 
 
 @paper("yelp")
-def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
-    """train.csv and test.csv (or .csv.gz): text, then "Business Category: …" and "Review Stars: …".
-
-    labels  "stars" (five classes), or "category"
-    """
-    choice("yelp: labels", labels, "stars", "category")
-    kind, rows = {"stars": "Review Stars", "category": "Business Category"}[labels], []
+def yelp(path: str | None = None) -> RawCorpus:
+    """train.csv and test.csv (or .csv.gz): text, and a cell "Review Stars: …" (five classes)."""
+    rows, mark = [], "Review Stars: "
     found = split_files("yelp", path, r"(?P<split>train|test)\.csv(?:\.gz)?", ("train", "test"))
     for split, text in found.items():
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2):
-            told = dict(cell.split(": ", 1) for cell in row.values() if cell and cell.startswith(f"{kind}: "))
-            label = told[kind].strip()
-            label = label.removesuffix(".0") if labels == "stars" else label
-            rows.append(RawExample(row["text"], label, split=split, id=f"{split}-{number}"))
-    return RawCorpus("yelp", rows, tuple("12345") if labels == "stars" else None)
+            (stars,) = (cell.removeprefix(mark) for cell in row.values() if cell and cell.startswith(mark))
+            stars = stars.strip().removesuffix(".0")
+            rows.append(RawExample(row["text"], stars, split=split, id=f"{split}-{number}"))
+    return RawCorpus("yelp", rows, tuple("12345"))
 
 
 @paper("agnews")
