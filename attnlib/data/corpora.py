@@ -1,4 +1,4 @@
-"""`load_corpus`, the one way in: from a name, a file, texts in memory or a configuration to a checked Corpus."""
+"""`load_corpus`: from a name, a file, texts in memory or a configuration to a checked Corpus."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ SHARED = tuple(Shared.model_fields)
 def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
     """The corpus of that name, file, configuration, or of these texts.
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
-             mapping as `data_config` takes it, also in braces: "{path: latin.csv, encoding: latin-1}". In memory: a
-             DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left out for separate
-             files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`, of which dev and test may lack
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of the
-             reader (`vocabulary=500` for planted, `text="review"` for a table), and those that every reader has:
-             `preprocessing` (a dict of changes to the corpus's own), `drop_missing` (leave out rows without a
-             label), `name` (what tables call it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig
+             or a mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In
+             memory: a DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left
+             out for separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
+             the reader (`text="review"` for a table), and those that every reader has: `preprocessing` (a
+             dict of changes to the corpus's own), `drop_missing` (leave out rows without a label), `name`
+             (what tables call it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
              (`[[20, 276], [-256, None]]`, parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
@@ -77,7 +77,7 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
 
 
 def _read(config: DataConfig, held: Any = None) -> RawCorpus:
-    """The rows that a reader returns for this configuration, or those held in memory, with the user's changes."""
+    """The rows of this configuration, or those held in memory, with the user's changes."""
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
@@ -99,12 +99,12 @@ def data_config(
     defaults: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> DataConfig:
-    """The config of a corpus as users write it: a name, a path, or a mapping (or its YAML in braces).
+    """The config of a corpus as users write it: a name, a path, a mapping, or its YAML in braces.
 
-    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of its
-    reader) or `train`, with `dev` and `test` if they exist (tables). All other keys are fields of DataConfig or
-    options of the reader; `defaults` and `changes` are such mappings, for what the spec leaves out and over what it
-    says. An unknown name of a corpus or an option is an error; no file is opened.
+    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of
+    its reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the
+    reader. `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says.
+    An unknown name of a corpus or an option is an error; no file is opened.
     """
     spec = written(spec)
     values = spec.model_dump() if isinstance(spec, DataConfig) else spec
@@ -128,7 +128,7 @@ def data_config(
 
 
 def written(spec: Any) -> Any:
-    """What a text in braces stands for: "{path: latin.csv, encoding: latin-1}" is a mapping; all else stays."""
+    """A text in braces as the mapping it stands for; all else stays."""
     if not isinstance(spec, str) or not spec.strip().startswith("{"):
         return spec
     try:
@@ -141,7 +141,7 @@ def written(spec: Any) -> Any:
 
 
 def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
-    """An entry as users write it, or a list of them, with these options for every table among them."""
+    """An entry as users write it, or a list of them, with these options for every table."""
     spec = written(spec)
     if isinstance(spec, list):
         return [with_options(one, options) for one in spec]
@@ -153,7 +153,7 @@ def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
 
 
 def check_source(config: DataConfig) -> Corpus | None:
-    """Raise what `load_corpus` would, as far as it is known in advance: DataError for missing files.
+    """Raise what `load_corpus` would, as far as it is known in advance.
 
     Tables of up to a megabyte are read and returned, so that a wrong column or encoding is reported here.
     """

@@ -1,4 +1,4 @@
-"""Some texts of a corpus, or some words of a text: samples, presentable texts, shares of classes, excerpts."""
+"""Some texts of a corpus, or some words of a text: samples, shares of classes, excerpts."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def preferred(examples: Sequence[Example]) -> list[Example]:
 def thinned(
     raw: RawCorpus, splits: Sequence[str], labels: Sequence[int], classes: Sequence[str]
 ) -> tuple[list[int], str]:
-    """Places of the texts that stay where some classes are to have only a share of each split (`raw.shares`).
+    """Places of the texts that stay where classes have a share of each split (`raw.shares`).
 
-    Texts of the other classes all stay. Drawn with a fixed seed, so that the corpus is the same in every run.
+    Texts of the other classes all stay. The seed is fixed: the corpus is the same in every run.
     """
     shares, total = raw.shares, sum(raw.shares.values())
     for label in shares:

@@ -1,6 +1,6 @@
 """Train, dev and test: the words that sources use for them, and a draw where a source does not say.
 
-Unknown words and two words for one split are errors: rows of a part that nobody recognised must not be trained on.
+Unknown words and two words for one split are errors: no held-out row may end up in training.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HELD_OUT = 0.15
 
 
 def meant(value: object) -> str | None:
-    """The split that a word stands for, in any case, `held-out` and `held out` as `heldout`; None: no word for one.
+    """The split that a word stands for, in any case and however hyphenated; None: no word for one.
 
     >>> meant("Held-Out"), meant("validation"), meant("unsupervised")
     ('test', 'dev', None)
@@ -37,7 +37,7 @@ def meant(value: object) -> str | None:
 
 
 def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
-    """Split of every row, and a note with what each value was taken for; unknown values are an error.
+    """Split of every row, and a note with what each value was taken for.
 
     where  the column and its file, for the message
     """
@@ -53,12 +53,12 @@ def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
             f"The {where} holds {said}. Found: {listed}. Allowed: one word each of {', '.join(WORDS)}. Rename "
             "them; for a column that is no split, split=None (--split none, `split: null`): one is drawn."
         )
-    used = ", ".join(f"{value} ({n:,}) is used as {found[value]}" for value, n in counts.items())
-    return [found[value] for value in values], f"split of {where}: {used}"
+    used = [f"{value} ({n:,}, used as {found[value]})" for value, n in counts.items()]
+    return [found[value] for value in values], f"split of {where}: {', '.join(used)}"
 
 
 def is_split(cells: Iterable[object]) -> bool:
-    """Whether a column can only be a split: words of the table alone, one for train and one for another part."""
+    """Whether a column can only be a split: words for splits alone, train and another."""
     kinds = {meant(cell) for cell in cells if cell is not None}
     return None not in kinds and "train" in kinds and len(kinds) > 1
 
@@ -66,8 +66,8 @@ def is_split(cells: Iterable[object]) -> bool:
 def drawn_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[str], list[str]]:
     """The split of every row, and a note where it was drawn here.
 
-    No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test likewise.
-    Drawn class by class with a fixed seed; identical texts stay together, so that the split cannot leak.
+    No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test
+    likewise. Drawn class by class with a fixed seed; identical texts stay together.
     """
     if not rows:
         raise DataError(f"{name}: there is no text.")

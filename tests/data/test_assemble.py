@@ -111,11 +111,6 @@ def test_the_same_text_with_another_question_is_no_leak():
         assert corpus(texts).task == "query"
 
 
-def test_an_empty_query_is_refused():
-    with pytest.raises(DataError, match="empty query"):
-        corpus(every_split(text="x", query=" ", id="q"))
-
-
 def test_token_marks_and_sentences_follow_dropped_tokens():
     made = corpus(
         every_split(

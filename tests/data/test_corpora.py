@@ -1,17 +1,13 @@
 import re
 import subprocess
 import sys
-import warnings
 
 import pytest
 
 from attnlib.config import DataConfig
-from attnlib.data import Vocabulary, load_corpus
+from attnlib.data import load_corpus
 from attnlib.data.corpora import data_config
-from attnlib.utils import paths
 from attnlib.utils.errors import ConfigError, UnknownName
-
-realdata = pytest.mark.skipif(paths.development_data() is None, reason="needs the raw corpora (ATTNLIB_DATA)")
 
 
 def test_unknown_names_are_met_with_the_nearest():
@@ -94,26 +90,3 @@ def test_a_config_as_users_write_it(tmp_path):
 def test_a_config_that_cannot_be_meant(spec, error, says):
     with pytest.raises(error, match=re.escape(says)):
         data_config(spec)
-
-
-@pytest.fixture(scope="module")
-def sst():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        path = str(paths.development_data() / "sst")
-        return load_corpus("sst", path=path, strict_length_filter=True), load_corpus("sst", path=path)
-
-
-@realdata
-@pytest.mark.realdata
-def test_sst_is_that_of_jain_and_wallace(sst):
-    """Sizes and |V| of their released preprocessing: words are counted on train, before the length filter."""
-    filtered, whole = sst
-    assert [len(filtered.train), len(filtered.dev), len(filtered.test)] == [6355, 821, 1725]
-    assert [sum(e.label == c for e in filtered.train) for c in (0, 1)] == [3034, 3321]
-    assert [sum(e.label == c for e in filtered.test) for c in (0, 1)] == [863, 862]
-    assert len(filtered.vocabulary) == len(whole.vocabulary) == 13_826
-    assert len(Vocabulary.build(filtered.train)) == 13_705  # had they counted after the filter
-    # The figure printed in their paper counts the words of all splits.
-    assert len(Vocabulary.build(whole.train + whole.dev + whole.test)) == 16_175
-    assert [len(whole.train), len(whole.dev), len(whole.test)] == [6920, 872, 1821]

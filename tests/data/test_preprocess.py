@@ -36,14 +36,6 @@ def test_newsgroup_step_keeps_the_last_sign_of_a_run():
     assert step.tokens("don't") == ("do", "n", "'", "t")
 
 
-def test_punctuation_can_be_dropped():
-    assert Preprocessing(punctuation="drop").tokens("Well, 3 - 1!") == ("well", "3", "1")
-
-
-def test_whitespace_tokenizer_keeps_ready_made_words():
-    assert Preprocessing(tokenizer="whitespace", lower=False).tokens("Do n't  go .") == ("Do", "n't", "go", ".")
-
-
 @pytest.mark.parametrize("blank", ["", "  \n\t", "\x00\x07", "\u200b", "\ufeff"])
 def test_blank_and_control_characters_hold_no_word(blank):
     assert Preprocessing().tokens(blank) == ()

@@ -40,11 +40,6 @@ def test_names_that_are_no_corpus(tmp_path, monkeypatch, name, says):
     meets(lambda: load_corpus(name), says, tmp_path)
 
 
-def test_a_folder_called_like_a_table(tmp_path):
-    (tmp_path / "a.csv").mkdir()
-    meets(lambda: load_corpus(tmp_path / "a.csv"), "There is no file", tmp_path)
-
-
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.csv")
     meets(lambda: load_corpus(tmp_path / "a.csv"), "There is no file", tmp_path)

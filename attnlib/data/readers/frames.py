@@ -1,13 +1,13 @@
-"""Your own texts as a corpus: a table in files or in memory, of which text and label are needed, no more.
+"""Your own texts as a corpus: a table in files or in memory. Only text and label are needed.
 
-text       the text, or (in jsonl, parquet and frames) a list of tokens; of several columns, their texts in a row
+text       the text, or (not in csv) a list of tokens; of several columns, their texts in a row
 label      class names or numbers
-split      train, dev (validation …) or test (holdout …); without the column 80/10/10 is drawn, fixed and stratified
+split      train, dev (validation …) or test (holdout …); without the column, 80/10/10 is drawn
 query      a question (QA) or a hypothesis (NLI), in every row
 rationale  what a human marked: 0 or 1 for every white-space separated word (or token), `[0, 1, 0]`
 id         unique
 
-Other names (`review`, `v1` …) are detected, or given: `load_corpus("f.csv", text="body", label="kind")`.
+Other names (`review`, `v1` …) are detected or given: `load_corpus("f.csv", text="body")`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def own(
     encoding: str | None = None,
     header: bool | None = None,
 ) -> RawCorpus:
-    """Rows of a file, of up to three, or of frames. Columns: a name, `auto` to detect, None for none.
+    """Rows of one to three files, or of frames. Columns: a name, `auto` to detect, None for none.
 
-    dev, test               files of their own, with the same columns; `path` then holds the training texts
+    dev, test               files of their own, with the columns of `path`, which holds training texts
     sep, encoding, header   of text files, as `attnlib.data.readers.tables.read_table` takes them
     """
     asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
@@ -71,7 +71,7 @@ def own(
             raise DataError(f"{part}: {str(file)!r} is no table; give a file that ends in {', '.join(SUFFIXES)}.")
     # else a model would be tested on its training texts
     if len(files) > 1 and len({file.resolve() for file in files.values()}) < len(files):
-        raise DataError(f"Of {', '.join(map(str, files.values()))} two are the same file. Give every part its own.")
+        raise DataError(f"Of {', '.join(map(str, files.values()))} two are the same file.")
     names = {name for value in asked.values() for name in _listed(value)}
     read = partial(read_table, sep=sep, encoding=encoding, header=header, names=names - {AUTO})
     frames = {part if len(files) > 1 else None: read(file) for part, file in files.items()}
@@ -82,7 +82,7 @@ SPEC = CorpusSpec("your own file", own, "csv, tsv, jsonl or parquet with a text 
 
 
 def _prepared(name: str) -> Reader:
-    """A corpus that may not be passed on, from a table that its user prepares, with the papers' settings."""
+    """A corpus that may not be passed on: a table of its user, read with the papers' settings."""
 
     @wraps(own)
     def read(path: str | None = None, **options: Any) -> RawCorpus:
@@ -91,7 +91,7 @@ def _prepared(name: str) -> Reader:
                 f"{name}: attnlib may not ship this corpus. Make a csv with the columns text, label and, if you "
                 f"have it, split, and say load_corpus({name!r}, path='{name}.csv'); README: how the papers made it."
             )
-        return replace(own(path, **options), name=name, source="")  # the source is that of the register
+        return replace(own(path, **options), name=name, source="")  # that of the register
 
     return read
 
@@ -139,7 +139,7 @@ def from_frames(
     classes: Mapping[str, Sequence[str]] | None = None,
     **fields: Any,
 ) -> RawCorpus:
-    """The corpus of one frame (None: its texts are in no split), or of one for each split, train first.
+    """The corpus of one frame (None: in no split), or of one for each split, train first.
 
     asked    role -> name of the column, `auto` or None; `text` may be several columns
     classes  column -> what its labels can be, in order; of another column those that occur
@@ -183,7 +183,7 @@ def from_frames(
 
 
 def to_row(row: Mapping[str, Any], where: str) -> RawExample:
-    """One row of any source, as role -> value (text, label, split, query, rationale, id); `where` for errors."""
+    """One row of any source: role (text, label, split, query, rationale, id) -> value."""
     text, query, label = _words(row["text"], where), _words(row.get("query"), where), row["label"]
     if "query" in row and query is None:
         raise DataError(f"{where} has no query, while other rows do. Fill it in.")
@@ -232,7 +232,7 @@ def _marks(value: Any, tokens: tuple[str, ...], where: str) -> tuple[bool, ...]:
 
 
 def cells(frame: pd.DataFrame, column: str) -> list[Any]:
-    """Cells of a column as plain values: None where blank or missing; bytes as text; arrays as lists."""
+    """Cells as plain values: None where blank or missing; bytes as text; arrays as lists."""
     return [_value(value) for value in frame[column].tolist()]
 
 
@@ -240,7 +240,7 @@ def _value(value: Any) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value  # numpy
     if isinstance(value, list | tuple):
         return [_value(inner) for inner in value]
-    if isinstance(value, str | bytes):  # half of a surrogate pair, which no file can hold, becomes a question mark
+    if isinstance(value, str | bytes):  # half of a surrogate pair becomes a question mark
         data = value.encode("utf-8", errors="replace") if isinstance(value, str) else value
         value = data.decode("utf-8", errors="replace")
         return value if value.strip() else None
@@ -251,10 +251,11 @@ def _value(value: Any) -> Any:
 def find_columns(frame: pd.DataFrame, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The column for each role (text, label, split, query, rationale, id).
 
-    asked  role -> column name (of text, perhaps several), `auto` to detect, None for none. A column is detected by
-           a usual name for its role (`text`, `review`), then by a name that holds one (`review_text`), and of
-           several by what it holds (many words; few values); text and label, without such a name, by what they
-           hold. A split is found first, by its values (train, test, …) or its name, and is never taken for a label
+    asked  role -> column name (of text, perhaps several), `auto` to detect, None for none
+
+    A column is detected by a usual name (`text`, `review`), then by a name that holds one (`review_text`), and of
+    several by what it holds (many words; few values), as are text and label without such a name. A split is
+    found first, by its values (train, test, …) or its name, and is never taken for a label.
     """
     found = {role: name for role, name in asked.items() if name != AUTO}
     named = []

@@ -1,7 +1,7 @@
-"""Datasets of the Hugging Face hub, through the library `datasets` (an extra: pip install 'attnlib[hub]').
+"""Datasets of the Hugging Face hub, by the library `datasets` (pip install 'attnlib[hub]').
 
-`hub:NAME`, `hub:OWNER/NAME`, either with `/CONFIG` appended, a short name of `hub.yaml`, or `hub:/a/folder` that
-`save_to_disk` wrote. Code of a dataset never runs here. Columns are those of `hub.yaml`, detected, or named.
+`hub:NAME` (a short name of `hub.yaml` or one of the hub), `hub:OWNER/NAME`, `hub:OWNER/NAME/CONFIG`, or
+`hub:/a/folder` that `save_to_disk` wrote. Code of a dataset never runs here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 KNOWN = read_yaml("hub.yaml")
-"""Short names of datasets -> path on the hub, config, and columns where they are not text and label."""
+"""Short names of datasets -> path on the hub, config, and columns that are not text and label."""
 
 
 @listed("hub")
@@ -38,7 +38,7 @@ def hub(
 ) -> RawCorpus:
     """The rows of a dataset of the hub, or of a folder that `save_to_disk` wrote.
 
-    text, label, query  columns, where they are neither known nor detected; several text columns are joined
+    text, label, query  columns, where they are not detected; several text columns are joined
     """
     parts = [part for part in name.split("/") if part]
     folder = Path(name).expanduser()

@@ -1,6 +1,6 @@
 """Files to frames: csv, tsv, jsonl, json and parquet.
 
-What could be read in two ways is said: quotes that do not match, and a first row that may be names or may be data.
+What could be read in two ways is said: quotes that do not match, a first row of names or of data.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def read_table(
     """The rows of a file; cells of csv and tsv are texts, and blank where they are empty.
 
     sep, encoding  for text files; found, and UTF-8 (UTF-16 with its mark), by default
-    header         whether row 1 of a csv or tsv names its columns; None: it does if it holds one of the `names`
-                   or a usual name, else it is compared with the other rows, and a doubt is a warning
+    header         whether row 1 names the columns; None: it does if it holds one of the `names` or a
+                   usual name, else it is compared with the other rows, and a doubt is a warning
     """
     import pandas as pd
     import pyarrow as pa
@@ -79,7 +79,7 @@ def read_table(
         raise DataError(f"There is no file {str(path)!r}.{neighbour(path)}")
     if path.suffix.lower() == ".parquet":
         try:
-            frame = pd.read_parquet(path, dtype_backend="pyarrow")  # whole numbers stay whole next to missing ones
+            frame = pd.read_parquet(path, dtype_backend="pyarrow")  # whole numbers stay whole
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             said = first_line(error)
             raise DataError(f"{path.name} cannot be read as parquet ({said}). Write it again, or as csv.") from None
@@ -102,7 +102,7 @@ def read_json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise DataError(f"{where} is nested too deeply to be data. Use plain objects with named fields.") from None
+        raise DataError(f"{where} is nested too deeply to be data. Use plain objects.") from None
     except ValueError as error:
         raise DataError(f"{where} is not valid JSON: {error}.") from None
 
@@ -143,7 +143,7 @@ def _delimited(text: str, path: Path, sep: str | None, header: bool | None, name
 
 
 def _separator(text: str, path: Path) -> str:
-    """The sign that cuts most of the first rows as wide as line 1; of two alike, the one that the name suggests."""
+    """The sign that cuts most of the first rows as wide as line 1, or that the name suggests."""
     usual = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
     scores = {}
     for sep in SIGNS:
@@ -160,7 +160,7 @@ def _separator(text: str, path: Path) -> str:
 
 
 def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
-    """All rows, the first among them, as wide as the first. Quotes that do not match are taken for text.
+    """All rows, as wide as the first. Quotes that do not match are taken for text.
 
     Else a quote that never closes would make one cell of all rows up to the next one.
     """
@@ -192,9 +192,9 @@ def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
 
 
 def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]) -> bool:
-    """Whether row 1 names the columns: by the names asked for, by usual names, else by what stands below it."""
+    """Whether row 1 names the columns: by names asked for, by usual names, else by what is below it."""
     first = [cell.strip() for cell in rows[0]]
-    if names and {*names} <= {str(k) for k in range(len(first))}:  # the columns were named by their places
+    if names and {*names} <= {str(k) for k in range(len(first))}:  # columns named by their places
         return {*names} <= {*first}
     if {*names} & {*first}:
         return True
@@ -204,7 +204,7 @@ def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]
         if plain(cell) in USUAL and column.count(cell) < 2:
             return True
         numbers, few = all(map(is_number, column)), len({*column}) <= max(2, len(column) // 5)
-        if column and (numbers or few):  # the column is of a kind, so that row 1 can be told from it
+        if column and (numbers or few):  # of a kind, from which row 1 can be told
             same = is_number(cell) if numbers else cell in column
             like, unlike = like + same, unlike + (not same)
     named = unlike > 0 or not like
@@ -227,6 +227,6 @@ def _records(text: str, name: str) -> pd.DataFrame:
         lines = enumerate(text.split("\n"), start=1)
         rows = {n: read_json(line, f"{name}, line {n:,}") for n, line in lines if line.strip()}
     if odd := [number for number, row in rows.items() if not isinstance(row, dict)]:
-        raise DataError(f"{name}, entry {odd[0]:,}: needs an object with named fields, one per line or in a list.")
+        raise DataError(f"{name}, entry {odd[0]:,}: needs an object, one per line or in a list.")
     columns = dict.fromkeys(key for row in rows.values() for key in row)
     return pd.DataFrame({key: pd.Series([row.get(key) for row in rows.values()], dtype=object) for key in columns})

@@ -1,6 +1,5 @@
 """Your own files: labels, rationales, tokens, and separate files for train, dev and test."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -23,13 +22,6 @@ def test_every_form_of_rationale(tmp_path, marks):
     rows = [[f"A so good {chr(97 + i)}", i % 2, marks] for i in range(20)]
     corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
     assert all(e.rationale == (False, True, True, False) for _, e in corpus.items())
-
-
-def test_tokens_in_jsonl(tmp_path):
-    rows = [{"tokens": ["New", "York", f"x{i}"], "class": "ab"[i % 2]} for i in range(20)]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    corpus = load_corpus(tmp_path / "t.jsonl")
-    assert all(e.tokens[:2] == ("new", "york") for _, e in corpus.items())
 
 
 def test_line_breaks_of_a_page_are_blanks(tmp_path):
