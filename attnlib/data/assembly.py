@@ -28,8 +28,6 @@ from attnlib.utils.progress import progress
 
 FEW = 500
 """Fewer texts than this are tokenised again every time."""
-LONG = 100
-"""Words of a text that comes in words from which to clean them takes as long as to tokenise a sentence."""
 
 
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
@@ -41,7 +39,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     dropped, drawn or found doubtful is listed in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
-    if sum(row.tokens is None or len(row.tokens) >= LONG for row in raw.rows) < FEW:
+    if sum(row.tokens is None for row in raw.rows) < FEW:
         corpus = _assembled(raw, config)
     else:
         digest = hashlib.sha256(f"{_rules()} {replace(raw, rows=[])!r} {config!r}".encode())

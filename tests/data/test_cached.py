@@ -8,7 +8,6 @@ import pytest
 
 from attnlib.config import DataConfig
 from attnlib.data import Corpus, Preprocessing, RawCorpus, RawExample, assemble, preprocess
-from attnlib.data import assembly as module
 from attnlib.data.cached import cached
 from attnlib.data.checks import DataWarning
 
@@ -108,12 +107,8 @@ def test_whatever_decides_a_corpus_is_in_its_key(cache, change):
     assert len([*cache.rglob("corpus.json")]) == 2
 
 
-def test_small_corpora_and_ready_tokens_are_not_cached_but_long_texts_are(tmp_path):
+def test_small_corpora_and_ready_tokens_are_not_cached(tmp_path):
     assemble(raw(60), DataConfig(corpus="toy"))
     rows = [RawExample(tokens=("a", str(i)), label=i % 2) for i in range(2000)]
     assemble(RawCorpus(name="toy", rows=rows))
     assert not (tmp_path / "cache").exists()
-    long = [RawExample(tokens=("a", str(i)) * 50, label=i % 2) for i in range(module.FEW)]
-    first = assemble(RawCorpus(name="toy", rows=long))
-    assert list((tmp_path / "cache").rglob("corpus.json"))
-    assert same(assemble(RawCorpus(name="toy", rows=long)), first)
