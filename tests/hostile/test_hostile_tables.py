@@ -124,7 +124,7 @@ RECORDS = [
     Case("an empty list", "a.json", b"[]", "no row"),
     Case("a huge number", "a.jsonl", b'{"text": "a", "label": ' + b"9" * 5000 + b"}", "line 1 is not valid JSON"),
     Case("a number as text", "a.jsonl", jsonl(text=lambda i: 7 * i), "text column"),
-    Case("an object as text", "a.jsonl", jsonl(text={"a": 1}), "text is a string or a list of tokens", {"text": "text"}),
+    Case("an object as text", "a.jsonl", jsonl(text={"a": 1}), "text or query is a string or a list of tokens", {"text": "text"}),
     Case("tokens with gaps", "a.jsonl", jsonl(text=lambda i: ["a", None, " ", NAMES[i]]),
          lambda c: not any("none" in e.tokens for _, e in c.items()), {"text": "text"}),
     Case("no token", "a.jsonl", jsonl(text=lambda i: [NAMES[i]] if i else [])),
