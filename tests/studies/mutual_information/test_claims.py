@@ -120,7 +120,6 @@ def test_a_corpus_without_true_adversaries_is_left_out() -> None:
     assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "not tested"
     taus = pd.concat([tau_frame(), tau_frame(dataset="imdb", adversary=-0.9)])
     apart = pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)])
-    assert rules.adversaries_of(results(taus, apart)) == ["sst"]
     found = verdicts(taus, apart)[7]
     assert (found.verdict, found.n, found.paper_where) == ("reproduced", 3, "Table 4, sst")
     assert found.effect == pytest.approx(0.95 - 0.88)
@@ -207,18 +206,6 @@ def test_the_share_of_settings_has_an_exact_interval() -> None:
     found = verdicts(tau_frame(encoders=("lstm",)))[8]
     assert (found.effect, found.n, found.verdict) == (1.0, 3, "undetermined"), "three of three may be chance"
     assert found.low == pytest.approx(0.025 ** (1 / 3))
-
-
-def test_other_estimates_stand_beside_the_verdicts() -> None:
-    taus = tau_frame()
-    table = rules.claims_by_estimate(results(taus))
-    assert (len(table), set(table["same sign"])) == (5, {"yes"}), "claims 1 to 4 and 11"
-    assert table["minus shuffled"].tolist() == pytest.approx(table["paper's estimate"].tolist())
-    taus["tau_neighbours"] = -taus["tau"]
-    turned = results(taus)
-    assert "no" in set(rules.claims_by_estimate(turned)["same sign"])
-    assert verdicts(taus)[2].verdict == "reproduced", "the paper's estimate decides"
-    assert rules.claims_by_estimate(results(taus.assign(idle=True))).empty
 
 
 def test_the_papers_table_5_adds_up_but_for_dot() -> None:

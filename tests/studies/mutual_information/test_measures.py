@@ -36,7 +36,6 @@ def test_measured_on_a_small_model() -> None:
         embedding_size=6,
         hidden_sizes=sizes,
         epochs=1,
-        train_embeddings=True,
     )
     base = params.models("planted")[0]
     corpus = al.load_corpus(base.data)
@@ -74,7 +73,7 @@ def test_real_texts_with_a_query(name: str, folder: str, task: str, classes: int
     """A story with a question, a premise with a hypothesis: from the publishers' files to a tau."""
     params = Params(
         corpora=[], query_corpora=[{"corpus": name, "path": str(DATA / folder)}], vectors="none", limit=300,
-        texts=None, embedding_size=16, train_embeddings=True, seeds=[0],
+        texts=None, embedding_size=16, seeds=[0],
         hidden_sizes={"lstm": 16, "cnn": 16, "mlp": 16}, attentions=["additive"], query_epochs=3, counts=[8, 12],
         gumbel_seeds=[], ablation_seeds=[], adversary_seeds=[],
     )  # fmt: skip

@@ -17,27 +17,18 @@ from attnlib.utils.errors import ConfigError
         ({"counts": [1]}, "counts.* equal to 2"),
         ({"seeds": [0, 0]}, "each once"),
         ({"gumbel_seeds": [7]}, "among the seeds"),
-        ({"encoders": ["mlp"], "query_corpora": []}, "lstm with additive"),
-        ({"encoders": ["mlp"], "query_encoders": ["cnn"]}, "lstm with additive"),
-        ({"corpora": [], "query_encoders": ["mlp"]}, "lstm with additive"),
-        ({"attentions": ["dot"]}, "lstm with additive"),
         ({"corpora": [], "query_corpora": []}, "corpora must name at least one"),
         ({"vector_files": {"imdb": "x"}}, "corpus in vector_files"),
-        ({"vector_files": {"stories": "x"}}, "'stories' are generated and learn their word vectors"),
         ({"query_corpora": [{"corpus": "stories", "n_tests": 2}]}, "Did you mean 'n_test'"),
         ({"hidden_sizes": {"lstm": 8}}, "says nothing about"),
         ({"embedding_size": {"imdb": 50, "other": 16}}, "corpus in embedding_size"),
         ({"embedding_size": {"stories": 50}}, "nothing about rotten_tomatoes"),
         ({"embedding_size": {"other": 0}}, r"embedding_size.*greater than or equal to 1; got 0"),
-        ({"embedding_size": 0}, "embedding_size.*greater than or equal to 1; got 0"),
-        ({"query_epochs": {"rotten_tomatoes": 3}}, "query_epochs says nothing about stories; add 'other"),
+        ({"query_epochs": {"rotten_tomatoes": 3}}, "query_epochs says nothing about stories; add it"),
         ({"oov": "random"}, "oov.*'zero' or 'normal'"),
         ({"seed": [1]}, "seeds"),
         ({"corpora": ["planted", "x.csv"], "query_corpora": ["x.csv"]}, "both name x;"),
-        ({"corpora": ["snli"], "query_corpora": []}, "put it in query_corpora"),
-        ({"corpora": [{"corpus": "babi", "path": "x"}], "query_corpora": []}, "put it in query_corpora"),
-        ({"query_corpora": ["imdb"]}, "put it in corpora"),
-        ({"query_encoders": []}, "query_encoders must name at least one"),
+        ({"query_encoders": []}, "query_encoders.* must name at least one"),
     ],
 )
 def test_nonsense_is_refused(wrong: dict, told: str) -> None:
@@ -65,7 +56,7 @@ def test_own_files_under_names_of_ones_own() -> None:
     tasks = [params.task(name) for name in (*params.corpora, *params.query_corpora)]
     assert tasks == ["classification", "classification", "qa", "nli", "qa", "qa"]
     assert Params(query_corpora=["snli"]).task("snli") == "nli"
-    assert Params(query_corpora=[], query_encoders=[]).task("planted") == "classification"
+    assert Params(query_corpora=[]).task("planted") == "classification"
 
 
 def test_dot_attention_is_scaled_with_a_query_only() -> None:
