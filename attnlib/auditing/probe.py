@@ -44,8 +44,7 @@ CANDIDATES = 24
 class Erased:
     """The answers of one model to the removals of one operator; n texts.
 
-    drops      ranking -> (n, shares) drop of the probability; `random` is the mean over the draws, `best` the
-               largest that any order reached at that share
+    drops      ranking -> (n, shares) drop of the probability; also `random`, the mean over the draws, and `best`
     masked     (n, shares): how often the decision is right under random masking
     alone      per text, (tokens,): drop of the probability without each token alone
     """
@@ -103,6 +102,7 @@ class Probe:
         self.shares = tuple(shares or rules()["shares"])
         self.probabilities = softmax(model.logits(self.examples), axis=1)
         self.predicted = self.probabilities.argmax(1)
+        self.confidence = self.probabilities.max(1)
         self.labels = np.array([e.label for e in self.examples])
         self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -113,11 +113,6 @@ class Probe:
 
     def __len__(self) -> int:
         return len(self.examples)
-
-    @property
-    def confidence(self) -> np.ndarray:
-        """(n,) probability of the predicted class."""
-        return self.probabilities.max(1)
 
     @property
     def inputs(self) -> tuple[str, str]:
@@ -145,30 +140,26 @@ class Probe:
         rankings: Sequence[str] = (),
         *,
         deep: int | None = None,
-        left: Callable[[int], float] = lambda done: math.inf,
+        go: Callable[[int], bool] = lambda done: True,
     ) -> dict[str, Erased]:
         """A of every ranking, of random ones and of the best order found, by operator.
 
         rankings  readings, or names in `self.rankings`
         deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
               the given rankings, plus what the search gained on those that were searched
-        left  texts done -> seconds that may still be spent. All operators answer about a few texts before the next
-              few: where the time is up, the answer is for the first texts alone
+        go    texts done -> whether to go on. All operators answer about a few texts before the next few: where the
+              time is up, the answer is for the first texts alone
         """
         found: dict[str, list[dict[str, np.ndarray]]] = {way: [] for way in ways}
         starts = range(0, len(self), CHUNK)
-        last = spent = done = 0.0
         for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
+            if start and not go(start):
+                break
             begun = time.monotonic()
             rows = range(start, min(start + CHUNK, len(self)))
-            work = float((self.lengths[rows.start : rows.stop] ** 2).sum())  # what a recurrent encoder needs
-            if start and left(start) < max(last, spent / done * work):
-                break
             for way in ways:
                 found[way] += self._some(way, rows, rankings, deep is None or start < deep)
-            last = time.monotonic() - begun
-            spent, done = spent + last, done + work
-            self.seconds["removing"] += last * (ATTENTION not in ways)
+            self.seconds["removing"] += (time.monotonic() - begun) * (ATTENTION not in ways)
         return {way: _joined(texts) for way, texts in found.items()}
 
     def _some(self, way: str, rows: range, rankings: Sequence[str], search: bool) -> list[dict[str, np.ndarray]]:
@@ -204,6 +195,9 @@ class Probe:
                 known.update(zip(new, answer(new).softmax(-1).cpu().numpy(), strict=True))
             return np.stack([known[one] for one in sets])
 
+        def drop(sets: Sequence[frozenset[int]]) -> np.ndarray:
+            return self._drop(i, said(sets))
+
         counts, alone = self.counts(self.lengths[i]), rankings["leave-one-out"]
         orders = {name: descending(scores).tolist() for name, scores in rankings.items()}
         gone = [frozenset(order[:k]) for order in orders.values() for k in counts]
@@ -214,9 +208,7 @@ class Probe:
         found["random"] = self._drop(i, draws).mean(0)
         found |= {"masked": (draws.argmax(-1) == self.labels[i]).mean(0), "alone": alone}
         if search:
-            largest, _ = best_removals(
-                lambda sets: self._drop(i, said(sets)), counts, alone, beam=BEAM, candidates=CANDIDATES
-            )
+            largest, _ = best_removals(drop, counts, alone, beam=BEAM, candidates=CANDIDATES)
             found["searched"] = np.maximum(found["best"], largest)
         return found
 

@@ -71,12 +71,11 @@ def test_a_failed_gate_leaves_open_what_rests_on_it_and_no_more():
         ((), "Train or fine-tune with words masked at random, then audit again"),
         ((repaired(),), "after masking in training and read input x grad: it then reaches 80%"),
         ((repaired(alpha=0.6, input_x_grad=0.8),), "and read alpha: it then reaches 60%"),
-        ((repaired(sound=False),), r"no reading explains it well either \(it still fails then\)"),
-        ((repaired(sound=None),), r"no reading explains it well either \(whether it still fails is not decided\)"),
-        ((repaired(f1_change=-0.2),), r"no reading explains it well either \(F1 changes by -0.200\)"),
+        ((repaired(sound=None),), "then audit again"),
+        ((repaired(f1_change=-0.2),), "then audit again"),
     ],
 )
-def test_where_removals_tell_nothing_the_card_answers_by_the_model_trained_with_masking(repairs, said):
+def test_where_removals_tell_nothing_the_card_answers_by_a_repaired_model(repairs, said):
     found = card({"alternatives": 0.9}, [REMOVALS], repairs)
     assert found.recommended.startswith("Removing words cannot tell")
     assert "input x grad instead" not in found.recommended
@@ -88,7 +87,7 @@ def test_a_gate_that_is_not_decided_says_what_would_settle_it():
     open_ = gate("removals", "it keeps 51%", status=OPEN, settles="About 240 texts.", effect=estimate(np.ones(120)))
     found = card({"words": 0.0}, [open_], [repaired()])
     assert found.verdict == "undetermined"
-    assert {row.settles for row in found.of(OPEN)} == {open_.told}
+    assert {row.settles for row in found.rows if row.status == OPEN} == {open_.told}
     assert open_.told == "About 240 texts. Or train or fine-tune with words masked at random, then audit again."
     assert found.recommended == f"So far input x grad explains this model best (70%). {open_.told}"
     assert "is not decided: it keeps 51%" in re.sub("<.*?>", "", found.html())

@@ -76,7 +76,7 @@ def test_texts_longer_than_the_model_are_said_to_be_cut(checkpoint, data, tmp_pa
     assert not gate.passed
     assert card.verdict == "undetermined"
     assert {row.status for row in card.rows} <= {"undetermined", "not applicable"}
-    assert "longer than the model reads" in card.answer[0]
+    assert "cannot read to their end" in card.answer[0]
     assert "shorten the texts" in card.recommended.lower()
 
 
