@@ -105,7 +105,7 @@ def measure(
     deep    texts for the greedy search, see `Probe.erased`
     closed  whether logits are a closed form of the attention; else a weight of zero is a word not attended
     inputs_alone  only remove words
-    until   see `budget.Clock.until`
+    until   see `trainings.Clock.until`
     """
     known = readings_of(probe.model)
     subject = "scores" if scores is not None else "alpha" if closed else "cls_last"

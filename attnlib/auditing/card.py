@@ -67,27 +67,11 @@ class Card:
     @property
     def answer(self) -> list[str]:
         """The answer in plain words: what was found, why, and what to do next."""
-        of = {status: [row for row in self.rows if row.status == status] for status in SIGNS}
         blocked = [gate for gate in self.gates if not gate.passed]
+        gate = max(blocked, key=lambda gate: len(gate.rows), default=None)  # that on which most rows rest
         shown = self.readings.sort_values("value", ascending=False, kind="stable").to_dict("records")
-        by_name = {row["ranking"]: row for row in reversed(shown)}
-        told = theme.fill(
-            "card_answer.txt.j2",
-            card=self,
-            failed=[row.objection.says for row in of[FAIL]],
-            passed=of[PASS],
-            open=len(of[OPEN]),
-            tested=len(self.rows) - len(of[SKIPPED]),
-            gate=max(blocked, key=lambda gate: len(gate.rows), default=None),  # that on which most rows rest
-            own=by_name.get(self.subject),
-            best=next((r for r in shown if r["ranking"] not in (self.subject, "leave-one-out")), None),
-            alone=by_name.get("leave-one-out"),
-            faithful=rules()["repair"]["faithful"],
-            repair=next(
-                (r for which in ("recommended", "explained") for r in self.repairs if getattr(r, which)), None
-            ),
-            plural=plural,
-        )
+        values = {"gate": gate, "shown": shown, "faithful": rules()["repair"]["faithful"], "plural": plural}
+        told = theme.fill("card_answer.txt.j2", card=self, **values)
         return [line for line in told.splitlines() if line]
 
     @property

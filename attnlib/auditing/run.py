@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from attnlib.auditing import battery, inputs, judging, repairs, trainings
-from attnlib.auditing.budget import WORDS, Clock, Trainer
 from attnlib.auditing.card import Card
 from attnlib.auditing.probe import Probe
 from attnlib.auditing.repairs import REPAIRS, Repaired
 from attnlib.auditing.rules import overall, rules
+from attnlib.auditing.trainings import WORDS, Clock, Trainer
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.checks import DataWarning
 from attnlib.data.selection import presentable, sampled

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import attnlib as al
 from attnlib.auditing import trainings
-from attnlib.auditing.budget import CARD_SECONDS, Clock, Trainer
 from attnlib.auditing.run import Audit, audit
+from attnlib.auditing.trainings import CARD_SECONDS, Clock, Trainer
 from attnlib.cli.main import main
 
 SMALL = al.ModelConfig(encoder="none", embedding_size=16)
