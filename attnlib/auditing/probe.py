@@ -1,9 +1,8 @@
 r"""What a model answers without some of its tokens, and how far any order of removal can push it.
 
-For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's
-probability after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does
-not compare across models, since some models can be moved further than others (Edin et al. 2025). The share of the
-attainable
+For a ranking, :math:`A` is the mean drop of the predicted class's probability after the top k tokens of a text
+were removed, over a few shares k of its length (AOPC on a grid). It does not compare across models, since some can
+be moved further than others (Edin et al. 2025). The share of the attainable
 
 .. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
 

@@ -1,8 +1,7 @@
 """What would help, cheapest first: each repair with its gain in faithfulness, its cost in F1 and its minutes.
 
-Reading the same model in another way is free, and the battery has measured it. The others train again: with words
-masked (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention. A Hugging Face
-classifier is fine-tuned with words masked (`attnlib.hf.classifier`), as a copy.
+Reading the same model in another way is free, and the battery has measured it. These train again: with words masked
+(Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention.
 """
 
 from __future__ import annotations
@@ -52,11 +51,9 @@ class Repair:
 
 @dataclass(frozen=True)
 class Repaired:
-    """What a repair achieved: readings of the repaired model as on the card, F1, minutes.
+    """What a repair achieved: readings of the repaired model as on the card, F1, minutes, and the model.
 
-    sound   whether random removals leave the repaired model in its element, so that its readings can be judged;
-            None: not decided
-    model   the repaired model; the one under audit is left as it was
+    sound   whether random removals leave it in its element, so that its readings can be judged; None: not decided
     """
 
     name: str

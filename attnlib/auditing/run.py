@@ -1,8 +1,7 @@
 """`al.audit`: a model and data in, a card out, within a budget of minutes.
 
-Work goes in the order of its weight: the model, the gates, the objections that need no training, the trainings that
-two objections need, repairs from the cheapest on. What needs no training gets the least number of texts for a row,
-and more while its share of the time lasts; a training that does not fit is left out and named.
+What needs no training gets the least number of texts for a row, and more while its share of the time lasts. Then
+come the trainings that two objections need, and repairs from the cheapest on; what does not fit is named.
 """
 
 from __future__ import annotations

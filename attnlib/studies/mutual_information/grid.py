@@ -1,9 +1,5 @@
 """Attention as a guide to information (Wen et al. 2022): what is computed, and the frames it gives.
 
-Every model is measured once, on hidden states of test texts. The models of the grid come with softmax and, for the
-Gumbel table, with Gumbel-softmax; BiLSTM with additive attention also with attention fixed at random, with the
-representation fixed, and with an adversary.
-
 Encoders and attentions are compared as independent trainings (`study.seed_of`). Paired is a replicate of a cell
 (corpus, encoder, attention) with what is made of it: its Gumbel twin and its twin with attention fixed share its
 seed; the model with its representation fixed and the adversary start from it. `seed` in frames is the replicate.
@@ -107,14 +103,10 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames of the models (`MODEL`).
+    """Tidy frames of the models (`MODEL`): what `measures` gives of each, and of adversaries `apart`.
 
-    taus    one row per model: tau (also `value`), over_texts (half the width of its interval over texts), k,
-            clusters, n, entropy, accuracy, task, and what decides nothing: thin (too few texts for the numbers of
-            clusters asked for) and idle (learned nothing)
-    ranks   one row per model and rank: alpha, information with low, high and floor
-    labels  one row per model and text: instance, truth, prediction
-    apart   one row per text and adversary: tvd, tvd_trained, jsd, right_base, right_adversary; empty without any
+    `taus` gets `value` (tau), `task`, and what decides nothing: `thin` (too few texts for the numbers of clusters
+    asked for) and `idle` (learned nothing).
     """
     taus = frames["taus"]
     learned = without(taus, idle(frames["labels"], MODEL)).index

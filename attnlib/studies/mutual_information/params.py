@@ -35,10 +35,7 @@ Unknown = Literal["zero", "normal"]
 
 
 class Params(StudyParams):
-    """The parameters of `04_mutual_information`. One of the two lists of corpora may be empty.
-
-    So may the lists of seeds other than `seeds`: no such models.
-    """
+    """The parameters of `04_mutual_information`. One list of corpora, and those of further seeds, may be empty."""
 
     corpora: Datasets = (Dataset("rotten_tomatoes"),)
     query_corpora: Datasets = (Dataset({"corpus": "stories", "n_train": 200, "n_dev": 50, "n_test": 100}),)

@@ -202,23 +202,6 @@ def test_corpora_with_a_query_against_the_rest() -> None:
     assert verdicts(taus[taus["dataset"].isin(["sst", "snli"])])[12].verdict == "not tested", "one of each kind"
 
 
-def test_the_share_of_settings_has_an_exact_interval() -> None:
-    found = verdicts(tau_frame(encoders=("lstm",)))[8]
-    assert (found.effect, found.n, found.verdict) == (1.0, 3, "undetermined"), "three of three may be chance"
-    assert found.low == pytest.approx(0.025 ** (1 / 3))
-
-
-def test_the_papers_table_5_adds_up_but_for_dot() -> None:
-    rows = reference("mutual_information", 5).fillna({"dataset": "all", "attention": "all"})
-    printed = {(d, a): int(v.partition("/")[0]) for d, a, v in rows[["dataset", "attention", "value"]].to_numpy()}
-    tasks, attentions = ("classification", "qa", "nli"), ("additive", "deep", "dot")
-    for task in tasks:
-        assert sum(printed[task, a] for a in attentions) == printed[task, "all"]
-    assert sum(printed[task, "all"] for task in tasks) == printed["all", "all"] == 85
-    columns = {a: sum(printed[task, a] for task in tasks) - printed["all", a] for a in attentions}
-    assert columns == {"additive": 0, "deep": 0, "dot": 1}, "the paper prints 25 where its cells give 26"
-
-
 def test_checks_see_what_is_wrong() -> None:
     taus = tau_frame().assign(k=2)
     ranks = [taus.assign(rank=rank, alpha=0.5 / rank, information=0.1) for rank in (1, 2)]

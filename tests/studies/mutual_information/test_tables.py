@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.data import load_corpus
-from attnlib.studies.beside import corpus_table
 from attnlib.studies.mutual_information import numbers
 from attnlib.studies.mutual_information.grid import MODEL
 from attnlib.studies.study import Study
 from tests.studies.mutual_information.frames import GOOD, apart_frame, results, tau_frame, tau_row
 
 TABLES = Study("mutual_information").tables
-
-
-def test_corpora_stand_next_to_the_closest_of_the_paper() -> None:
-    stories = load_corpus("planted", task="qa", n_train=20, n_dev=5, n_test=5)
-    table = corpus_table({"stories": stories, "mine": stories}, "mutual_information", 1).set_index("dataset")
-    assert table["train / dev / test"].tolist() == ["20 / 5 / 5"] * 2
-    assert table["paper's corpus"].to_dict() == {"stories": "babi_1", "mine": "–"}
-    assert table.loc["stories", "paper: mean words"] == 8
 
 
 def test_accuracy_is_over_trainings_and_texts() -> None:
@@ -87,10 +75,3 @@ def test_gumbel_counts_what_rises_or_stays() -> None:
     assert set(table["settings"]) == {2}
     assert table.loc["Dot", "paper"] == "19/21"
     assert TABLES["gumbel"].frame(results(taus[taus["projection"] == "softmax"])).empty
-
-
-def test_jackknife_values_of_differences_average_to_their_mean() -> None:
-    values = (0.1, 0.4, 0.45, 0.9)
-    found = numbers.gap_values(pd.DataFrame([tau_row("lstm", "additive", s, t) for s, t in enumerate(values)]))
-    assert found["value"].mean() == pytest.approx(np.mean([abs(a - b) for a, b in combinations(values, 2)]))
-    assert len(found) == 4
