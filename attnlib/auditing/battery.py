@@ -1,4 +1,4 @@
-"""The battery: what an audit measures on a model that is there, one number per text and objection (`Measured`)."""
+"""The battery: what an audit measures on a model that is there, one number per text (`Measured`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RAISED = 1e-6
 
 @dataclass
 class Measured:
-    """One number per text of everything measured; removals from the input may cover fewer texts than the rest.
+    """One number per text of everything measured; words may be removed from fewer texts than the rest.
 
     subject    the ranking under audit: `alpha`, or `scores` from elsewhere; `ranking`: its scores
     right      (n,) whether the decision is right; `largest`: whether the label is that of most texts
@@ -80,7 +80,7 @@ def estimate(values: np.ndarray, bounds: tuple[float, float] | None = None) -> E
 
 
 def agreed(found: Effect, unit: float = 1.0) -> Effect:
-    """With an interval where all texts agree, so that nothing varies: the share that may yet differ is bounded.
+    """With an interval where all texts agree: the share that may yet differ is bounded.
 
     unit   what the number would change by, were all texts to differ, is 1 / unit
     """
@@ -139,7 +139,7 @@ def _in_every_layer(probe: Probe, n: int) -> dict[str, str]:
     told = " and ".join(f"{way} attention in every layer changes {one.mean():.0%}" for way, one in changed.items())
     return {
         "order": f"the residual stream goes round attention. For information: {told} of the decisions",
-        "alternatives": "the output is no closed form of attention in several layers, so none can be searched",
+        "alternatives": "with several layers the output is no closed form of attention, to be searched",
     }
 
 
@@ -151,7 +151,7 @@ def _moved(probe: Probe, n: int) -> np.ndarray:
 
 
 def _distance(probe: Probe, n: int, go: Callable[[int], bool]) -> np.ndarray:
-    """(n,) JSD / ln 2 of the farthest attention whose output differs by at most epsilon; NaN: not searched."""
+    """(n,) JSD / ln 2 of the farthest attention with an output within epsilon; NaN: not searched."""
     out = np.full(n, math.nan)
     starts = range(0, min(n, SEARCHED), 4 * CHUNK)
     for start in progress(starts, "other attention", total=len(starts), unit="batch"):

@@ -1,4 +1,4 @@
-"""The card: the answer in plain words, one row per objection, what to do instead; one page that works offline."""
+"""The card: the answer in plain words, one row per objection, what to do instead; one offline page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REPAIR = ("name", "does", "sound", "readings", "f1", "f1_change", "minutes", "re
 
 @dataclass
 class Card:
-    """What an audit found. Shows itself in a notebook; `save` writes a page, `to_dict` is what `audit.json` holds.
+    """What an audit found. Shows itself in a notebook; `save` writes a page and `audit.json` (`to_dict`).
 
     verdict    may be read, must not be read, or undetermined; `exit_code` 0, 1 or 3
     hiding     how often the most decisive token lies in the lower half of attention, where that names a deception
@@ -132,7 +132,7 @@ class Card:
 
 
 def picture(row: Row) -> str:
-    """The interval of a row on an axis with its two borders: the passing side green, the failing side red."""
+    """The interval of a row on an axis, the passing side green, the failing side red."""
     e, o = row.effect, row.objection
     if math.isnan(e.low):
         return ""

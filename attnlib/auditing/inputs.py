@@ -1,4 +1,4 @@
-"""What an audit is given: a table or corpus, a model, scores from elsewhere; all checked before any work."""
+"""What an audit is given: texts, and scores from elsewhere; all checked before any work."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def gates(found: Measured) -> list[Gate]:
 
 
 def retained(found: Measured, way: str) -> Effect:
-    """Part of the gain over the majority class that survives random masking, of the share at which least does.
+    """Part of the gain over the majority class that survives random masking, where least of it does.
 
     A ratio of two means over the same texts, so that its interval is that of `share_values`.
     """
@@ -117,7 +117,7 @@ def judged(found: Measured) -> list[Row]:
 
 
 def hides(found: Measured, least: float = 0.05) -> Effect | None:
-    """How often the most decisive token lies in the lower half of the ranking, where that is beyond its border.
+    """How often the most decisive token lies in the lower half of the ranking, if beyond its border.
 
     Chance is one half. A model that is trained to keep attention off the words it uses (Pruthi et al. 2020) goes
     far beyond it. least: how far the probability must fall without a token that decides.
@@ -136,7 +136,7 @@ def flat(probe: Probe) -> bool:
 
 
 def readings(found: Measured, probe: Probe) -> pd.DataFrame:
-    """One row per ranking: S at the input (stricter operator) and with weights removed, seconds per 100 texts."""
+    """One row per ranking: S at the input and with weights removed, seconds per 100 texts."""
     rows, at = [], found.erased.get(ATTENTION)
     for name in (n for n in found.erased[found.inputs[0]].drops if n not in ("random", "best")):
         way, share = found.worst(lambda w, name=name: found.erased[w].share(name))
@@ -180,7 +180,7 @@ def _row(found: Measured, objection: Objection) -> Row:
 
 
 def _weights(found: Measured, objection: Objection) -> Row:
-    """Where weights may decide nothing at all, what they can change at most is judged in place of their share."""
+    """Where weights may decide nothing at all, what they can change at most is judged instead."""
     at, border = found.erased[ATTENTION], rules()["gates"]["attainable"].passes
     reach = estimate(at.attainable)
     if reach.low < border:

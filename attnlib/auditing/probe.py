@@ -115,7 +115,7 @@ class Probe:
 
     @property
     def inputs(self) -> tuple[str, str]:
-        """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
+        """The two ways to remove a token: a neutral token in its place, or no attention to it."""
         known = operators(self.model)
         return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
 
@@ -185,7 +185,7 @@ class Probe:
         return found
 
     def _text(self, i: int, answer: Callable, rankings: dict, search: bool) -> dict[str, np.ndarray]:
-        """(shares,) drops of a text by ranking, `masked`, `alone`, and `searched` where the best order was."""
+        """(shares,) drops of a text by ranking; `masked`, `alone`, and `searched` if it was."""
         known: dict[frozenset[int], np.ndarray] = {}
 
         def said(sets: Sequence[frozenset[int]]) -> np.ndarray:
@@ -217,7 +217,7 @@ class Probe:
 
 
 def _joined(texts: list[dict[str, np.ndarray]]) -> Erased:
-    """Of texts that were not searched, the best order gets what the search gained on average on the others."""
+    """The best order of texts that were not searched gets what the search gained on the others."""
     gained = [text["searched"] - text["best"] for text in texts if "searched" in text]
     gain = np.mean(gained, 0) if gained else 0.0
     for text in texts:

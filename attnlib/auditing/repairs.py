@@ -1,4 +1,4 @@
-"""What would help, cheapest first: each repair with its gain in faithfulness, its cost in F1 and its minutes.
+"""What would help, cheapest first: each repair with its faithfulness, its cost in F1 and its minutes.
 
 Reading the same model in another way is free, and the battery has measured it. These train again: with words masked
 (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention.
@@ -26,7 +26,7 @@ GONE = "\N{REPLACEMENT CHARACTER}masked"
 
 @dataclass(frozen=True)
 class Repair:
-    """A change of the model's configuration (none: of its texts), and about how much longer its training takes."""
+    """A change of the configuration (none: of the texts), and how much longer training takes."""
 
     name: str
     does: str
@@ -92,7 +92,7 @@ class Repaired:
 
 
 def masked(corpus: Corpus, seed: int) -> Corpus:
-    """The training texts twice: as they are, and with a random share of their words, up to a half, made unknown."""
+    """The training texts twice: as they are, and with up to a half of their words made unknown."""
     rng, more = np.random.default_rng([seed, 2024]), []
     for example in corpus.train:
         gone = rng.random(len(example.tokens)) < rng.uniform(0, 0.5)

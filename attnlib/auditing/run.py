@@ -40,7 +40,7 @@ OWN = ModelConfig(encoder="lstm", attention="additive", hidden_size=64)
 """What the kit trains where no model is given: a BiLSTM with additive attention."""
 TRAINING = TrainConfig(epochs=6, patience=2, learning_rate=5e-3)
 TEXTS = 500
-"""Texts judged on, where budget and data allow: precision depends on this number, not on the size of the corpus."""
+"""Texts judged on, where budget and data allow: precision depends on them, not on the corpus."""
 DEEP = 32
 """Texts of which the best order of removal is searched."""
 
@@ -187,7 +187,7 @@ class Audit:
             else:
                 late.append(f"{repair.name} (about {duration(needs)})")
         if late:
-            self.notes.append(f"repairs not tried within the budget, which a larger one tries: {', '.join(late)}")
+            self.notes.append(f"repairs not tried within the budget: {', '.join(late)}")
         return tried
 
     def finetuned(self, probe: Probe) -> list[Repaired]:

@@ -1,4 +1,4 @@
-"""The budget of minutes, and what only further trainings can tell: is attention needed, and is it stable?"""
+"""The budget of minutes, and what only trainings can tell: is attention needed, and is it stable?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRAININGS = 3
 LATE = "No training fitted the budget: give more minutes."
 CARD_SECONDS = 4.0
 WORDS = 50_000
-"""Words per minute of the budget that a model of the kit is trained on at most: about a quarter of the time."""
+"""Words that a model is trained on at most per minute: this takes about a quarter of the budget."""
 
 
 class Clock:
@@ -108,7 +108,7 @@ def twins(trainer: Trainer, probe: Probe, clock: Clock) -> list[Row]:
 
 
 def uniform_twin(corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
-    """The same training with uniform attention: its parameters are zero and frozen, so all scores are equal."""
+    """The same training with uniform attention: its parameters are zero and frozen."""
     blank = fit(corpus, config, train.replace(epochs=0), seed)
     with measuring():
         for parameter in blank.model.parts()["attention"].parameters():
@@ -137,7 +137,7 @@ def needed(truth: np.ndarray, own: Sequence[np.ndarray], uniform: Sequence[np.nd
 
 
 def stable(rankings: Sequence[Sequence[np.ndarray]]) -> Row:
-    """Objection 8: overlap of the top words between trainings, 0 being chance and 1 identity (`overlaps`)."""
+    """Objection 8: overlap of the top words between trainings: 0 is chance, 1 identity."""
     values, several = overlaps(rankings), len(rankings) > 2
     frame = values if several else values[values["seed"] == 0]
     found = agreed(effect(frame, training="seed" if several else None, level=rules()["level"]))

@@ -23,7 +23,7 @@ def shown(ranks: pd.DataFrame) -> pd.DataFrame:
 
 @plots.styled
 def curves(results: Results) -> plots.Chart:
-    """Information (top) and mean attention (bottom) by rank, one column per attention: the models of `shown`."""
+    """Information (top) and mean attention (bottom) by rank, one column per attention."""
     part = named(shown(results.ranks))
     groups = dict(list(part.groupby("attention", sort=False)))
     size = (1.2 + 2.7 * len(groups), 4.8)
@@ -44,7 +44,7 @@ def curves(results: Results) -> plots.Chart:
 
 @plots.styled
 def boxes(results: Results) -> plots.Chart:
-    """Figure 2: tau over seeds, one panel per corpus, boxes by encoder and attention; every model is a dot."""
+    """Figure 2: tau by encoder and attention, one panel per corpus; every model is a dot."""
     part = named(plain(results.taus)).dropna(subset=["tau"])
     figure, panels = plots.panels(part["dataset"].unique(), 4.4, 3.2)
     for dataset, axis in panels.items():

@@ -37,7 +37,7 @@ MODEL = [*CELL, "projection", "variant", "seed"]
 
 
 def adversary_lambda(dataset: str) -> float:
-    """The paper's lambda for the corpus or the closest it has (Table 3), else 0.0005, its most frequent one."""
+    """The paper's lambda of the corpus or the closest it has (Table 3), else its most frequent."""
     value = printed(NAME, 3, metric="lambda", dataset=dataset)
     return value if value == value else 5e-4
 

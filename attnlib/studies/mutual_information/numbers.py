@@ -51,7 +51,7 @@ PRINTED = {"fix_attention": 2, "fix_representation": 2, "adversary_unfrozen": 4}
 
 
 def decisive(taus: pd.DataFrame) -> pd.DataFrame:
-    """The models that learned something, on texts enough: what means, differences and counts are taken over."""
+    """The models that learned something, on texts enough: what all effects are taken over."""
     if len(taus) and taus["thin"].all():
         raise NotTested("Every corpus of this run has too few test texts for the numbers of clusters asked for.")
     return required(taus[~(taus["idle"] | taus["thin"])], NOTHING)
@@ -63,7 +63,7 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(columns: Sequence[str], frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of corpora that have every setting of `columns` there is: means over them compare like with like."""
+    """The rows of corpora that have every setting of `columns`: means compare like with like."""
     settings = frame[["dataset", *columns]].drop_duplicates()
     every = len(settings[list(columns)].drop_duplicates())
     counts = settings.groupby("dataset").size()
@@ -77,7 +77,7 @@ def pairs_with(variant: str, taus: pd.DataFrame) -> pd.DataFrame:
 
 
 def gap_values(taus: pd.DataFrame) -> pd.DataFrame:
-    """The mean |Δτ| of two trainings of a cell, a mean over pairs, as jackknife values: one number per training."""
+    """The mean |Δτ| of two trainings of a cell, a mean over pairs, as one number per training."""
     several = taus.dropna(subset=["value"]).groupby(CELL, sort=False).filter(lambda own: len(own) > 2)
     return pseudovalues(several, lambda own: pdist(own[["value"]]).mean(), CELL, text="seed").drop(columns="point")
 
@@ -96,7 +96,7 @@ def above(better: str, worse: str) -> Quantity:
 
 
 def special(variant: str) -> Quantity:
-    """τ of BiLSTM with additive attention as trained and in a special setting, over the corpora that have both."""
+    """τ of BiLSTM with additive attention as trained and in a special setting, where there are both."""
     why = f"No corpus has this model as trained and as {NAMES[variant]}, or its adversaries are none (Table 3)."
     return measured.only(**OF_MAIN).where(partial(pairs_with, variant)).of(model=("dataset",), why=why)
 
@@ -150,7 +150,7 @@ def best(results: Results) -> Effect:
 
 
 def gumbel_pairs(results: Results) -> pd.DataFrame:
-    """Settings with softmax and with Gumbel-softmax, means over the trainings that have both; `kept`: not lower."""
+    """τ of settings with softmax and with Gumbel-softmax, over the same trainings; `kept`: not lower."""
     part = measured.only(variant="none").values(results)
     keys = ["task", *CELL]
     wide = part.pivot_table(index=[*keys, "seed"], columns="projection", values="value", sort=False)
@@ -185,7 +185,7 @@ def _agreement(settings: pd.DataFrame) -> float:
 
 
 def queries(results: Results) -> Effect:
-    """Corpora to classify minus corpora with a query, each by its mean over the settings that both kinds have."""
+    """Corpora to classify minus corpora with a query, over the settings that both kinds have."""
     part = tau.values(results)
     part = part.assign(kind=np.where(part["task"] == "classification", "classification", "query"))
     wide = part.pivot_table(index=CELL[1:], columns=["kind", "dataset"], values="value")
@@ -237,7 +237,7 @@ DISTANCES = {
     "TVD": Quantity("apart", "tvd_trained", printed=(NAME, 3, "tvd")),
     "JSD": Quantity("apart", "jsd", bounds=(0, float(np.log(2))), printed=(NAME, 3, "jsd")),
 }
-"""Columns of Table 3. As in the code that the paper's λ come from, TVD is halved where there are two classes."""
+"""Columns of Table 3. As in the code that the λ come from, TVD is halved with two classes."""
 DELTA = "τ in the special setting, and Δτ = τ as trained − that τ, paired by training, with 95% intervals"
 TABLES = [
     Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))}, "After the "
@@ -269,7 +269,7 @@ def average(*attentions: str) -> Callable[[Results], Printed]:
 
 
 def printed_loss(variant: str, results: Results) -> Printed:
-    """The paper's loss for the same or closest corpora; its mean for a corpus that is close to none of its own."""
+    """The paper's loss for the same or closest corpora; its mean where none is close."""
     datasets = loss(variant).values(true_adversaries(results))["dataset"].unique()
     value = partial(beside.printed, NAME, PRINTED[variant], variant=variant)
     values, names = zip(*(beside.nearest(value, dataset) for dataset in datasets), strict=True)

@@ -1,4 +1,4 @@
-"""Parameters of the study of attention ranks and information (Wen et al. 2022): what they mean, what is refused."""
+"""Parameters of the study of attention and information (Wen et al. 2022), and the models they name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Unknown = Literal["zero", "normal"]
 
 
 class Params(StudyParams):
-    """The parameters of `04_mutual_information`. One list of corpora, and those of further seeds, may be empty."""
+    """The parameters of `04_mutual_information`; one list of corpora and some of seeds may be empty."""
 
     corpora: Datasets = (Dataset("rotten_tomatoes"),)
     query_corpora: Datasets = (Dataset({"corpus": "stories", "n_train": 200, "n_dev": 50, "n_test": 100}),)
@@ -140,7 +140,7 @@ class Params(StudyParams):
         return ModelConfig(encoder=encoder, attention=attention, boundaries=True, **sizes, **own)
 
     def models(self, corpus: str) -> list[FitSpec]:
-        """The softmax models of a corpus; `seed` in their label is that of the notebook, which counts trainings."""
+        """The softmax models of a corpus; `seed` in their label counts trainings."""
         encoders = self.query_encoders if corpus in self.query_corpora else self.encoders
         common = {"data": self.data(corpus), "train": self.training(corpus)}
         return [
