@@ -145,7 +145,7 @@ class DataConfig(Config):
     """None: the corpus's own value (Jain & Wallace's where they have one)."""
     max_length: Annotated[int, Field(ge=1)] | Literal["95%"] | None = None
     """Longer texts are cut, and the count is noted. `95%`: at a length that about 95% of the training texts do not
-    exceed (`attnlib.data.narrowing.usual_length`)."""
+    exceed (`attnlib.data.selection.usual_length`)."""
     strict_length_filter: bool = False
     """Jain & Wallace's `filterbylength`: keep min < length < max, strictly."""
     seed: int = Field(0, ge=0)

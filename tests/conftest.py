@@ -48,7 +48,7 @@ def the_kits_parts():
     for room in ("data", "models", "engine", "hf", "rankings", "erasure", "measures"):
         for file in sorted((ROOT / "attnlib" / room).rglob("*.py")):
             import_module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    return dict(Registry.kinds)
+    return {kind: registry for kind, registry in Registry.kinds.items() if registry.home.startswith("attnlib.")}
 
 
 @pytest.fixture(autouse=True)

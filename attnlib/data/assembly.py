@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import unicodedata
 import warnings
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +19,15 @@ import numpy as np
 from attnlib.config import DataConfig
 from attnlib.data import checks
 from attnlib.data.cached import cached, load, save
-from attnlib.data.narrowing import length_filter, selected, shortened, thinned, usual_length
 from attnlib.data.preprocess import Preprocessing
+from attnlib.data.selection import excerpted, selected, thinned, usual_length
 from attnlib.data.splits import drawn_splits
-from attnlib.data.texts import Packer, Texts
-from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample
-from attnlib.data.vocabulary import Vocabulary
+from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample, Vocabulary
 from attnlib.utils.errors import DataError
 from attnlib.utils.progress import progress
 
 FEW = 500
 """Fewer texts than this are tokenised again every time."""
-LONG = 100
-"""Words of a text that comes in words from which to clean them takes as long as to tokenise a sentence."""
 
 
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
@@ -42,13 +39,12 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     dropped, drawn or found doubtful is listed in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
-    digest, costly = hashlib.sha256(f"{_rules()} {replace(raw, rows=[])!r} {config!r}".encode()), 0
-    for row in raw.rows:
-        digest.update(repr(row).encode())
-        costly += row.tokens is None or len(row.tokens) >= LONG
-    if costly < FEW:
+    if sum(row.tokens is None for row in raw.rows) < FEW:
         corpus = _assembled(raw, config)
     else:
+        digest = hashlib.sha256(f"{_rules()} {replace(raw, rows=[])!r} {config!r}".encode())
+        for row in raw.rows:
+            digest.update(repr(row).encode())
         corpus = load(cached("corpora", digest.hexdigest(), lambda folder: save(_assembled(raw, config), folder)))
     for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
         warnings.warn(
@@ -67,37 +63,48 @@ def _rules() -> str:
 
 
 def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
-    """Rows are looked at one by one, so that a source may read them as they are asked for."""
-    labelled, notes = checks.labelled(raw)
-    classes = checks.class_names(labelled.labels, raw.classes)
-    ids = _ids(raw.name, labelled)
-    splits, found = drawn_splits(raw.name, labelled.splits, labelled.labels, (raw.rows[i] for i in labelled.rows))
+    rows, notes = checks.labelled(raw)
+    classes = checks.class_names([row.label for row in rows], raw.classes)
+    rows = _named(raw.name, rows)
+    splits, found = drawn_splits(raw.name, rows)
     notes = [*raw.notes, *notes, *found]
-    labels = checks.label_indices(raw, labelled.labels, ids, classes)
-    stay, found = thinned(raw.name, splits, labels, classes, raw.shares)
-    notes += found
-    members = {split: array("q") for split in SPLITS}
-    for i in stay:
-        members[splits[i]].append(i)
-    min_df = config.min_df or raw.min_df
-    packer, parts, known, longest = Packer(), {}, None, config.max_length
-
-    def example(i: int) -> Example | None:
-        row = raw.rows[labelled.rows[i]]
-        return to_example(row if row.id is not None else replace(row, id=ids[i]), labels[i], raw.preprocessing)
-
+    labels = checks.label_indices(raw, rows, classes)
+    stay = range(len(rows))
+    if raw.shares:
+        stay, found = thinned(raw, splits, labels, classes)
+        notes.append(found)
+    min_df, longest, known, parts = config.min_df or raw.min_df, config.max_length, None, {}
     for split in SPLITS:
-        texts, places, found = _tokenised(raw.name, split, members[split], example, config, packer)
-        notes += found
+        members = [(rows[i], labels[i]) for i in stay if splits[i] == split]
+        texts, told = _tokenised(raw, split, members, config)
         if split == "train" and config.strict_length_filter and config.limit is None:
-            known = Vocabulary.build(texts, min_df=min_df)  # Jain & Wallace count before they filter
-        texts, found = _narrowed(split, texts, places, len(members[split]), raw, config)
-        notes += found
+            known = Vocabulary.build(texts.values(), min_df)  # Jain & Wallace count before they filter
+        if config.strict_length_filter:
+            low, high = raw.length_filter
+            low = min(map(len, texts.values())) if low is None else low
+            high = max(map(len, texts.values())) if high is None else high
+            inside = {place: text for place, text in texts.items() if low < len(text) < high}
+            told.append(
+                f"strict length filter: {len(inside):,} of {len(texts):,} {split} texts have {low} < words < {high}"
+            )
+            texts = inside
+        if config.limit is not None and config.limit < len(members):
+            texts = dict(islice(texts.items(), config.limit))
+            told.append(f"{split}: {len(texts):,} of {len(members):,} texts sampled (seed {config.seed})")
+        if not texts:
+            raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(told)}")
+        own = [texts[place] for place in sorted(texts)]
+        if raw.excerpts:
+            own = [excerpted(text, raw.excerpts) for text in own]
+            kept = ", ".join(f"{a or 0}:{b or ''}" for a, b in raw.excerpts)
+            told.append(f"{split}: of each text the tokens {kept}")
         if longest == "95%":  # train comes first, and decides for all
-            longest = usual_length(texts.lengths)
-        parts[split], found = shortened(split, texts, raw.excerpts, longest, packer)
-        notes += found
-    vocabulary = known or Vocabulary.build(parts["train"], min_df=min_df)
+            longest = usual_length([len(text) for text in own])
+        if longest is not None and (long := sum(len(text) > longest for text in own)):
+            own = [excerpted(text, [(0, longest)]) for text in own]
+            told.append(f"{long:,} {split} texts cut to {longest} words")
+        parts[split], notes = tuple(own), notes + told
+    vocabulary = known or Vocabulary.build(parts["train"], min_df)
     notes += checks.check_classes(raw.name, parts["train"], classes)
     notes += [note for note, _ in checks.leaks(parts).values()]
     notes += checks.note_unknown(parts, vocabulary)
@@ -117,88 +124,60 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     return corpus
 
 
-def _ids(name: str, rows: checks.Labelled) -> list[str]:
-    """What every text is called: as its source says, else by split and number."""
-    given = Counter(one for one in rows.ids if one is not None)
-    if len(given) < given.total():
-        twice = [i for i, n in given.items() if n > 1]
+def _named(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
+    """The rows, each with what it is called: as its source says, else by split and number."""
+    given = Counter(row.id for row in rows if row.id is not None)
+    if twice := [one for one, n in given.items() if n > 1]:
         raise DataError(
             f"{name}: {len(twice):,} ids occur more than once: {checks.some(map(repr, twice))}. Make them unique, "
             "or leave them out (id=None for a table), and ids are generated."
         )
-    made = []
-    for i, (one, split) in enumerate(zip(rows.ids, rows.splits, strict=True)):
-        if one is None:
-            one = f"{split or 'row'}-{i}"
+    named = []
+    for i, row in enumerate(rows):
+        if row.id is None:
+            one = f"{row.split or 'row'}-{i}"
             while one in given:
                 one += "'"
-        made.append(one)
-    return made
+            row = replace(row, id=one)
+        named.append(row)
+    return named
 
 
 def _tokenised(
-    name: str,
-    split: str,
-    members: Sequence[int],
-    example: Callable[[int], Example | None],
-    config: DataConfig,
-    packer: Packer,
-) -> tuple[Texts, np.ndarray, list[str]]:
-    """The texts of one split, in the order of the draw where there is a limit, and their places in the source.
+    raw: RawCorpus, split: str, members: Sequence[tuple[RawExample, int]], config: DataConfig
+) -> tuple[dict[int, Example], list[str]]:
+    """Place in the split -> text, in the order of the draw where there is a limit; and a note on empty ones.
 
     With a limit and no length filter, only as many texts are tokenised as are needed.
     """
-    order = np.arange(len(members))
-    enough = len(members)
+    order, enough = np.arange(len(members)), len(members)
     if config.limit is not None and config.limit < len(members):
         order = np.random.default_rng([config.seed, SPLITS.index(split)]).permutation(len(members))
         enough = len(members) if config.strict_length_filter else config.limit
-    kept, empty = array("q"), 0
-
-    def examples() -> Iterator[Example]:
-        nonlocal empty
-        for i in progress(order, f"{name} {split}", unit="text"):
-            made = example(members[i])
-            if made is None:
-                empty += 1
-                continue
-            kept.append(i)
-            yield made
-            if len(kept) >= enough:
-                return
-
-    texts = packer.pack(examples())
-    if not len(texts):
+    texts, empty = {}, 0
+    for place in progress(order.tolist(), f"{raw.name} {split}", unit="text"):
+        made = to_example(*members[place], raw.preprocessing)
+        if made is None:
+            empty += 1
+            continue
+        texts[place] = made
+        if len(texts) >= enough:
+            break
+    if not texts:
         why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
         raise DataError(
-            f"{name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
+            f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
             "every class has at least three texts."
         )
-    return texts, np.frombuffer(kept, np.int64), [f"{empty:,} empty {split} texts dropped"] if empty else []
-
-
-def _narrowed(
-    split: str, texts: Texts, places: np.ndarray, total: int, raw: RawCorpus, config: DataConfig
-) -> tuple[Texts, list[str]]:
-    """Length filter and limit, in that order; the texts in the order of the source."""
-    notes, rows = [], np.arange(len(texts))
-    if config.strict_length_filter:
-        rows, found = length_filter(split, texts.lengths, raw.length_filter)
-        notes += found
-    if config.limit is not None and config.limit < total:
-        rows = rows[: config.limit]
-        notes.append(f"{split}: {len(rows):,} of {total:,} texts sampled (seed {config.seed})")
-    if not len(rows):
-        raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(notes)}")
-    return (texts.take(rows[np.argsort(places[rows])]) if notes else texts), notes
+    return texts, [f"{empty:,} empty {split} texts dropped"] if empty else []
 
 
 def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:
     """The row as an Example, or None where it holds no word."""
-    ready = row.tokens is not None
+    ready, starts = row.tokens is not None, row.sentences
     words = preprocessing.words(row.tokens) if ready else preprocessing.tokens(row.text)
+    words = tuple(map(sys.intern, words))  # one string for every word of a corpus
     marks = None if row.rationale is None else tuple(map(bool, row.rationale))
-    starts = row.sentences
     if not ready:
         starts = tuple(range(0, len(words), starts)) if isinstance(starts, int) else None
     example = Example(words, label, None, marks, row.id or "", starts)
@@ -212,4 +191,4 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
             raise DataError(f"Text {row.id!r} has an empty query. Fill it in, or leave the row out.")
         example = replace(example, query=query)
     # tokens that preprocessing leaves empty go, with their marks
-    return selected(example, [i for i, word in enumerate(words) if word]) if ready else example
+    return selected(example, [i for i, word in enumerate(words) if word]) if not all(words) else example

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from attnlib.data.preprocess import Preprocessing, sentence_starts
-from attnlib.data.texts import Example, Ragged, Texts, gathered, packed
-from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Vocabulary
+from attnlib.data.types import EOS_ID, PAD_ID, SOS_ID, UNK_ID, Example, Vocabulary
 from attnlib.utils.errors import DataError
 
 MAX_TOKENS = 2**15
@@ -29,14 +28,13 @@ class Batch:
 
     ids        (B, T) word or word-piece ids, 0 where padded
     mask       (B, T) bool: positions the encoder reads
-    content    (B, T) bool: positions attention may look at, a subset of `mask`; special tokens are not.
-               Measures count only these
+    content    (B, T) bool: positions attention may look at, a subset of `mask` without special tokens: measures
+               count only these
+    words      (B, T) place in `Example.tokens` of the word a position belongs to, -1 for special tokens and padding
+    rows       (B,) index of each text in the sequence the batch was made from
     labels     (B,) or None
     query, query_mask   (B, Q) or None
     sentences  (B, T) index of the sentence a position belongs to, or None where no model asked
-    words      (B, T) index into `Example.tokens` of the word a position belongs to, -1 for special
-               tokens and padding
-    rows       (B,) index of each text in the sequence the batch was made from
     """
 
     ids: Tensor
@@ -91,52 +89,6 @@ class Encoded:
         return len(self.ids)
 
 
-@dataclass(frozen=True, eq=False)
-class Packed(Sequence[Encoded]):
-    """Encoded texts in a few arrays, one text after the other: text i is from ends[i] to ends[i + 1].
-
-    Corpora may be too large for an object per text: an `Encoded` is made when it is asked for.
-    """
-
-    ids: np.ndarray
-    content: np.ndarray
-    words: np.ndarray
-    ends: np.ndarray
-    labels: np.ndarray
-    query: Ragged | None = None
-    sentences: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, i: int | slice) -> Encoded | list[Encoded]:
-        if isinstance(i, slice):
-            return [self[place] for place in range(len(self))[i]]
-        i = range(len(self))[i]
-        part = slice(self.ends[i], self.ends[i + 1])
-        query = None if self.query is None else self.query.row(i)
-        sentences = None if self.sentences is None else self.sentences[part]
-        return Encoded(self.ids[part], self.content[part], self.words[part], int(self.labels[i]), query, sentences)
-
-    @classmethod
-    def of(cls, texts: Sequence[Encoded]) -> Packed:
-        """Texts that are arrays of their own, one after the other; all or none of them have a query."""
-        query = None if texts[0].query is None else Ragged.of([e.query for e in texts])
-        sentences = None if texts[0].sentences is None else np.concatenate([e.sentences for e in texts])
-        ids = Ragged.of([e.ids for e in texts])
-        parts = (np.concatenate(part) for part in zip(*((e.content, e.words) for e in texts), strict=True))
-        labels = np.array([e.label for e in texts])
-        return cls(ids.values, *parts, ids.ends, labels, query, sentences)
-
-    def take(self, rows: np.ndarray) -> Packed:
-        """Some of the texts, in the order of `rows`."""
-        ends, places = gathered(self.ends[rows], self.ends[rows + 1])
-        query = None if self.query is None else self.query.take(rows)
-        sentences = None if self.sentences is None else self.sentences[places]
-        parts = (self.ids[places], self.content[places], self.words[places])
-        return Packed(*parts, ends, self.labels[rows], query, sentences)
-
-
 class Vectoriser(ABC):
     """Turns Examples into Batches. Subclasses say how texts are encoded; padding and bucketing are here.
 
@@ -152,7 +104,7 @@ class Vectoriser(ABC):
     preprocessing: Preprocessing
 
     @abstractmethod
-    def encode(self, examples: Sequence[Example]) -> Sequence[Encoded]:
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
         """Every text as arrays."""
 
     @abstractmethod
@@ -176,22 +128,26 @@ class Vectoriser(ABC):
         self, encoded: Sequence[Encoded | Example], rows: Sequence[int] | None = None, labels: bool = True
     ) -> Batch:
         """One padded batch of these texts, in this order. `rows`: their indices; by default 0, 1, …"""
-        if not len(encoded):
-            raise DataError("A batch needs at least one text.")
         encoded = self._encoded(encoded)
-        texts = encoded if isinstance(encoded, Packed) else Packed.of(encoded)
-        lengths, query, numbers = np.diff(texts.ends), texts.query, texts.sentences
-        known = labels and (texts.labels >= 0).all()
+        if not encoded:
+            raise DataError("A batch needs at least one text.")
+
+        def table(name: str, fill: int | bool) -> Tensor | None:
+            found = [getattr(text, name) for text in encoded]
+            return None if found[0] is None else padded(found, fill)
+
+        numbers = np.array([text.label for text in encoded], dtype=np.int64)
+        query = table("query", self.pad_id)
         return Batch(
-            ids=padded(texts.ids, lengths, self.pad_id),
-            mask=padded(True, lengths, False),
-            content=padded(texts.content, lengths, False),
-            words=padded(texts.words, lengths, -1),
-            rows=torch.as_tensor(np.arange(len(texts)) if rows is None else np.asarray(rows, dtype=np.int64)),
-            labels=torch.as_tensor(texts.labels, dtype=torch.int64) if known else None,
-            query=None if query is None else padded(query.values, query.lengths, self.pad_id),
-            query_mask=None if query is None else padded(True, query.lengths, False),
-            sentences=None if numbers is None else padded(numbers, lengths, 0),
+            ids=table("ids", self.pad_id),
+            mask=filled(len(text.ids) for text in encoded),
+            content=table("content", False),
+            words=table("words", -1),
+            rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
+            labels=torch.from_numpy(numbers) if labels and (numbers >= 0).all() else None,
+            query=query,
+            query_mask=None if query is None else filled(len(text.query) for text in encoded),
+            sentences=table("sentences", 0),
         )
 
     def batches(
@@ -206,14 +162,13 @@ class Vectoriser(ABC):
 
         shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
                       A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    most padded positions per batch; by default 32,768 without shuffling, and no bound with
-                      it (the batch size is part of how one trains). A single longer text is a batch of its own
+        max_tokens    most padded positions per batch; by default 32,768 without shuffling and no bound with it: the
+                      batch size is part of how one trains. A single longer text is a batch of its own
         """
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
         encoded = self._encoded(items)
-        sizes = np.diff(encoded.ends) if isinstance(encoded, Packed) else list(map(len, encoded))
-        lengths = np.asarray(sizes, dtype=float)
+        lengths = np.array(list(map(len, encoded)), dtype=float)
         if shuffle_seed is None:
             order = np.argsort(-lengths, kind="stable")
             groups = _bounded(order, lengths, batch_size, max_tokens or MAX_TOKENS)
@@ -226,15 +181,13 @@ class Vectoriser(ABC):
             groups = _bounded(order, lengths, batch_size, max_tokens)
             groups = [groups[i] for i in rng.permutation(len(groups))]
         for rows in groups:
-            part = encoded.take(rows) if isinstance(encoded, Packed) else [encoded[i] for i in rows]
-            yield self.batch(part, rows, labels)
+            yield self.batch([encoded[i] for i in rows], rows, labels)
 
     def _encoded(self, items: Sequence[Example | Encoded]) -> Sequence[Encoded]:
-        if len(items) and isinstance(items[0], Example):
-            return self.encode(items)
-        return items
+        return self.encode(items) if items and isinstance(items[0], Example) else items
 
 
+@dataclass(eq=False)
 class WordVectoriser(Vectoriser):
     """Words of a vocabulary as ids.
 
@@ -246,22 +199,12 @@ class WordVectoriser(Vectoriser):
     """
 
     kind = "words"
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        preprocessing: Preprocessing | None = None,
-        max_length: int | None = None,
-        sentences: bool = False,
-        special: bool = False,
-        unattended: Sequence[str] = (),
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.preprocessing = preprocessing or Preprocessing()
-        self.max_length = max_length
-        self.sentences = sentences
-        self.special = special
-        self.unattended = tuple(unattended)
+    vocabulary: Vocabulary
+    preprocessing: Preprocessing = Preprocessing()  # noqa: RUF009  immutable
+    max_length: int | None = None
+    sentences: bool = False
+    special: bool = False
+    unattended: Sequence[str] = ()
 
     @property
     def n_ids(self) -> int:
@@ -271,45 +214,28 @@ class WordVectoriser(Vectoriser):
     def mask_id(self) -> int:
         return self.vocabulary.mask_id
 
-    def encode(self, examples: Sequence[Example]) -> Packed:
-        """Every text as arrays, looked up word by word of the table of words, not of the texts."""
-        texts = packed(examples)
-        tokens = texts.tokens
-        if self.max_length is not None and len(texts) and texts.lengths.max() > self.max_length:
-            tokens = tokens.first(self.max_length)
-        table = np.array(self.vocabulary.ids(texts.words), dtype=np.int32)
-        ids, lengths = table[tokens.values], tokens.lengths
-        content = np.ones(len(ids), dtype=bool)
-        if self.unattended:
-            seen = np.array([word not in self.unattended for word in texts.words], dtype=bool)
-            content = seen[tokens.values]
-            content |= np.repeat(~texts.holding(seen, tokens), lengths)  # of nothing else, all are attended
-        words = np.arange(len(ids), dtype=np.int32)
-        words -= np.repeat(tokens.ends[:-1].astype(np.int32), lengths)
-        numbers = self._numbers(texts, tokens) if self.sentences else None
-        ends = tokens.ends
-        if self.special:
-            ids, content = _around(ids, ends, SOS_ID, EOS_ID), _around(content, ends, False, False)
-            words = _around(words, ends, -1, -1)
-            if numbers is not None:  # the closing sign belongs to the last sentence; a text without words has one
-                last = np.append(numbers, 0)[ends[1:] - 1]
-                numbers = _around(numbers, ends, 0, np.where(lengths > 0, last, 0))
-            ends = ends + 2 * np.arange(len(ends))
-        query = texts.query
-        if query is not None:
-            query = Ragged(table[query.values], query.ends, query.there)
-        return Packed(ids, content, words, ends, texts.labels, query, numbers)
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        """Every text as arrays."""
+        return [self._encoded_one(example) for example in examples]
 
-    def _numbers(self, texts: Texts, tokens: Ragged) -> np.ndarray:
-        """The sentence of every position."""
-        numbers = np.zeros(len(tokens.values), dtype=np.int32)
-        for i in range(len(texts)):
-            own = None if texts.sentences is None else texts.sentences.row(i)
-            part = slice(tokens.ends[i], tokens.ends[i + 1])
-            if own is None:
-                own = sentence_starts([texts.words[k] for k in tokens.values[part].tolist()])
-            numbers[part] = np.searchsorted(own[1:], np.arange(part.stop - part.start), side="right")
-        return numbers
+    def _encoded_one(self, example: Example) -> Encoded:
+        tokens = example.tokens[: self.max_length]
+        ids = np.array(self.vocabulary.ids(tokens), dtype=np.int32)
+        words = np.arange(len(tokens), dtype=np.int32)
+        content = np.array([token not in self.unattended for token in tokens], dtype=bool)
+        if not content.any():
+            content[:] = True
+        numbers = None
+        if self.sentences:
+            starts = sentence_starts(tokens) if example.sentences is None else example.sentences
+            numbers = np.searchsorted(starts[1:], words, side="right").astype(np.int32)
+        if self.special:
+            ids, words = _around(ids, SOS_ID, EOS_ID), _around(words, -1, -1)
+            content = _around(content, False, False)
+            if numbers is not None:  # the closing sign belongs to the last sentence
+                numbers = _around(numbers, 0, numbers[-1] if len(numbers) else 0)
+        query = None if example.query is None else np.array(self.vocabulary.ids(example.query), dtype=np.int32)
+        return Encoded(ids, content, words, example.label, query, numbers)
 
     def tokens(self, example: Example) -> list[str]:
         encoded = self.encode_one(example)
@@ -331,31 +257,32 @@ class WordVectoriser(Vectoriser):
         return cls(vocabulary, Preprocessing(**values.pop("preprocessing")), **values)
 
 
-def padded(values: np.ndarray | bool, lengths: np.ndarray, fill: int | bool) -> Tensor:
-    """(len(lengths), longest row, at least 1): rows of the flat `values` (or one value for all), then `fill`."""
-    width = max(1, int(lengths.max()))
-    table = np.full((len(lengths), width), fill, dtype=bool if isinstance(fill, bool) else np.int64)
-    table[np.arange(width) < lengths[:, None]] = values
+def padded(rows: Sequence[np.ndarray], fill: int | bool) -> Tensor:
+    """(len(rows), longest row, at least 1): the rows one below the other, each followed by `fill`."""
+    mask = filled(map(len, rows)).numpy()
+    table = np.full(mask.shape, fill, dtype=bool if isinstance(fill, bool) else np.int64)
+    table[mask] = np.concatenate(rows)
     return torch.from_numpy(table)
 
 
-def _around(values: np.ndarray, ends: np.ndarray, before: int, after: int | np.ndarray) -> np.ndarray:
-    """Every row of `values` with a value before and one after it; `after` may differ from row to row."""
-    with_first = np.insert(values, ends[:-1], before)
-    places = ends[1:] + np.arange(1, len(ends))
-    return np.insert(with_first, places, after)
+def filled(lengths: Iterable[int]) -> Tensor:
+    """(rows, longest, at least 1) bool: which positions of rows of these lengths are no padding."""
+    lengths = np.fromiter(lengths, np.int64)
+    return torch.from_numpy(np.arange(max(1, lengths.max())) < lengths[:, None])
+
+
+def _around(values: np.ndarray, before: int | bool, after: int | bool) -> np.ndarray:
+    """The values with one before and one after them."""
+    return np.concatenate([[before], values, [after]]).astype(values.dtype)
 
 
 def _bounded(order: np.ndarray, lengths: np.ndarray, size: int, max_tokens: int | None) -> list[np.ndarray]:
     """Consecutive groups of `order`, each of at most `size` texts and `max_tokens` padded positions."""
-    groups: list[np.ndarray] = []
-    start, longest = 0, 1.0
-    for i in range(len(order)):
-        longest = max(longest, lengths[order[i]])
-        full = i - start == size
-        if i > start and (full or (max_tokens is not None and longest * (i - start + 1) > max_tokens)):
-            groups.append(order[start:i])
-            start, longest = i, max(1.0, lengths[order[i]])
-    if start < len(order):
-        groups.append(order[start:])
-    return groups
+    cuts, longest = [0], 1.0
+    for i, length in enumerate(lengths[order]):
+        longest = max(longest, length)
+        n = i - cuts[-1]
+        if n == size or (n and max_tokens is not None and longest * (n + 1) > max_tokens):
+            cuts.append(i)
+            longest = max(1.0, length)
+    return np.split(order, cuts[1:]) if len(order) else []

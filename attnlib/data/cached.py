@@ -5,28 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from filelock import FileLock
 
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.texts import Ragged, Texts
-from attnlib.data.types import SPLITS, Corpus
-from attnlib.data.vocabulary import Vocabulary
+from attnlib.data.types import SPLITS, Corpus, Example, Vocabulary
 from attnlib.utils import files, paths
 from attnlib.utils.errors import DataError
 
 log = logging.getLogger(__name__)
 SUMS = "sha256.json"
 """The file of a folder that lists the SHA-256 of all others."""
-PLACE = "/"
-"""Where that file says for which key the folder was made."""
-RAGGED = ("tokens", "query", "rationale", "sentences")
-"""Fields of a text that hold several values."""
 
 
 def cached(kind: str, key: str, make: Callable[[Path], object]) -> Path:
@@ -51,7 +46,7 @@ def cached(kind: str, key: str, make: Callable[[Path], object]) -> Path:
             try:
                 make(work)
                 sums = {p.relative_to(work).as_posix(): files.sha256(p) for p in work.rglob("*") if p.is_file()}
-                (work / SUMS).write_text(json.dumps({PLACE: key, **sums}), encoding="utf-8")
+                (work / SUMS).write_text(json.dumps(sums), encoding="utf-8")
                 files.replace(work, folder)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
@@ -73,51 +68,33 @@ def _whole(folder: Path) -> bool:
     """Whether all files are there, and are what was written in this place."""
     try:
         sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
-        own = sums.pop(PLACE, folder.name) == folder.name
-        return own and all(content_key(folder / name) == digest for name, digest in sums.items())
+        return all(content_key(folder / name) == digest for name, digest in sums.items())
     except (OSError, ValueError, AttributeError):
         return False
 
 
 def save(corpus: Corpus, folder: Path) -> None:
-    """Write `texts.npz`, words as numbers, and `corpus.json`, everything else."""
-    arrays = {}
+    """Write `corpus.json`: texts as lists of words, and everything else."""
+    values = {f.name: getattr(corpus, f.name) for f in fields(Corpus)}
     for split in SPLITS:
-        texts = getattr(corpus, split)
-        arrays[f"{split}.labels"] = texts.labels
-        for name in RAGGED:
-            if (part := getattr(texts, name)) is not None:
-                arrays |= {f"{split}.{name}.values": part.values, f"{split}.{name}.ends": part.ends}
-                arrays |= {} if part.there is None else {f"{split}.{name}.there": part.there}
-    np.savez(folder / "texts.npz", **arrays)
-    values = {
-        **{f.name: getattr(corpus, f.name) for f in fields(Corpus) if f.name not in (*SPLITS, "known")},
-        "preprocessing": corpus.preprocessing.model_dump(mode="json"),
-        "ids": [getattr(corpus, split).ids for split in SPLITS],
-        "words": corpus.train.words,
-        "vocabulary": corpus.vocabulary.to_json(),
-        "known": corpus.known is not None,
-        "fingerprint": corpus.fingerprint,
-    }
-    (folder / "corpus.json").write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
+        values[split] = [[getattr(text, name) for name in Example.__slots__] for text in values[split]]
+    values |= {"preprocessing": corpus.preprocessing.model_dump(), "known": corpus.known is not None}
+    ready = {"vocabulary": corpus.vocabulary.to_json(), "fingerprint": corpus.fingerprint}
+    (folder / "corpus.json").write_text(json.dumps([values, ready]), encoding="utf-8")
 
 
 def load(folder: Path) -> Corpus:
     """The inverse of `save`."""
-    values = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-    words, splits = values.pop("words"), {}
-    with np.load(folder / "texts.npz", allow_pickle=False) as file:
-        arrays = dict(file)
-    for split, ids in zip(SPLITS, values.pop("ids"), strict=True):
-        parts = {}
-        for name in RAGGED:
-            if (held := arrays.get(f"{split}.{name}.values")) is not None:
-                parts[name] = Ragged(held, arrays[f"{split}.{name}.ends"], arrays.get(f"{split}.{name}.there"))
-        splits[split] = Texts(words, labels=arrays[f"{split}.labels"], ids=ids, **parts)
-    vocabulary = Vocabulary.from_json(values.pop("vocabulary"))
-    ready = {"vocabulary": vocabulary, "fingerprint": values.pop("fingerprint")}
-    values["known"] = vocabulary if values["known"] else None
+    values, ready = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+    for split in SPLITS:
+        values[split] = tuple(_example(*held) for held in values[split])
+    ready["vocabulary"] = Vocabulary.from_json(ready["vocabulary"])
+    values["known"] = ready["vocabulary"] if values["known"] else None
     values["preprocessing"] = Preprocessing(**values["preprocessing"])
-    corpus = Corpus(**splits, **values | {name: tuple(values[name]) for name in ("classes", "notes")})
+    corpus = Corpus(**values | {name: tuple(values[name]) for name in ("classes", "notes")})
     vars(corpus).update(ready)  # fills the cached properties
     return corpus
+
+
+def _example(tokens: list[str], *held: Any) -> Example:
+    return Example(tuple(map(sys.intern, tokens)), *(tuple(v) if isinstance(v, list) else v for v in held))

@@ -1,9 +1,7 @@
-"""`load_corpus`, the one way in: from a name, a file, texts in memory or a configuration to a checked Corpus."""
+"""`load_corpus`: from a name, a file, texts in memory or a configuration to a checked Corpus."""
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -47,16 +45,14 @@ SHARED = tuple(Shared.model_fields)
 def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
     """The corpus of that name, file, configuration, or of these texts.
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a
-             DataConfig or a mapping as `data_config` takes it, also in braces:
-             "{path: latin.csv, encoding: latin-1}". In memory: a DataFrame, pairs (text, label), a
-             `datasets.Dataset` or `DatasetDict`, a Corpus. Left out for separate files:
-             `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`, of which dev and test may lack
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`),
-             those of the reader (`vocabulary=500` for planted, `text="review"` for a table), and those
-             that every reader has: `preprocessing` (a Preprocessing, or a dict of changes to the
-             corpus's own), `drop_missing` (leave out rows without a label), `name` (what tables call
-             it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig
+             or a mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In
+             memory: a DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left
+             out for separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
+             the reader (`text="review"` for a table), and those that every reader has: `preprocessing` (a
+             dict of changes to the corpus's own), `drop_missing` (leave out rows without a label), `name`
+             (what tables call it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
              (`[[20, 276], [-256, None]]`, parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
@@ -73,21 +69,21 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
         if options:
             raise ConfigError(f"{', '.join(options)}: options are for texts that are read; a Corpus was given.")
         return corpus
-    named = corpus is None or (isinstance(corpus, str | Path | Mapping | DataConfig) and not hub.is_dataset(corpus))
-    config = data_config(({} if corpus is None else corpus) if named else HELD, changes=options)
-    made = assemble(_read(config, None if named else corpus), config)
-    _give_back()
-    return made
+    if corpus is None or (isinstance(corpus, str | Path | Mapping | DataConfig) and not hub.is_dataset(corpus)):
+        config, held = data_config({} if corpus is None else corpus, changes=options), None
+    else:
+        config, held = data_config(HELD, changes=options), corpus
+    return assemble(_read(config, held), config)
 
 
 def _read(config: DataConfig, held: Any = None) -> RawCorpus:
-    """The rows that a reader returns for this configuration, or those held in memory, with the user's changes."""
+    """The rows of this configuration, or those held in memory, with the user's changes."""
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
     if "seed" in spec.options:
         own.setdefault("seed", config.seed)
-    if held is not None and hub.is_dataset(held):
+    if hub.is_dataset(held):
         raw = hub.from_datasets(held, own)
     elif held is not None:
         raw = spec.loader(frames.frames_of(held), **own)
@@ -98,28 +94,17 @@ def _read(config: DataConfig, held: Any = None) -> RawCorpus:
     return replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
 
 
-def _give_back() -> None:
-    """Return to the system what the raw texts held: arrow and the C library keep freed memory for later use."""
-    if pyarrow := sys.modules.get("pyarrow"):
-        pyarrow.default_memory_pool().release_unused()
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # glibc has it
-        trim(0)
-
-
 def data_config(
     spec: str | Path | Mapping[str, Any] | DataConfig,
     defaults: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> DataConfig:
-    """The config of a corpus as users write it: a name, a path, or a mapping (or its YAML in braces).
+    """The config of a corpus as users write it: a name, a path, a mapping, or its YAML in braces.
 
-    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` it is the reader's
-    option of that name) or `train`, with `dev` and `test` if they exist (tables). All other keys are fields of
-    DataConfig or options of the reader (text, label, sep, …). An unknown name of a corpus or an option is an
-    error; no file is opened.
-
-    defaults  the same keys, for what the spec leaves out
-    changes   the same keys, overriding the spec
+    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of
+    its reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the
+    reader. `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says.
+    An unknown name of a corpus or an option is an error; no file is opened.
     """
     spec = written(spec)
     values = spec.model_dump() if isinstance(spec, DataConfig) else spec
@@ -134,16 +119,16 @@ def data_config(
             raise ConfigError(f"options must be a mapping of the reader's options; got {given!r}.")
         options |= {**given, **own}
     fields["corpus"] = _named(fields, options)
-    for name, value in options.items():  # configs hold plain values
-        if isinstance(value, Preprocessing | Path):
-            options[name] = value.model_dump() if isinstance(value, Preprocessing) else str(value)
-    config = DataConfig(**fields, options={str(name): value for name, value in options.items()})
+    plain = {str(name): str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    if isinstance(steps := plain.get("preprocessing"), Preprocessing):
+        plain["preprocessing"] = steps.model_dump()
+    config = DataConfig(**fields, options=plain)
     _check_options(*_resolve(config.corpus), config.options)
     return config
 
 
 def written(spec: Any) -> Any:
-    """What a text in braces stands for: "{path: latin.csv, encoding: latin-1}" is a mapping; all else stays."""
+    """A text in braces as the mapping it stands for; all else stays."""
     if not isinstance(spec, str) or not spec.strip().startswith("{"):
         return spec
     try:
@@ -156,7 +141,7 @@ def written(spec: Any) -> Any:
 
 
 def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
-    """An entry as users write it, or a list of them, with these options for every table among them."""
+    """An entry as users write it, or a list of them, with these options for every table."""
     spec = written(spec)
     if isinstance(spec, list):
         return [with_options(one, options) for one in spec]
@@ -168,10 +153,9 @@ def with_options(spec: Any, options: Mapping[str, Any]) -> Any:
 
 
 def check_source(config: DataConfig) -> Corpus | None:
-    """Raise what `load_corpus` would, as far as it is known in advance: DataError for missing files.
+    """Raise what `load_corpus` would, as far as it is known in advance.
 
-    Tables of up to a megabyte are read, so that a wrong column, separator or encoding is reported here, and
-    returned; larger ones are not.
+    Tables of up to a megabyte are read and returned, so that a wrong column or encoding is reported here.
     """
     spec, first = _resolve(config.corpus)
     own = spec is frames.SPEC
@@ -191,15 +175,15 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
     corpus, train = fields.get("corpus"), options.pop("train", None)
     if corpus is not None and train is not None:
         raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
+    if train is not None and not is_table(Path(str(train))):
+        raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
     corpus = train if corpus is None else corpus
     corpus = options.pop("path", None) if corpus is None else corpus
-    if (not isinstance(corpus, str | Path) or not str(corpus).strip()) and train is None:
+    if not isinstance(corpus, str | Path) or not str(corpus).strip():
         raise ConfigError(
             "No corpus is named. Give a name or a path, a mapping with 'corpus' or 'path', or separate files: "
             f"train='a.csv', test='b.csv'. Got {corpus!r} and the keys {sorted(map(str, [*fields, *options]))}."
         )
-    if train is not None and not is_table(Path(str(corpus))):
-        raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
     return str(corpus)
 
 
@@ -215,7 +199,7 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     if path.is_dir() or path.is_file():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}, plain or as .gz or .xz). If it holds a "
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it holds a "
             f"corpus in its publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
             f"{', '.join(taking)}."
         )

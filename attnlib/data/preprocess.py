@@ -29,16 +29,14 @@ _REPEATED = re.compile(r"([^a-zA-Z0-9\s])(\s*\1)+")
 class Preprocessing(Config):
     """How a text becomes words. The steps run in this order; all of them are deterministic.
 
-    1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white
-       space become one space.
-    2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns
-       `[** … **]` into `<DE>` and collapses repeated signs ("----" to "-").
-    3. `tokenizer`: spaCy's blank English tokeniser (rules only, no model), or `whitespace` for texts that
-       are tokenised already.
+    1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white space
+       become one space.
+    2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns `[** … **]`
+       into `<DE>` and collapses repeated signs ("----" to "-").
+    3. `tokenizer`: spaCy's blank English tokeniser (rules only), or `whitespace` for texts that are tokenised.
     4. `lower`, then `digits`: with `qqq`, every word that holds a digit becomes "qqq".
-    5. `punctuation`: `drop` leaves out words without a letter or digit; `last_of_run` is what Jain & Wallace
-       do to 20 Newsgroups, `(\\W)+` to ` \\1 ` on the words joined by spaces: signs between words vanish,
-       signs within a word split it.
+    5. `punctuation`: `drop` leaves out words without a letter or digit; `last_of_run` is what Jain & Wallace do to
+       20 Newsgroups, `(\\W)+` to ` \\1 ` on the joined words: signs between words vanish, signs within split.
     6. Words longer than `max_word` characters (links, binary garbage) are cut there.
     """
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from attnlib.utils.errors import ConfigError, first_line
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib")
-OTHER = (".h5", ".msgpack", ".onnx", ".gguf")
 
 
 def pinned(name: str) -> tuple[str, dict[str, str]]:
@@ -42,18 +41,15 @@ def refuse_pickles(name: str) -> None:
     files = sorted(p.name for p in folder.iterdir() if p.is_file())
     if any(file.endswith(".safetensors") for file in files):
         return
-    unsafe = [file for file in files if file.endswith(PICKLED)]
-    other = [file for file in files if file.endswith(OTHER)]
-    if unsafe:
+    if unsafe := [file for file in files if file.endswith(PICKLED)]:
         raise ConfigError(
             f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when read, so it never "
             "is here. If you trust the file, convert to safetensors on a machine you can spare: "
             "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
         )
-    found = f"only {', '.join(other)}" if other else "no weights"
     raise ConfigError(
-        f"{name!r} holds {found}; model.safetensors is needed. Give 'minilm', a folder that save_pretrained wrote, "
-        "or a hub id reachable from here."
+        f"{name!r} holds no weights in model.safetensors, only {', '.join(files) or 'nothing'}. Give 'minilm', a "
+        "folder that save_pretrained wrote, or a hub id reachable from here."
     )
 
 

@@ -1,14 +1,19 @@
-"""Some texts of a split: a random sample for costly measures, presentable ones for display."""
+"""Some texts of a corpus, or some words of a text: samples, shares of classes, excerpts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from attnlib.data.types import Example
-from attnlib.utils.errors import ConfigError
+from attnlib.data.splits import SEED
+from attnlib.data.types import SPLITS, Example, RawCorpus
+from attnlib.utils.errors import ConfigError, DataError, unknown
+
+BINS, REACHED, SHORT = 100, 0.95, 50
+"""Of `usual_length`."""
 
 STEMS = """
     arous asshole bastard bestial bitch blowjob boob breast brothel bukkake clit coitus condom crotch cunt dildo
@@ -48,3 +53,67 @@ def presentable(tokens: Iterable[str]) -> bool:
 def preferred(examples: Sequence[Example]) -> list[Example]:
     """The examples that can be shown to anybody; all of them where there are none."""
     return [example for example in examples if presentable(example.tokens)] or list(examples)
+
+
+def thinned(
+    raw: RawCorpus, splits: Sequence[str], labels: Sequence[int], classes: Sequence[str]
+) -> tuple[list[int], str]:
+    """Places of the texts that stay where classes have a share of each split (`raw.shares`).
+
+    Texts of the other classes all stay. The seed is fixed: the corpus is the same in every run.
+    """
+    shares, total = raw.shares, sum(raw.shares.values())
+    for label in shares:
+        if label not in classes:
+            raise DataError(f"{raw.name}: {unknown('class in shares', label, classes)}")
+    if total >= 1:
+        raise DataError(f"{raw.name}: shares must leave something for the other classes; got {dict(shares)}.")
+    kept: list[int] = []
+    for k, split in enumerate(SPLITS):
+        members = [[i for i, s in enumerate(splits) if s == split and labels[i] == c] for c in range(len(classes))]
+        others = sum(len(own) for own, label in zip(members, classes, strict=True) if label not in shares)
+        for c, label in enumerate(classes):
+            own = members[c]
+            wanted = round(shares[label] / (1 - total) * others) if label in shares else len(own)
+            if wanted > len(own):
+                raise DataError(
+                    f"{raw.name}: a share of {shares[label]:g} would need {wanted:,} {split} texts of the class "
+                    f"{label!r}, which has {len(own):,}. Thin another class."
+                )
+            rng = np.random.default_rng([SEED, k, c])
+            kept += own if wanted == len(own) else rng.permutation(own)[:wanted].tolist()
+    told = ", ".join(f"{label} {share:.0%}" for label, share in shares.items())
+    note = f"thinned to {len(kept):,} of {len(labels):,} texts: {told} of each split (seed {SEED})"
+    return sorted(kept), note
+
+
+def usual_length(lengths: Sequence[int]) -> int:
+    """Where Chrysostomou & Aletras cut: a length that about 95% of the texts do not exceed.
+
+    The left edge of the bin, of 100 between the shortest and the longest text, in which 95% of the texts are
+    reached; below 50 tokens, the length of the longest text.
+    """
+    counts, edges = np.histogram(lengths, BINS)
+    edge = int(edges[np.searchsorted(counts.cumsum(), REACHED * len(lengths))])
+    return edge if edge >= SHORT else int(max(lengths))
+
+
+def selected(example: Example, positions: Sequence[int]) -> Example:
+    """The tokens at some positions, in order, with their marks and sentences."""
+    starts, marks = example.sentences, example.rationale
+    if starts is not None:
+        # a sentence may begin with a token that is gone, or be gone as a whole
+        moved = np.searchsorted(positions, starts).tolist()
+        starts = tuple(sorted({0, *(start for start in moved if start < len(positions))}))
+    return replace(
+        example,
+        tokens=tuple(example.tokens[i] for i in positions),
+        rationale=None if marks is None else tuple(marks[i] for i in positions),
+        sentences=starts,
+    )
+
+
+def excerpted(example: Example, excerpts: Sequence[Sequence[int | None]]) -> Example:
+    """The tokens of some slices of a text, each once and in order."""
+    positions = sorted({i for ends in excerpts for i in range(len(example))[slice(*ends)]})
+    return example if len(positions) == len(example) else selected(example, positions)

@@ -1,7 +1,6 @@
 """Train, dev and test: the words that sources use for them, and a draw where a source does not say.
 
-A word that is none of `WORDS` is an error, and so are two words for one split: rows of a part that nobody
-recognised must not end up in training. A draw is fixed, stratified, and puts no text on both sides.
+Unknown words and two words for one split are errors: no held-out row may end up in training.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 
 import numpy as np
 
@@ -30,7 +28,7 @@ HELD_OUT = 0.15
 
 
 def meant(value: object) -> str | None:
-    """The split that a word stands for, in any case, `held-out` and `held out` as `heldout`; None: no word for one.
+    """The split that a word stands for, in any case and however hyphenated; None: no word for one.
 
     >>> meant("Held-Out"), meant("validation"), meant("unsupervised")
     ('test', 'dev', None)
@@ -39,44 +37,41 @@ def meant(value: object) -> str | None:
 
 
 def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
-    """Split of every row, and a note with what each value was taken for; unknown values are an error.
+    """Split of every row, and a note with what each value was taken for.
 
     where  the column and its file, for the message
     """
     values = ["" if cell is None else str(cell).strip() for cell in cells]
     counts = Counter(values)
     found = {value: meant(value) for value in counts}
-    listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
-    words = Counter(split for split in {value.lower(): found[value] for value in counts}.values())
+    words = Counter(meant(value) for value in {value.lower() for value in counts})
     strange = [repr(value[:40]) if value else "blank cells" for value in counts if found[value] is None]
     if strange or max(words.values()) > 1:
         said = f"values that name no split: {some(strange)}" if strange else "two words for one split"
+        listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
         raise DataError(
             f"The {where} holds {said}. Found: {listed}. Allowed: one word each of {', '.join(WORDS)}. Rename "
             "them; for a column that is no split, split=None (--split none, `split: null`): one is drawn."
         )
-    used = (f"{value} ({n:,}){'' if value.lower() == found[value] else f' is used as {found[value]}'}"
-            for value, n in counts.items())  # fmt: skip
+    used = [f"{value} ({n:,}, used as {found[value]})" for value, n in counts.items()]
     return [found[value] for value in values], f"split of {where}: {', '.join(used)}"
 
 
 def is_split(cells: Iterable[object]) -> bool:
-    """Whether a column can only be a split: words of the table alone, one for train and one for another part."""
+    """Whether a column can only be a split: words for splits alone, train and another."""
     kinds = {meant(cell) for cell in cells if cell is not None}
     return None not in kinds and "train" in kinds and len(kinds) > 1
 
 
-def drawn_splits(
-    name: str, splits: Sequence[str | None], labels: Sequence[object], rows: Iterable[RawExample]
-) -> tuple[list[str], list[str]]:
+def drawn_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[str], list[str]]:
     """The split of every row, and a note where it was drawn here.
 
-    No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test likewise.
-    Drawn class by class with a fixed seed; identical texts stay together, so that the split cannot leak. `rows` are
-    read only where there is something to draw.
+    No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test
+    likewise. Drawn class by class with a fixed seed; identical texts stay together.
     """
-    if not splits:
+    if not rows:
         raise DataError(f"{name}: there is no text.")
+    splits, notes = [row.split for row in rows], []
     sizes = Counter(splits)
     for split in sizes:
         if split is not None and split not in SPLITS:
@@ -90,41 +85,33 @@ def drawn_splits(
         raise DataError(f"{name}: no row has the split 'train'; found {', '.join(map(str, sizes))}.")
     if sizes[None] or set(sizes) == {"train"}:
         note = f"own split 80/10/10 (stratified, seed {SEED}, identical texts kept together): the source has none"
-        return _draw(list(splits), labels, _keys(rows), range(len(splits)), SHARES), [note]
-    splits, notes = list(splits), []
+        return _draw(rows, splits, range(len(rows)), SHARES), [note]
     for split in ("dev", "test"):
         if not sizes[split]:
             train = [i for i, own in enumerate(splits) if own == "train"]
-            splits = _draw(splits, labels, _keys(rows), train, {"train": 1 - HELD_OUT, split: HELD_OUT})
+            splits = _draw(rows, splits, train, {"train": 1 - HELD_OUT, split: HELD_OUT})
             notes.append(f"own {split}: {HELD_OUT:.0%} of train (stratified, seed {SEED}); the source has none")
     return splits, notes
 
 
-def _keys(rows: Iterable[RawExample]) -> list[bytes]:
-    """What equal texts with equal queries share."""
-    return [blake2b(repr(_words(row)).encode(), digest_size=12).digest() for row in rows]
-
-
 def _words(row: RawExample) -> tuple[str, str | None]:
+    """What equal texts with equal queries share."""
     text = " ".join(row.tokens) if row.tokens is not None else row.text
     query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
     return " ".join(text.lower().split()), query
 
 
 def _draw(
-    splits: list[str | None],
-    labels: Sequence[object],
-    keys: Sequence[bytes],
-    members: Sequence[int],
-    shares: dict[str, float],
+    rows: Sequence[RawExample], splits: Sequence[str | None], members: Sequence[int], shares: dict[str, float]
 ) -> list[str]:
-    """The splits with those of the members drawn, class by class; rows of one key together."""
-    first = {}  # key -> the first row that has it, whose label counts
+    """The splits with those of the members drawn, class by class; equal texts together."""
+    keys = {i: _words(rows[i]) for i in members}
+    first: dict[tuple, int] = {}  # of equal texts the first, whose label counts
     for i in members:
         first.setdefault(keys[i], i)
     strata: dict[str, list[int]] = defaultdict(list)
     for i in first.values():
-        strata[str(labels[i])].append(i)
+        strata[str(rows[i].label)].append(i)
     rng = np.random.default_rng(SEED)
     drawn: dict[int, str] = {}
     for _, own in sorted(strata.items()):

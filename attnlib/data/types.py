@@ -1,10 +1,11 @@
-"""Corpus: what every corpus is, whatever its source. RawExample, RawCorpus: what a reader returns."""
+"""What every corpus is: Example, Vocabulary, Corpus; and what a reader returns: RawExample, RawCorpus."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.texts import Example, Texts
-from attnlib.data.vocabulary import Vocabulary
 from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,6 +20,111 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "dev", "test")
 Split = Literal["train", "dev", "test"]
+SPECIAL = ("<pad>", "<unk>", "<sos>", "<eos>")
+PAD_ID, UNK_ID, SOS_ID, EOS_ID = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One text. `tokens` are preprocessed words; `label` indexes `Corpus.classes`.
+
+    query      tokens of a question (QA) or a hypothesis (NLI), or None
+    rationale  one bool per token: what a human (or the generator) marked as decisive, or None
+    sentences  index of the first token of every sentence, or None where nobody said
+
+    >>> al.Example(("a", "lovely", "film"), label=1).text
+    'a lovely film'
+    """
+
+    tokens: tuple[str, ...]
+    label: int
+    query: tuple[str, ...] | None = None
+    rationale: tuple[bool, ...] | None = None
+    id: str = ""
+    sentences: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rationale is not None and len(self.rationale) != len(self.tokens):
+            raise DataError(
+                f"Example {self.id!r}: the rationale marks {len(self.rationale)} tokens, the text has "
+                f"{len(self.tokens)}. Give one mark per token."
+            )
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def text(self) -> str:
+        """The tokens joined by spaces, for display."""
+        return " ".join(self.tokens)
+
+
+class Vocabulary:
+    """Ids of words: PAD 0, UNK 1, SOS 2, EOS 3, then the words.
+
+    `len(vocabulary)` counts all of them. `words[i]` is the word of id i. `counts[i]` is the number of training
+    texts that hold it (0 for the special ones). A word of a text that looks like a special one ("<pad>") is an
+    ordinary word, with an id of its own where it is frequent enough.
+    """
+
+    def __init__(self, words: Sequence[str], counts: Sequence[int]) -> None:
+        """words, counts: without the special ones."""
+        if len(words) != len(counts):
+            raise DataError(f"A vocabulary needs one count per word; got {len(words)} words, {len(counts)} counts.")
+        self.words: tuple[str, ...] = (*SPECIAL, *words)
+        self.counts: tuple[int, ...] = (0,) * len(SPECIAL) + tuple(counts)
+        self._ids = {word: i for i, word in enumerate(words, start=len(SPECIAL))}
+        if len(self._ids) != len(words):
+            raise DataError("A vocabulary must not hold a word twice.")
+
+    @classmethod
+    def build(cls, examples: Iterable[Example], min_df: int = 1) -> Vocabulary:
+        """Words that occur in at least `min_df` of the examples, the most frequent first, ties by alphabet.
+
+        A text counts once however often it repeats a word (the document frequency of scikit-learn's
+        CountVectorizer, which Jain & Wallace use); a text's query counts as part of it.
+        """
+        counts: Counter[str] = Counter()
+        for example in examples:
+            counts.update({*example.tokens, *(example.query or ())})
+        kept = sorted((word for word, n in counts.items() if n >= min_df), key=lambda word: (-counts[word], word))
+        return cls(kept, [counts[word] for word in kept])
+
+    def ids(self, tokens: Iterable[str]) -> list[int]:
+        """One id per token; UNK for unknown words."""
+        get = self._ids.get
+        return [get(token, UNK_ID) for token in tokens]
+
+    @property
+    def mask_id(self) -> int:
+        """The id after the last: an embedding row that only models with masked-word training have."""
+        return len(self)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and (self.words, self.counts) == (other.words, other.counts)
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.counts))
+
+    def to_json(self) -> str:
+        """Words and counts, without the special ones."""
+        n = len(SPECIAL)
+        return json.dumps({"words": self.words[n:], "counts": self.counts[n:]}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Vocabulary:
+        """The inverse of `to_json`."""
+        try:
+            values = json.loads(text)
+            return cls(values["words"], values["counts"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"This is not a saved vocabulary: {error}.") from None
 
 
 @dataclass(frozen=True)
@@ -30,9 +134,6 @@ class Corpus:
     notes   what loading did that a reader should know: texts dropped, duplicates, leaks, own splits
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
-
-    A corpus that was loaded holds its splits as `attnlib.data.texts.Texts`, which reads like a tuple of Examples
-    and needs a tenth of the memory or less; one that is put together by hand may hold tuples.
 
     >>> corpus.classes, len(corpus.train), corpus.task
     (('negative', 'positive'), 240, 'classification')
@@ -92,8 +193,7 @@ class Corpus:
             examples = getattr(self, split)
             if len(examples) > n:
                 rows = np.sort(np.random.default_rng([seed, k]).choice(len(examples), n, replace=False))
-                packed = isinstance(examples, Texts)
-                drawn[split] = examples.take(rows) if packed else tuple(examples[i] for i in rows)
+                drawn[split] = tuple(examples[i] for i in rows)
         note = tuple(f"{split}: {n} of {len(getattr(self, split))} texts sampled (seed {seed})" for split in drawn)
         known = None if "train" in drawn else self.known
         return replace(self, **drawn, notes=self.notes + note, known=known)
@@ -107,13 +207,9 @@ class Corpus:
             examples = getattr(self, split)
             lengths = np.array([len(e) for e in examples] or [0])
             counts = np.bincount([e.label for e in examples], minlength=len(self.classes))
-            row = {
-                "dataset": self.name,
-                "split": split,
-                "texts": len(examples),
-                "mean_words": float(lengths.mean()),
-            }
-            row |= {"min_words": int(lengths.min()), "max_words": int(lengths.max())}
+            row = {"dataset": self.name, "split": split, "texts": len(examples)}
+            row |= {"mean_words": float(lengths.mean()), "min_words": int(lengths.min())}
+            row["max_words"] = int(lengths.max())
             row |= {f"share_{c}": k / max(len(examples), 1) for c, k in zip(self.classes, counts, strict=True)}
             rows.append(row | {"vocabulary": len(self.vocabulary)})
         return pd.DataFrame(rows)

@@ -1,9 +1,8 @@
 """Word vectors for a vocabulary: random, packaged (GloVe, word2vec), or from a file.
 
-A file has the text format of GloVe and fastText or the binary format of word2vec. It is converted once into
-`words.parquet` and `vectors.npy` in the cache, under the SHA-256 of its contents, and mapped into memory from there
-by every process. Nothing in a file is trusted: no number in it decides how much memory is taken, nothing is
-unpickled, and every vector is checked.
+A file is converted once into `words.parquet` and `vectors.npy` in the cache, under the SHA-256 of its contents, and
+mapped into memory from there. Nothing in a file is trusted: no number in it decides how much memory is taken,
+nothing is unpickled, and every vector is checked.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ import numpy as np
 from attnlib.config import PACKAGED_VECTORS
 from attnlib.data.cached import cached, content_key
 from attnlib.data.checks import is_number
-from attnlib.data.readers.downloads import LISTED, PACKAGES, Package, extract, read_member
-from attnlib.data.vocabulary import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
+from attnlib.data.readers.packaged import LISTED, PACKAGES, Package, extract, read_member
+from attnlib.data.types import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import user_path
 from attnlib.utils.progress import progress
@@ -32,23 +31,15 @@ from attnlib.utils.progress import progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OOV = ("normal", "zero")
 FORMAT = 1
 """Of the converted files: part of their place in the cache."""
-LONGEST_LINE = 2**20
-"""Bytes: 300 numbers take about 3,000."""
-LONGEST_WORD = 2**12
-"""Bytes of a word in a binary file."""
-CHUNK = 2**18
+LONGEST_LINE, LONGEST_WORD = 2**20, 2**12
+"""Bytes of a line (300 numbers take about 3,000), and of a word in a binary file."""
 FORMATS = (
     "Vectors are read from text, one line per word with its numbers (GloVe .txt, fastText .vec), or from the "
-    "binary format of word2vec (.bin), plain or packed (.gz). Export others (.npy, .pt, .zip, fastText .bin) as "
-    "text first."
+    "binary format of word2vec (.bin), plain or packed (.gz). Export others (fastText .bin …) as text."
 )
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})\s*")
-
-Vector = tuple[str, np.ndarray]
-"""A word and its numbers."""
 
 
 class WordVectors(NamedTuple):
@@ -99,21 +90,20 @@ def vectors(
     """(len(vocabulary), size) float32 initial embeddings; the row of PAD is zero.
 
     name_or_path  `none`: N(0, 1) for every row but PAD. `glove`, `word2vec`: packaged, 50 and 300 wide. Otherwise a
-                  file: text, one line per word with its numbers (GloVe, fastText .vec with its header line), or the
-                  binary format of word2vec; .gz is fine
+                  file in a format of `FORMATS`
     oov           words without a vector (UNK among them): `normal`, N(0, oov_scale²), as TaSc does with scale 1;
                   `zero`, as Jain & Wallace do. SOS and EOS are zero whenever vectors are read (both papers)
     oov_scale     None: the standard deviation of the vectors found, so that unknown words do not stand out
     """
-    if oov not in OOV:
+    if oov not in ("normal", "zero"):
         raise ConfigError(f"oov must be 'normal' or 'zero'; got {oov!r}.")
     noise = np.random.default_rng(seed).standard_normal((len(vocabulary), size), dtype=np.float32)
     if name_or_path == "none":
         noise[PAD_ID] = 0
         return noise
     check_vectors(name_or_path)
-    own = name_or_path not in PACKAGED_VECTORS
-    source = read_vectors(user_path(name_or_path)) if own else packaged_vectors(name_or_path)
+    packaged = name_or_path in PACKAGED_VECTORS
+    source = packaged_vectors(name_or_path) if packaged else read_vectors(user_path(name_or_path))
     if (width := source.matrix.shape[1]) != size:
         raise ConfigError(
             f"vectors {name_or_path!r} are {width} wide; got size {size}. Set embedding_size={width}."
@@ -186,14 +176,22 @@ def convert(source: IO[bytes], name: str, folder: Path) -> None:
     words: dict[str, None] = {}
     try:
         width, found = _opened(io.BufferedReader(source), name)
+        form = {"descr": "<f4", "fortran_order": False}
         with (folder / "vectors.npy").open("wb") as out:
-            _write_header(out, 0, width)
+            np.lib.format.write_array_header_1_0(out, form | {"shape": (0, width)})
             for word, numbers in progress(found, f"Reading {name}", unit="word"):
+                with np.errstate(over="ignore"):
+                    row = numbers.astype("<f4")
+                if not (finite := np.isfinite(row)).all():
+                    raise DataError(
+                        f"{name}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}, which is no "
+                        "number or too large. Correct or remove it; words without a vector start at random."
+                    )
                 if word not in words:
                     words[word] = None
-                    out.write(_checked(numbers, name, word).tobytes())
-            out.seek(0)
-            _write_header(out, len(words), width)  # as long as before: numpy leaves room for the number of rows
+                    out.write(row.tobytes())
+            out.seek(0)  # the header stays as long as it is: numpy leaves room for the number of rows
+            np.lib.format.write_array_header_1_0(out, form | {"shape": (len(words), width)})
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{name} cannot be read to its end ({first_line(error)}). Get the file again.") from None
     if not words:
@@ -201,48 +199,25 @@ def convert(source: IO[bytes], name: str, folder: Path) -> None:
     parquet.write_table(pa.table({"word": pa.array(words, pa.string())}), folder / "words.parquet")
 
 
-def _write_header(out: IO[bytes], rows: int, width: int) -> None:
-    np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": (rows, width)})
-
-
-def _checked(numbers: np.ndarray, name: str, word: str) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        values = numbers.astype("<f4")
-    if not (finite := np.isfinite(values)).all():
-        raise DataError(
-            f"{name}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}. Missing, infinite and too "
-            "large numbers cannot be used. Correct or remove it; words without a vector start at random."
-        )
-    return values
-
-
-def _opened(stream: io.BufferedReader, name: str) -> tuple[int, Iterable[Vector]]:
-    """The width of the vectors, and the vectors. The contents decide the format, whatever the file is called."""
+def _opened(stream: io.BufferedReader, name: str) -> tuple[int, Iterator[tuple[str, np.ndarray]]]:
+    """The width of the vectors, and words with their vectors. The contents decide the format, not the name."""
     first = stream.readline(LONGEST_LINE)
-    while first and not first.strip():
-        first = stream.readline(LONGEST_LINE)
-    if not first:
-        raise DataError(f"{name} is empty. {FORMATS}")
-    if header := _HEADER.fullmatch(first):
+    header = _HEADER.fullmatch(first)
+    start = stream.peek(1000)[:1000] if header else first[:1000]
+    text = "\0" not in (line := start.decode("utf-8", errors="replace")) and line[:-3].count("\ufffd") <= 1
+    if header:
         n, width = int(header[1]), int(header[2])
         if not n or not width:
             raise DataError(f"{name}: its first line announces {n} words with {width} numbers. Get the file again.")
-        binary = not _is_text(stream.peek(1000)[:1000])
-        return width, _binary(stream, name, n, width) if binary else _text(stream, name, width)
-    if not _is_text(first[:1000]):
-        raise DataError(f"{name} is no text file: it begins with {first[:16]!r}. {FORMATS}")
+        return width, (_text(stream, name, width) if text else _binary(stream, name, n, width))
+    if not text or not first.strip() or first.startswith((b"PK\x03\x04", b"\x80")):
+        raise DataError(f"{name} is no text file of vectors: it begins with {first[:16]!r}. {FORMATS}")
     # Words may contain blanks, as some of GloVe 840B do: the numbers at the end count.
-    cells = first.decode("utf-8", errors="replace").split()
-    width = len(list(takewhile(is_number, reversed(cells[1:]))))
+    width = len(list(takewhile(is_number, reversed(first.decode("utf-8", errors="replace").split()[1:]))))
     return width, _text(chain([first], stream), name, width)
 
 
-def _is_text(start: bytes) -> bool:
-    line = start.decode("utf-8", errors="replace")
-    return "\0" not in line and line[:-3].count("\ufffd") <= 1 and not start.startswith((b"PK\x03\x04", b"\x80"))
-
-
-def _text(lines: Iterable[bytes], name: str, width: int) -> Iterator[Vector]:
+def _text(lines: Iterable[bytes], name: str, width: int) -> Iterator[tuple[str, np.ndarray]]:
     for number, raw in enumerate(lines, start=1):
         line = raw.decode("utf-8", errors="replace").rstrip()  # broken bytes only make that word unknown
         if not line:
@@ -259,7 +234,7 @@ def _text(lines: Iterable[bytes], name: str, width: int) -> Iterator[Vector]:
             ) from None
 
 
-def _binary(stream: IO[bytes], name: str, n: int, width: int) -> Iterator[Vector]:
+def _binary(stream: IO[bytes], name: str, n: int, width: int) -> Iterator[tuple[str, np.ndarray]]:
     """Each word up to a blank, then its numbers as float32; a line feed may follow."""
     for number in range(1, n + 1):
         word = b""
@@ -269,5 +244,5 @@ def _binary(stream: IO[bytes], name: str, n: int, width: int) -> Iterator[Vector
         if sign != b" " or len(numbers) < 4 * width:
             raise DataError(f"{name} is cut off or damaged in word {number:,} of {n:,}. Get the file again.")
         yield word.lstrip(b"\n").decode("utf-8", errors="replace"), np.frombuffer(numbers, "<f4")
-    if stream.read(CHUNK).strip():
+    if stream.read(1000).strip():
         raise DataError(f"{name} is damaged: more follows the {n:,} words that its first line announces.")

@@ -28,7 +28,7 @@ LONGEST = 512
 Loaded = tuple["Tokenizer", dict[str, str | None], int]
 """A tokeniser, its special tokens by role, and how many pieces its model reads."""
 CHUNK = 1024
-"""Texts tokenised at once: the pieces of a whole corpus would not fit in memory with it."""
+"""Texts tokenised at once."""
 
 
 class WordPieceVectoriser(Vectoriser):
@@ -37,11 +37,9 @@ class WordPieceVectoriser(Vectoriser):
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
     max_length     most pieces, special ones included; None: what the model can read. Longer texts are cut
-                   with a warning
 
-    The special tokens around a text ([CLS], [SEP]) are read by the encoder (`mask`) and never attended
-    (`content`). `words` says which word of the example a piece belongs to. A word without any piece (a sign
-    the tokeniser drops) has no position; a text of such words alone is one unknown piece.
+    Special tokens ([CLS], [SEP]) are read by the encoder (`mask`) and never attended (`content`). A word without
+    any piece (a sign the tokeniser drops) has no position; a text of such words alone is one unknown piece.
     """
 
     kind = "wordpieces"
@@ -81,12 +79,11 @@ class WordPieceVectoriser(Vectoriser):
         for start in range(0, len(examples), CHUNK):
             part = examples[start : start + CHUNK]
             pieces = self._pieces([example.tokens for example in part])
-            queries = [example.query for example in part if example.query is not None]
-            query_pieces = iter(self._pieces(queries) if queries else ())
-            for example, found in zip(part, pieces, strict=True):
-                query = None if example.query is None else np.array(next(query_pieces).ids, dtype=np.int64)
+            asked = self._pieces([example.query or () for example in part])
+            for example, found, query in zip(part, pieces, asked, strict=True):
                 cut += bool(found.overflowing)
-                encoded.append(self._encoded_one(example, found, query))
+                own = None if example.query is None else np.array(query.ids, dtype=np.int64)
+                encoded.append(self._encoded_one(example, found, own))
         if cut:
             warnings.warn(
                 f"{cut:,} of {len(examples):,} texts have more than {self.max_length} word pieces and were cut.",
@@ -116,9 +113,8 @@ class WordPieceVectoriser(Vectoriser):
     def from_values(cls, values: dict[str, Any]) -> WordPieceVectoriser:
         from tokenizers import Tokenizer
 
-        longest = values["max_length"]
-        loaded = (Tokenizer.from_str(json.dumps(values["tokenizer"])), values["special"], longest)
-        return cls(values["pretrained"], Preprocessing(**values["preprocessing"]), longest, loaded=loaded)
+        loaded = (Tokenizer.from_str(json.dumps(values["tokenizer"])), values["special"], values["max_length"])
+        return cls(values["pretrained"], Preprocessing(**values["preprocessing"]), loaded=loaded)
 
     def _pieces(self, texts: Sequence[Sequence[str]]) -> list[Encoding]:
         return self._tokenizer.encode_batch([list(words) for words in texts], is_pretokenized=True)

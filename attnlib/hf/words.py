@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlib.data.batching import Batch, Encoded, Vectoriser, padded
+from attnlib.data.batching import Batch, Encoded, Vectoriser, filled, padded
 from attnlib.data.checks import DataWarning
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.texts import Example, Ragged
+from attnlib.data.types import Example
 from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -221,13 +221,12 @@ class HFVectoriser(Vectoriser):
         units = super().batch(encoded, rows, labels)
 
         def table(name: str, fill: int) -> Tensor:
-            found = Ragged.of([getattr(e, name) for e in encoded])
-            return padded(found.values, found.lengths, fill)
+            return padded([getattr(e, name) for e in encoded], fill)
 
         owners = table("owners", -1)
         pieces = PieceBatch(
             ids=table("piece_ids", self.pad_id),
-            mask=padded(True, np.array([len(e) for e in encoded]), False),
+            mask=filled(map(len, encoded)),
             content=owners >= 0,
             words=owners,
             rows=units.rows,

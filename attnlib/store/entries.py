@@ -5,13 +5,10 @@
     STORE/locks/      who computes what right now
     STORE/corrupt/    entries that failed their check, set aside
     STORE/failures/   tracebacks of runs that failed for good
-    STORE/moves.lock  held while an entry comes or goes
 
-An entry is written in `tmp`, flushed to the disk, gets `done.json` with the checksum of every file last, and is
-renamed into place: killed at any moment, a store holds whole entries and leftovers in `tmp`, never half an entry.
-Readers take no lock, so an entry may come or go while they look; only the very folder that was found damaged is set
-aside, never one that took its place meanwhile (`done.json` says when it is another).
-Locks are the operating system's, so they end with the process that held them, however it ended.
+An entry is written in `tmp`, gets `done.json` with its key and all checksums last, and is renamed into place:
+killed at any moment, a store holds whole entries and leftovers in `tmp`. Readers take no lock. Locks are the
+operating system's, so they end with the process that held them.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ import os
 import secrets
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +32,6 @@ from attnlib.utils.files import clear, trouble, working, write
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
     from attnlib.training.fitted import Fitted
 
@@ -43,7 +39,7 @@ DONE = "done.json"
 
 
 class StoreError(AttnlibError, OSError):
-    """The store cannot be written or read at all."""
+    """The store cannot be written or read."""
 
 
 class CorruptEntry(AttnlibError):
@@ -51,20 +47,18 @@ class CorruptEntry(AttnlibError):
 
 
 class Entry:
-    """One finished run. Files are checked against their checksums when they are read.
+    """One finished run. Its files are checked against their checksums when they are read."""
 
-    done   `done.json` as it was read, b"" where it was missing: which entry this is
-    fault  what is wrong with it at first sight
-    """
-
-    def __init__(
-        self, store: Store, key: str, files: Mapping[str, tuple[int, str]], done: bytes, fault: str = ""
-    ) -> None:
-        self.store, self.key, self.files, self.done, self.fault = store, key, files, done, fault
-        self.folder = store.folder(key)
-
-    def __repr__(self) -> str:
-        return f"Entry({self.key[:12]}, {', '.join(sorted(self.files))})"
+    def __init__(self, store: Store, key: str) -> None:
+        self.store, self.key, self.folder = store, key, store.folder(key)
+        self.done = (self.folder / DONE).read_bytes()
+        said = json.loads(self.done)
+        self.files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
+        if said["key"] != key:
+            raise ValueError(f"it is the result of another run, {said['key'][:12]}")
+        for name, (size, _) in self.files.items():
+            if (found := (self.folder / name).stat().st_size) != size:
+                raise ValueError(f"{name} has {found:,} bytes instead of {size:,}")
 
     @property
     def size(self) -> int:
@@ -87,20 +81,13 @@ class Entry:
 
     def frame(self, name: str) -> pd.DataFrame:
         """One of the run's frames."""
-        return self.table(name).to_pandas()
-
-    def table(self, name: str) -> pa.Table:
-        """The same as Arrow has it: what many small frames are joined from in a fraction of the time."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
         file = f"frames/{name}.parquet"
         if file not in self.files:
             raise StoreError(f"Run {self.key[:12]} holds no frame {name!r}; it holds {self.frame_names}.")
-        try:
-            return ParquetFile(pa.BufferReader(self.read(file))).read(use_threads=False)
-        except (OSError, ValueError) as error:  # pyarrow's errors derive from these
-            raise self.damaged(f"{file} is not readable parquet: {error}") from error
+        return ParquetFile(pa.BufferReader(self.read(file))).read(use_threads=False).to_pandas()
 
     def read(self, name: str) -> bytes:
         """A file's bytes, checked."""
@@ -114,7 +101,9 @@ class Entry:
 
     def damaged(self, reason: str) -> CorruptEntry:
         """Set this entry aside with a warning, unless another has taken its place; returns the error to raise."""
-        self.store._set_aside(self.key, lambda now: reason if now.done == self.done else "")
+        with suppress(FileNotFoundError):
+            if (self.folder / DONE).read_bytes() == self.done:
+                self.store.set_aside(self.key, reason)
         return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
 
     def verify(self, prefix: str = "") -> None:
@@ -131,14 +120,13 @@ class Entry:
         """The trained model."""
         from attnlib.training.fitted import load_model
 
-        if not any(n.startswith("model/") for n in self.files):
+        if not self.model_files():
             raise StoreError(f"Run {self.key[:12]} holds no model; it holds {sorted(self.files)}.")
-        self.verify("model/")
         return load_model(self.folder / "model")
 
 
 class Store:
-    """Finished runs below `root` (default: `attnlib.utils.paths.store()`). Several processes may share it.
+    """Finished runs below `root` (default: ATTNLIB_STORE). Several processes may share it.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -151,46 +139,42 @@ class Store:
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         self.root = Path(root).expanduser().resolve() if root is not None else paths.store()
         try:
-            os.scandir(self.root).close()
+            os.listdir(self.root)
         except FileNotFoundError:
             return  # made when something is written
         except OSError as error:
-            folder = isinstance(error, NotADirectoryError)
-            what = "is not a folder" if folder else f"cannot be read: {error.strerror}"
-            raise StoreError(f"The store {self.root} {what}. Set ATTNLIB_STORE to a folder of yours.") from error
+            said = f"The store {self.root} cannot be read: {error.strerror}."
+            raise StoreError(f"{said} Set ATTNLIB_STORE to a folder of yours.") from error
         self.sweep()
-
-    def __repr__(self) -> str:
-        return f"Store({str(self.root)!r})"
 
     def folder(self, key: str) -> Path:
         return self.root / key[:2] / key
 
     def get(self, key: str) -> Entry | None:
         """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
-        found = self._look(key)
-        return self._set_aside(key, lambda now: now.fault) if found is not None and found.fault else found
+        reason = ""
+        for _ in range(2):  # one that goes or comes while we look may seem damaged at first
+            if not self.folder(key).exists():
+                return None
+            try:
+                return Entry(self, key)
+            except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+                reason = str(error) or type(error).__name__
+        self.set_aside(key, reason)
+        return None
 
-    def _look(self, key: str) -> Entry | None:
-        """What is in an entry's place now. An entry that comes or goes meanwhile may look damaged."""
-        folder = self.folder(key)
-        if not folder.exists():
-            return None
-        done, files, fault = b"", {}, ""
+    def set_aside(self, key: str, reason: str) -> None:
+        """Move a damaged entry to `corrupt`, with a warning."""
+        target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
         try:
-            done = (folder / DONE).read_bytes()
-            said = json.loads(done)
-            files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
-            if said["key"] != key:
-                fault = f"it is the result of another run, {said['key'][:12]}"
-            for name, (size, _) in files.items():
-                if (found := (folder / name).stat().st_size) != size:
-                    fault = f"{name} has {found:,} bytes instead of {size:,}"
-        except FileNotFoundError as error:
-            fault = f"{Path(error.filename).relative_to(folder)} is missing"
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            fault = f"{DONE} cannot be read: {error}"
-        return Entry(self, key, files, done, fault)
+            target.parent.mkdir(exist_ok=True)
+            self.folder(key).rename(target)
+        except FileNotFoundError:
+            return  # another process has done it
+        except OSError as error:
+            raise StoreError(f"Run {key[:12]} is damaged, and cannot be moved out of the way: {error}.") from error
+        message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
+        warnings.warn(f"{message} It will be computed again.", stacklevel=3)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
@@ -199,28 +183,22 @@ class Store:
             for name, data in files.items():
                 _write(draft / name, data)
                 checks[name] = (len(data), hashlib.sha256(data).hexdigest())
-            done = json.dumps({"key": key, "written": secrets.token_hex(8), "files": checks}, indent=1)
-            for folder in [*(p for p in draft.rglob("*") if p.is_dir()), draft]:
-                _flush_folder(folder)
-            _write(draft / DONE, done.encode())
-            _flush_folder(draft)
+            _write(draft / DONE, json.dumps({"key": key, "files": checks}, indent=1).encode())
             self.get(key)  # a damaged entry there is set aside
             home = self.folder(key)
             home.parent.mkdir(parents=True, exist_ok=True)
-            with self._moves():
+            try:
+                draft.rename(home)
+            except OSError:
                 if not home.exists():
-                    draft.rename(home)
-            _flush_folder(home.parent)
+                    raise
         (self.root / "failures" / f"{key}.json").unlink(missing_ok=True)
-        entry = self.get(key)
-        if entry is None:
-            raise StoreError(f"Run {key[:12]} vanished from {self.root} as soon as it was written.")
-        return entry
+        return Entry(self, key)
 
     def lock(self, key: str) -> FileLock | None:
         """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
         folder = self.root / "locks"
-        lock = _lock(folder / f"{key}.lock")
+        lock = FileLock(folder / f"{key}.lock", thread_local=False, mode=0o666)
         with self._writing():
             folder.mkdir(parents=True, exist_ok=True)
             try:
@@ -233,27 +211,6 @@ class Store:
         """Release the lock. Its file is removed too: whoever waits for it asks `get` again."""
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
-
-    def _set_aside(self, key: str, fault: Callable[[Entry], str]) -> Entry | None:
-        """Move an entry to `corrupt` and warn, if `fault` still finds one while nothing can come or go; otherwise
-        return what is there."""
-        target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
-        try:
-            with self._moves():
-                now = self._look(key)
-                if now is None or not (reason := fault(now)):
-                    return now
-                target.parent.mkdir(exist_ok=True)
-                self.folder(key).rename(target)
-        except OSError as error:
-            raise StoreError(f"Run {key[:12]} is damaged, and cannot be moved out of the way: {error}.") from error
-        message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
-        warnings.warn(f"{message} It will be computed again.", stacklevel=4)
-        return None
-
-    def _moves(self) -> FileLock:
-        """Held while an entry comes or goes. A new lock each time, so that threads exclude each other too."""
-        return _lock(self.root / "moves.lock")
 
     def __iter__(self) -> Iterator[str]:
         """Keys of all finished runs."""
@@ -271,39 +228,32 @@ class Store:
     def find(self, prefix: str) -> Entry:
         """The one entry whose key starts with `prefix`."""
         found = [key for key in self if key.startswith(prefix)]
-        if len(found) != 1:
-            state = "No run" if not found else f"{len(found)} runs"
-            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
-        entry = self.get(found[0])
+        entry = self.get(found[0]) if len(found) == 1 else None
         if entry is None:
-            raise CorruptEntry(f"Run {found[0][:12]} was damaged and has been set aside.")
+            state = f"{len(found)} runs" if len(found) > 1 else "No run"
+            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
         return entry
 
-    def record_failure(self, key: str, record: Mapping[str, Any]) -> Path:
+    def record_failure(self, key: str, record: Mapping[str, Any]) -> None:
         """Keep the traceback of a run that failed; it is removed when the run succeeds."""
         path = self.root / "failures" / f"{key}.json"
         with self._writing():
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path, json.dumps(record, indent=1, ensure_ascii=False, default=str))
-        return path
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Key -> record of the runs that failed and have not succeeded since."""
         found = {}
         for path in sorted((self.root / "failures").glob("*.json")):
-            try:
+            with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):  # cut short or edited
                 record = json.loads(path.read_text("utf-8"))
-                complete = {"task", "run"} <= record.keys()
-                complete &= all({"error", "message", "traceback"} <= a.keys() for a in record["attempts"] or [{}])
-            except (OSError, ValueError, TypeError, AttributeError, LookupError):
-                continue  # cut short or edited: there is nothing to learn from it
-            if complete:
-                found[path.stem] = record
+                if {"task", "run"} <= record.keys() and {"error", "message"} <= record["attempts"][-1].keys():
+                    found[path.stem] = record
         return found
 
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
-        with self._writing(), self._workspace(key) as grave, suppress(FileNotFoundError), self._moves():
+        with self._writing(), self._workspace(key) as grave, suppress(FileNotFoundError):
             self.folder(key).rename(grave / key)
 
     def sweep(self, *, locks: bool = False) -> None:
@@ -314,7 +264,7 @@ class Store:
         clear(self.root / "tmp")
 
     @contextmanager
-    def _writing(self, needed: int | None = None) -> Iterator[None]:
+    def _writing(self, needed: int = 0) -> Iterator[None]:
         """What the disk refuses becomes an error that says which disk, why, and how to continue."""
         try:
             yield
@@ -334,23 +284,6 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _lock(file: Path) -> FileLock:
-    """A lock that another user may take over when its holder is gone: who may write to the folder may lock it."""
-    return FileLock(file, thread_local=False, mode=0o666)
-
-
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush_folder(path: Path) -> None:
-    if os.name == "posix":  # elsewhere folders cannot be opened
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    path.write_bytes(data)

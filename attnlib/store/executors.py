@@ -15,10 +15,8 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from pathlib import Path
 from typing import Any
 
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
@@ -26,10 +24,11 @@ from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
 
 EXECUTORS = ("serial", "local", "dask:ADDRESS")
+EXECUTOR, JOBS = "ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"
+"""Environment variables by which a batch run of notebooks says where their grids are computed."""
 DEVICE = "ATTNLIB_DEVICE"
 """Environment variable: the device of a worker, used by runs that name no device."""
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-QUIET = {**dict.fromkeys(THREADS, "1"), SWITCH: "0"}
 
 
 def cores() -> int:
@@ -45,7 +44,6 @@ class SerialExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         future: Future = Future()
-        future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
         except Exception as error:  # Ctrl-C passes through
@@ -64,45 +62,35 @@ class LocalExecutor(Executor):
 
     def __init__(self, slots: Sequence[Mapping[str, str]]) -> None:
         self.room = len(slots)
-        self._slots = [{**QUIET, **slot} for slot in slots]
+        self._slots = [{**dict.fromkeys(THREADS, "1"), SWITCH: "0", **slot} for slot in slots]
         self._pools: dict[int, Executor] = {}
-        self._calls = [0] * len(slots)
-        self._lock = threading.Lock()
+        self._last: dict[int, Future] = {}
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Call a function in the worker that has the least to do."""
-        with self._lock:
-            slot = min(range(self.room), key=self._calls.__getitem__)
-            self._calls[slot] += 1
+        """Call a function in a worker that has nothing to do, if there is one."""
+        slot = min(range(self.room), key=lambda k: k in self._last and not self._last[k].done())
         try:
             future = self._pool(slot).submit(fn, *args, **kwargs)
         except BrokenExecutor:
             del self._pools[slot]
             future = self._pool(slot).submit(fn, *args, **kwargs)
-        future.add_done_callback(lambda _: self._ended(slot))
+        self._last[slot] = future
         return future
 
     def _pool(self, slot: int) -> Executor:
         from joblib.externals.loky import ProcessPoolExecutor
 
         if slot not in self._pools:
-            self._pools[slot] = ProcessPoolExecutor(
-                1, env=self._slots[slot], initializer=_begin, initargs=(os.getpid(),)
-            )
+            begin = {"initializer": _begin, "initargs": (os.getpid(),)}
+            self._pools[slot] = ProcessPoolExecutor(1, env=self._slots[slot], **begin)
         return self._pools[slot]
-
-    def _ended(self, slot: int) -> None:
-        with self._lock:
-            self._calls[slot] -= 1
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after the calls already submitted; at once where these are cancelled."""
-        pools, self._pools = self._pools, {}
-        for pool in pools.values():
+        for pool in self._pools.values():
             pool.shutdown(wait=wait, kill_workers=cancel_futures)
 
     def kill(self) -> None:
-        """End the workers now."""
         self.shutdown(cancel_futures=True)
 
 
@@ -129,13 +117,9 @@ class DaskExecutor(Executor):
 
     def __init__(self, address: str, *, timeout: float = 30.0) -> None:
         self.address = address
-        where: dict[str, Any] = {"address": address}
-        if address.endswith(".json"):
-            if not Path(address).is_file():
-                raise ConfigError(
-                    f"There is no scheduler file {address}. `dask scheduler --scheduler-file` writes it."
-                )
-            where = {"scheduler_file": address}
+        if address.endswith(".json") and not os.path.isfile(address):
+            raise ConfigError(f"There is no scheduler file {address}. `dask scheduler --scheduler-file` writes it.")
+        where = {"scheduler_file" if address.endswith(".json") else "address": address}
         try:
             self.client = needs("distributed", "cluster").Client(**where, timeout=timeout, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -143,73 +127,41 @@ class DaskExecutor(Executor):
                 f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and workers "
                 "with `dask worker ADDRESS --nthreads 1`."
             ) from error
-        self._futures: set[Any] = set()
-        threads = self._threads()
-        if not threads:
-            warnings.warn(f"The Dask cluster at {address} has no workers yet; runs wait for them.", stacklevel=2)
-        if any(n > 1 for n in threads):
-            warnings.warn(
-                "Some Dask workers have several threads. Runs take turns in a process, so further threads idle: "
-                "start workers with --nthreads 1 and more --nworkers.",
-                stacklevel=2,
-            )
+        self.submit = self.client.get_executor(pure=False).submit
 
-    def _threads(self) -> list[int]:
+    @property
+    def room(self) -> int:
+        """By the workers the cluster has now; a queue beyond them lets an adaptive cluster grow."""
         workers = self.client.scheduler_info(n_workers=-1).get("workers")
         if workers is None:
             raise AttnlibError(
                 f"The Dask scheduler at {self.address!r} no longer answers. Finished runs are kept: start it again "
                 "with `dask scheduler`, its workers with `dask worker`, and repeat the call."
             )
-        return [worker["nthreads"] for worker in workers.values()]
-
-    @property
-    def room(self) -> int:
-        """By the processes the cluster has now; a queue beyond them lets an adaptive cluster grow."""
-        return 2 * len(self._threads()) + 8
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        remote = self.client.submit(fn, *args, **kwargs, pure=False)
-        self._futures.add(remote)
-        future: Future = Future()
-        future.set_running_or_notify_cancel()
-
-        def finish(done: Any) -> None:
-            self._futures.discard(done)
-            try:
-                future.set_result(done.result())
-            except BaseException as error:
-                future.set_exception(error)
-            done.release()
-
-        remote.add_done_callback(finish)
-        return future
+        return 2 * len(workers) + 8
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, which keeps running."""
-        if (not wait or cancel_futures) and self._futures and self.client.status == "running":
-            self.client.cancel(list(self._futures))
+        """Leave the cluster, which keeps running, and drops what nobody waits for any more."""
         self.client.close()
 
-    def kill(self) -> None:
-        """Cancel what was submitted."""
-        self.shutdown(wait=False, cancel_futures=True)
+    kill = shutdown
 
 
 def make_executor(
-    name: str = "serial", *, jobs: int | None = None, devices: Sequence[str] | None = None
+    name: str | None = None, *, jobs: int | None = None, devices: Sequence[str] | None = None
 ) -> Executor:
-    """An executor by name, as `check_executor` takes it.
+    """An executor by name, as `check_executor` takes it; None: what `attnlib run` said, else serial.
 
     jobs     most worker processes; None: one per core, or one per GPU
     devices  what local workers use, such as ("cuda:0", "cuda:1") or ("cpu",); None: every GPU, else the CPU
     """
+    if name is None:
+        name = os.environ.get(EXECUTOR, "serial")
+        jobs = jobs or (int(os.environ.get(JOBS) or 0) or None if name == "local" else None)
     check_executor(name, jobs)
     if name == "serial":
         return SerialExecutor()
-    if name != "local":
-        return DaskExecutor(name.partition(":")[2])
-    return LocalExecutor(slots(find_devices() if devices is None else devices, jobs))
+    return LocalExecutor(slots(devices, jobs)) if name == "local" else DaskExecutor(name.partition(":")[2])
 
 
 def check_executor(name: str, jobs: int | None = None) -> None:
@@ -218,41 +170,25 @@ def check_executor(name: str, jobs: int | None = None) -> None:
     if name not in ("serial", "local") and kind != "dask":
         raise UnknownName(unknown("executor", name, EXECUTORS))
     if kind == "dask" and not address:
-        raise ConfigError(
-            "dask: needs the address of a scheduler, such as dask:tcp://localhost:8786, or dask:scheduler.json."
-        )
+        raise ConfigError("dask: needs the address of a scheduler, such as dask:tcp://localhost:8786.")
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs must be 1 or more; got {jobs}.")
     if name == "serial" and jobs not in (None, 1):
         raise ConfigError(f"The serial executor does one thing at a time; got jobs={jobs}. Use 'local'.")
 
 
-def find_devices() -> list[str]:
-    """Every CUDA device, else the CPU."""
-    import torch
-
-    return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or ["cpu"]
-
-
-def slots(devices: Sequence[str], jobs: int | None = None, visible: str | None = None) -> list[dict[str, str]]:
+def slots(devices: Sequence[str] | None = None, jobs: int | None = None) -> list[dict[str, str]]:
     """One environment per worker: a worker for each GPU, which sees that GPU alone, or for each core.
 
-    `visible` is the outer CUDA_VISIBLE_DEVICES, whose entries `cuda:k` counts.
+    `cuda:k` counts the entries of CUDA_VISIBLE_DEVICES, where it is set.
     """
-    if not devices:
-        raise ConfigError("devices is empty; give at least one, such as ('cpu',) or ('cuda:0',).")
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES") if visible is None else visible
+    if devices is None:
+        import torch
+
+        devices = [f"cuda:{k}" for k in range(torch.cuda.device_count())] or ["cpu"]
     if "cpu" in devices:
         return [{DEVICE: "cpu", "CUDA_VISIBLE_DEVICES": ""}] * (jobs or cores())
-    return [_gpu(device, visible) for device in devices[:jobs]]
-
-
-def _gpu(device: str, visible: str | None) -> dict[str, str]:
-    kind, _, index = device.partition(":")
-    number = int(index or 0)
-    outer = visible.split(",") if visible else [str(k) for k in range(number + 1)]
-    if kind != "cuda" or number >= len(outer):
-        raise ConfigError(
-            f"There is no device {device!r}; allowed: 'cpu', and 'cuda:0' to 'cuda:{len(outer) - 1}'."
-        )
-    return {DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": outer[number].strip()}
+    outer = os.environ.get("CUDA_VISIBLE_DEVICES")
+    seen = dict(enumerate(outer.split(","))) if outer else {}
+    numbers = [int(device.partition(":")[2] or 0) for device in devices[:jobs]]
+    return [{DEVICE: "cuda", "CUDA_VISIBLE_DEVICES": seen.get(number, str(number))} for number in numbers]

@@ -1,86 +1,62 @@
 """run_grid: many runs through one store and one executor, resumable at any moment.
 
-    fits = [FitSpec(data=data, model=model, seed=seed) for seed in (24, 92, 7)]
-    runs = [MeasureSpec.of(flips, fit, ranking="alpha") for fit in fits]
-    result = run_grid(runs, executor="local")
-    result.frame("flips")       # one tidy frame over all runs
-    result.failures             # what is missing, and why
-
 Finished runs are answered from the store. Models that measures need are trained first, and only once. A run
 that fails is tried once more, unless its error is certain to recur, and then recorded, while the rest goes on.
-The same call continues after any stop.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import time
-import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from itertools import groupby
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnlib.data.pretrained import pinned
 from attnlib.data.vectors import check_vectors
+from attnlib.store.driver import Driver
 from attnlib.store.entries import Entry, Store
 from attnlib.store.executors import make_executor
-from attnlib.store.keys import Keys, key_of
-from attnlib.store.scheduler import Scheduler
-from attnlib.store.specs import Corpora, FitSpec, Run, needed
-from attnlib.utils import files, paths
+from attnlib.store.keys import Keys
+from attnlib.store.specs import Corpora, FitSpec, Run, columns, corpora_of, needed
 from attnlib.utils.errors import AttnlibError, ConfigError
 from attnlib.utils.text import duration
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
-
-
-EXECUTOR, JOBS = "ATTNLIB_EXECUTOR", "ATTNLIB_JOBS"
-"""Environment variables by which a batch run of notebooks says where their grids are computed."""
 
 
 class GridFailed(AttnlibError):
     """Some runs of a grid failed for good."""
 
 
-@dataclass
 class GridResult:
-    """What a grid gave.
+    """What a grid gave: of the runs asked for, `cached` were in the store, `computed` are new, and `models` were
+    trained for them; `failures` has a row for each that is missing."""
 
-    keys      run -> key, also of the models that had to be trained for measures
-    corpora   the data of the runs, by config
-    columns   run asked for -> the columns that identify it
-    cached    how many of them were in the store; `computed` are new; `models` were trained for them
-    failures  one row per missing run: run, key, attempts, error, message, traceback
-    """
+    def __init__(self, grid: Driver) -> None:
+        import pandas as pd
 
-    store: Store
-    keys: dict[Run, str]
-    corpora: Corpora
-    columns: dict[Run, dict[str, Any]]
-    cached: int
-    computed: int
-    models: int
-    failures: pd.DataFrame
-    seconds: float
+        self.store, self.corpora, self.keys, self.columns = grid.store, grid.corpora, grid.keys, grid.columns
+        self._names = grid.names
+        asked = [self.keys[run] for run in self.columns]
+        self.computed = sum(key in grid.computed for key in asked)
+        self.cached = sum(key in grid.stored for key in asked) - self.computed
+        self.models = len(grid.computed - {*asked})
+        rows = []
+        for key, node in grid.failed.items():
+            where = " ".join(str(value) for value in self.columns.get(node.run, node.run.label).values())
+            row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": len(node.errors)}
+            rows.append(row | dict(node.errors[-1]))
+        self.failures = pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
 
     def entry(self, run: Run) -> Entry:
-        """The stored result of one run of the grid."""
-        # A finished measure needs no model, so a grid answered from the store has not asked for the models' keys.
-        key = self.keys.get(run) or key_of(run, self.corpora)
-        entry = self.store.get(key)
+        """The stored result of one run of the grid, or of a model that it needed."""
+        entry = self.store.get(self.keys.get(run) or self._names.of(run))
         if entry is None:
             raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
         return entry
@@ -104,13 +80,11 @@ class GridResult:
             if len(own) != 1:
                 raise GridFailed(f"Say which frame; these runs hold {sorted(names)}.")
             name = own.pop()
-        parts = [(self.columns[run], e.table(name)) for run, e in entries.items() if name in e.frame_names]
+        parts = [(self.columns[run], e.frame(name)) for run, e in entries.items() if name in e.frame_names]
         if not parts and optional:
             return pd.DataFrame()
         if not parts:
-            raise GridFailed(
-                f"No run holds a frame {name!r}; they hold {sorted(names)}. {self.summary}{self._first}"
-            )
+            raise GridFailed(f"No run holds a frame {name!r}; they hold {sorted(names)}. {self._said}")
         return joined(parts)
 
     @property
@@ -123,51 +97,27 @@ class GridResult:
     def complete(self) -> GridResult:
         """Itself, where no run failed; else an error that names the first."""
         if len(self.failures):
-            raise GridFailed(f"{self.summary}{self._first}")
+            raise GridFailed(self._said)
         return self
 
     @property
-    def _first(self) -> str:
-        """The first failure in words, led by a blank; empty where none failed."""
-        if self.failures.empty:
-            return ""
-        first = self.failures.iloc[0]
-        return f" First: {first['run']}: {first['error']}: {first['message']}"
+    def _said(self) -> str:
+        first = [f" First: {row.run}: {row.error}: {row.message}" for row in self.failures[:1].itertuples()]
+        return f"{self.summary}{''.join(first)}"
 
 
-def joined(parts: Iterable[tuple[Mapping[str, Any], pa.Table]]) -> pd.DataFrame:
-    """Frames below one another, each led by the columns given for it, unless it has a column of that name.
-
-    Tables of the same columns that follow one another become a frame together.
-    """
-    import pandas as pd
-    import pyarrow as pa
-
-    def alike(part: tuple[Mapping[str, Any], pa.Table]) -> tuple[list[str], list[Any]]:
-        columns, table = part
-        told = (table.schema.pandas_metadata or {}).get("columns", ())
-        kinds = [(kind["name"], kind["pandas_type"], kind["numpy_type"]) for kind in told]
-        return [name for name in columns if name not in table.column_names], [*table.schema, kinds]
-
-    frames = []
-    for (new, _), group in groupby(parts, alike):
-        columns, tables = zip(*group, strict=True)
-        frame = pa.concat_tables(table.replace_schema_metadata(tables[0].schema.metadata) for table in tables)
-        frame = frame.to_pandas().reset_index(drop=True)
-        if new:
-            given = pd.DataFrame({name: _column([own[name] for own in columns]) for name in new})
-            given = given.take(np.repeat(np.arange(len(tables)), [len(table) for table in tables]))
-            frame = pd.concat([given.set_axis(frame.index), frame], axis=1)
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
-
-
-def _column(values: list[Any]) -> pd.Series:
-    """One value per frame, of the type that the frames have together."""
+def joined(parts: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd.DataFrame:
+    """Frames below one another, each led by the columns given for it, unless it has a column of that name."""
     import pandas as pd
 
-    alike = len({type(value) for value in values}) == 1
-    return pd.Series(values) if alike else pd.concat([pd.Series([value]) for value in values], ignore_index=True)
+    columns, frames = zip(*parts, strict=True)
+    which = np.repeat(np.arange(len(frames)), [len(frame) for frame in frames])
+    body = pd.concat(frames, ignore_index=True)
+    lead = pd.DataFrame(columns).take(which).set_axis(body.index)
+    for name in lead.columns.intersection(body.columns):
+        own = np.array([name in frame for frame in frames])[which]
+        lead[name] = body.pop(name).where(own, lead[name])
+    return pd.concat([lead, body], axis=1)
 
 
 def run_grid(
@@ -197,27 +147,16 @@ def run_grid(
     1 runs: 0 from the store, 1 computed.
     1 runs: 1 from the store, 0 computed.
     """
-    start = time.monotonic()
     runs = tuple(dict.fromkeys(runs if isinstance(runs, Iterable) else [runs]))
     if wrong := [run for run in runs if not hasattr(run, "fits")]:
         raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
-    models = [fit.model for run in runs for fit in needed(run) if isinstance(fit, FitSpec)]
-    for name in dict.fromkeys(model.vectors for model in models):
+    for name in {fit.model.vectors for run in runs for fit in needed(run) if isinstance(fit, FitSpec)}:
         check_vectors(name)
-    for name in dict.fromkeys(model.pretrained for model in models if model.encoder == "bert"):
-        if name != "minilm" and not Path(name).exists() and not pinned(name)[1]:
-            warnings.warn(
-                f"pretrained {name!r} means whatever its owner has put there last. Write {name}@REVISION, so that "
-                "results of today and of tomorrow, here and on workers, are of the same weights.",
-                stacklevel=2,
-            )
-    store = store if isinstance(store, Store) else Store(store)
-    corpora = corpora if isinstance(corpora, Corpora) else Corpora(corpora)
-    grid = Scheduler(store, corpora, runs)
-    _distinct(grid)
+    grid = Driver(*_opened(store, corpora), runs)
+    _distinct(grid.columns)
     if grid.pending:
-        own = executor is None or isinstance(executor, str)
-        pool = _executor(executor, jobs, options) if own else executor
+        own = not isinstance(executor, Executor)
+        pool = make_executor(executor, jobs=jobs, **options) if own else executor
         try:
             grid.work(pool, title)
         except BaseException:
@@ -226,20 +165,7 @@ def run_grid(
             raise
         if own:
             pool.shutdown()
-    cached, trained = grid.counts["cached"], grid.counts["models"]
-    computed = sum(grid.keys[run] in grid.stored for run in grid.runs) - cached
-    seconds = time.monotonic() - start
-    _noted(cached, len(grid.runs))
-    return GridResult(store, grid.keys, corpora, grid.columns, cached, computed, trained, _failures(grid), seconds)
-
-
-def _noted(cached: int, asked: int) -> None:
-    """Where a notebook runs for a report: add to what the report says of results from the store."""
-    if (folder := paths.run_folder()) is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "results.json"
-        before = json.loads(file.read_bytes()) if file.exists() else [0, 0]
-        files.write(file, json.dumps([before[0] + cached, before[1] + asked]))
+    return GridResult(grid)
 
 
 def outlook(
@@ -249,18 +175,21 @@ def outlook(
     corpora: Mapping[str, Corpus] | Corpora | None = None,
     jobs: int = 1,
 ) -> str:
-    """How many runs there are, with the models that they need, how many the store holds, and about how long the
-    others take by the median of what runs of their task, encoder and corpus took."""
-    store = store if isinstance(store, Store) else Store(store)
-    names = Keys(corpora if isinstance(corpora, Corpora) else Corpora(corpora))
+    """How many runs there are, with their models, how many the store holds, and about how long the others take by
+    the median of what runs of their task and encoder took. Data that no finished run has read are not loaded."""
+    store, corpora = _opened(store, corpora)
+    names = Keys(corpora)
     took: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    known = {*corpora.given}
     for _, spec, environment in store.described():
-        took[_kind(spec["task"], spec["run"])].append(environment["seconds"])
-    known = {corpus for _, _, corpus in took} | {*names.corpora.given, ""}
-    cached: dict[Run, bool] = {}
-    missing = [run for asked in runs for run in _missing(asked, known, names, store, cached)]
-    kinds = [_kind(run.task, run.model_dump(mode="json")) for run in missing]
-    text = f"{len(cached)} runs: {len(cached) - len(missing)} in the store, {len(missing)} to compute"
+        took[spec["task"], spec["columns"].get("encoder", "")].append(environment["seconds"])
+        known |= {*spec["corpora"]}
+    every = dict.fromkeys(one for run in runs for one in needed(run))
+    kinds = []
+    for run in every:
+        if not corpora_of(run) <= known or store.get(names.of(run)) is None:
+            kinds.append((run.task, columns(run).get("encoder", "")))
+    text = f"{len(every)} runs: {len(every) - len(kinds)} in the store, {len(kinds)} to compute"
     if any(kind in took for kind in kinds):
         seconds = sum(median(took[kind]) for kind in kinds if kind in took) / jobs
         text += f", about {duration(seconds)}{f' with {jobs} at once' if jobs > 1 else ''} by what others took"
@@ -269,52 +198,17 @@ def outlook(
     return f"{text}."
 
 
-def _kind(task: str, run: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Task, encoder and corpus of a run as the store writes it."""
-    fit = run if "model" in run else (*run.get("fits", ()), {})[0]
-    data = run.get("data") or fit.get("data") or {}
-    return task, fit.get("model", {}).get("encoder", ""), data.get("corpus", "")
+def _opened(store: Store | str | None, corpora: Mapping | Corpora | None) -> tuple[Store, Corpora]:
+    store = store if isinstance(store, Store) else Store(store)
+    return store, corpora if isinstance(corpora, Corpora) else Corpora(corpora)
 
 
-def _missing(run: Run, known: set[str], names: Keys, store: Store, cached: dict[Run, bool]) -> Iterator[Run]:
-    """What must be computed for a run. Data that no finished run has read are not loaded to find that out."""
-    if run in cached:
-        return
-    used = {one.corpus.corpus for one in needed(run) if one.corpus is not None}
-    cached[run] = used <= known and store.get(names.of(run)) is not None
-    if not cached[run]:
-        for fit in run.fits:
-            yield from _missing(fit, known, names, store, cached)
-        yield run
-
-
-def _distinct(grid: Scheduler) -> None:
+def _distinct(columns: Mapping[Run, Mapping[str, Any]]) -> None:
     """Two sources under one name would be averaged as if they were one dataset."""
     sources: dict[str, str] = {}
-    for run, found in grid.columns.items():
+    for run, found in columns.items():
         if run.corpus is not None and "dataset" in found:
             first = sources.setdefault(found["dataset"], run.corpus.corpus)
             if first != run.corpus.corpus:
-                raise ConfigError(
-                    f"The corpora {first!r} and {run.corpus.corpus!r} are both called {found['dataset']!r} once "
-                    "loaded, and their results would run together. Rename one of the files, or run them one at a "
-                    "time."
-                )
-
-
-def _executor(name: str | None, jobs: int | None, options: dict[str, Any]) -> Executor:
-    if name is None:
-        name = os.environ.get(EXECUTOR, "serial")
-        jobs = jobs or (int(os.environ.get(JOBS) or 0) or None if name == "local" else None)
-    return make_executor(name, jobs=jobs, **options)
-
-
-def _failures(grid: Scheduler) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for key, node in grid.failed.items():
-        where = " ".join(str(value) for value in grid.columns.get(node.run, node.run.label).values())
-        row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": node.attempts}
-        rows.append(row | dict(node.errors[-1]))
-    return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
+                both = f"{first!r} and {run.corpus.corpus!r} are both called {found['dataset']!r}"
+                raise ConfigError(f"The corpora {both} once loaded. Rename one, or run them one at a time.")

@@ -1,34 +1,31 @@
 """The key of a run: the name of its result in the store.
 
-It is the SHA-256 of everything the result depends on: the configs, the fingerprint of the data, the contents of
-files that configs point to, the parameters, the code (see `attnlib.store.sources`), the parts that a user
-registered and the run names, and the keys of the models it needs.
-Where it runs is not part of it: neither the device nor the executor.
+It is the SHA-256 of everything the result depends on: configs, data, the contents of files that configs point to,
+code (see `attnlib.store.sources`), the user's parts that the run names, and the keys of the models it needs. Not
+so the device and the executor.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.config import ModelConfig
+from attnlib.data.cached import content_key
 from attnlib.store.sources import KIT, NoSource, Source, is_kit, source_of
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run, canonical, resolve, split
-from attnlib.utils.files import sha256
+from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve, split
 from attnlib.utils.registry import Name, Registry
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the layout of stored entries changes."""
-CONTENTS = "contents:"
-"""Prefix of the hash that represents a file or folder in a run's identity."""
 UNCACHED = "uncached:"
 """Prefix of what stands for a source that cannot be had: another one each time, so that nothing is found."""
 DATA = "corpus"
@@ -40,14 +37,10 @@ class Keys:
 
     def __init__(self, corpora: Corpora) -> None:
         self.corpora = corpora
-        self.nonce = secrets.token_hex(8)
         self._keys: dict[Run, str] = {}
-        self._tasks: dict[str, Source | NoSource] = {}
-        self._parts: dict[Name, Source | NoSource | None] = {}
-        self._told: set[str] = set()
+        self._tasks: dict[str, Source] = {}
 
     def of(self, run: Run) -> str:
-        """The name of a run's result in the store."""
         if run not in self._keys:
             self._keys[run] = hashlib.sha256(canonical(self.identity(run)).encode()).hexdigest()
         return self._keys[run]
@@ -55,10 +48,8 @@ class Keys:
     def identity(self, run: Run) -> dict[str, Any]:
         """All that a run's result depends on, as plain values."""
         parts: dict[str, Any] = {"format": FORMAT, "task": run.task, "code": self.code(run)}
-        parts["fits"] = [self.of(fit) for fit in run.fits]
-        parts |= {"params": run.params, "data": None}
-        if run.corpus is not None:
-            parts["data"] = data_of(self.corpora[run.corpus])
+        parts |= {"fits": [self.of(fit) for fit in run.fits], "params": run.params}
+        parts["data"] = None if run.corpus is None else data_of(self.corpora[run.corpus])
         if isinstance(run, MeasureSpec):
             return parts
         model = run.model.model_dump(mode="json") | contents(run.model)
@@ -67,63 +58,43 @@ class Keys:
 
     def code(self, run: Run) -> dict[str, str]:
         """What computes it -> its hash: the kit, the task where it is not the kit's, the user's parts it names."""
-        found = {"attnlib": KIT}
-        if not is_kit(split(run.task)[0]):
-            found[run.task] = self._digest(run.task, self.task(run))
-        for kind, name in self.named(run):
-            found[f"{kind} {name}"] = self._digest(f"{kind} {name!r}", self.part((kind, name)))
-        return found
+        found = {"attnlib": KIT, run.task: self.task(run).digest}
+        if is_kit(split(run.task)[0]):
+            del found[run.task]
+        return found | {f"{kind} {name}": self.parts[kind, name].digest for kind, name in self.named(run)}
 
-    def task(self, run: Run) -> Source | NoSource:
-        """The source of a run's function."""
+    def task(self, run: Run) -> Source:
         if run.task not in self._tasks:
-            try:
-                self._tasks[run.task] = source_of(resolve(run.task))
-            except NoSource as missing:
-                self._tasks[run.task] = missing
+            self._tasks[run.task] = _source(run.task, resolve(run.task))
         return self._tasks[run.task]
 
-    def part(self, name: Name) -> Source | NoSource | None:
-        """The source of a registered part; None for one of the kit's."""
-        if name not in self._parts:
-            self._parts[name] = theirs(Registry.kinds[name[0]][name[1]])
-        return self._parts[name]
-
     @cached_property
-    def _registered(self) -> dict[Name, bool]:
-        """Every part that computes -> whether it is in the place of one of the kit's."""
-        kinds = [(kind, held) for kind, held in Registry.kinds.items() if kind != DATA]
-        return {
-            (kind, name): held.first[name] is not part and theirs(held.first[name]) is None
-            for kind, held in kinds
-            for name, part in held.items()
-        }
+    def parts(self) -> dict[Name, Source]:
+        """The user's own among the registered parts."""
+        every = {(kind, name): part for kind, held in Registry.kinds.items() for name, part in held.items()}
+        found = {part: _source(f"{part[0]} {part[1]!r}", held) for part, held in every.items() if part[0] != DATA}
+        return {part: source for part, source in found.items() if not source.is_kit}
 
     def named(self, run: Run) -> list[Name]:
         """The user's parts that a run names, in its configs or its function's code, or by way of one another; and
         those in the place of one of the kit's, which anything may use."""
-        texts = {*_texts(run.params)}
-        if isinstance(run, FitSpec):
-            texts |= {*_texts(run.model.model_dump())}
-        if not is_kit(split(run.task)[0]):
-            texts |= getattr(self.task(run), "texts", set())
-        left, found = dict(self._registered), []
-        while new := [name for name, counts in left.items() if counts or name[1] in texts]:
-            for name in new:
-                del left[name]
-            new = [name for name in new if self.part(name) is not None]
-            texts = texts.union(*(getattr(self.part(name), "texts", ()) for name in new))
-            found += new
+        said = json.dumps(run.model_dump(mode="json", exclude={"label"}))
+        texts = {text for one in needed(run) for text in self.task(one).texts}
+        first = {(kind, name): Registry.kinds[kind].first[name] for kind, name in self.parts}
+        found = {p for p, was in first.items() if was is not Registry.kinds[p[0]][p[1]] and _source("", was).is_kit}
+        while new := {p for p in self.parts if p[1] in texts or json.dumps(p[1]) in said} - found:
+            found |= new
+            texts |= {text for part in new for text in self.parts[part].texts}
         return sorted(found)
 
-    def _digest(self, what: str, source: Source | NoSource) -> str:
-        if isinstance(source, Source):
-            return source.digest
-        if what not in self._told:
-            self._told.add(what)
-            told = f"The source of {what} cannot be had: {source}. Runs that use it are computed each time."
-            warnings.warn(told, stacklevel=2)
-        return f"{UNCACHED}{self.nonce}"
+
+def _source(what: str, held: Any) -> Source:
+    try:
+        return source_of(held)
+    except NoSource as missing:
+        told = f"The source of {what} cannot be had: {missing}. Runs that use it are computed each time."
+        warnings.warn(told, stacklevel=2)
+        return Source(f"{UNCACHED}{secrets.token_hex(8)}")
 
 
 def data_of(corpus: Corpus) -> list[str]:
@@ -136,44 +107,15 @@ def key_of(run: Run, corpora: Corpora) -> str:
     return Keys(corpora).of(run)
 
 
-def theirs(part: Any) -> Source | NoSource | None:
-    """The source of a registered part, or why it cannot be had; None for one of the kit's."""
-    try:
-        source = source_of(part)
-    except NoSource as missing:
-        return missing
-    return None if source.is_kit else source
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from (text for pair in value.items() for part in pair for text in _texts(part))
-    elif isinstance(value, list | tuple):
-        yield from (text for part in value for text in _texts(part))
-
-
 def contents(model: ModelConfig) -> dict[str, str]:
-    """What options that may name a file or a folder stand for, on this machine."""
+    """What options that may name a file or a folder stand for on this machine: its contents, not its path."""
     return {option: _contents(getattr(model, option)) for option in ("vectors", "pretrained")}
 
 
 def _contents(value: str) -> str:
-    """A path in a config stands for the contents of its file or folder; any other name for itself."""
     path = Path(value).expanduser()
-    if not path.is_absolute() and path.name == value and not path.is_file():
-        return value
-    if not path.exists():
+    if not path.is_file() and (path.name == value or not path.is_dir()):
         return value
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    stats = tuple((str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files)
-    return f"{CONTENTS}{_hash_files(stats, str(path))}"
-
-
-@lru_cache(maxsize=64)
-def _hash_files(stats: tuple[tuple[str, int, int], ...], root: str) -> str:
-    total = hashlib.sha256()
-    for name, _, _ in stats:
-        total.update(f"{Path(name).relative_to(root)} {sha256(Path(name))}\n".encode())
-    return total.hexdigest()
+    sums = "".join(f"{file.relative_to(path)} {content_key(file)}\n" for file in files)
+    return f"contents:{hashlib.sha256(sums.encode()).hexdigest()}"

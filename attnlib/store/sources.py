@@ -2,9 +2,9 @@
 
 The kit counts as a whole (`KIT`): every file of the rooms that compute. What a user or a study brings, a measure or
 a registered part, is followed from the function itself: its code as it was loaded, its defaults, the values it
-closes over, the globals and imports it names and the text of its module; and the same for every function, class and
-value reached in this way, up to the kit and to installed packages. So an edited cell, a changed constant and an
-edited helper file all change the hash, also where a file was edited after it was imported.
+closes over, the globals and imports that it names; and so on for what these are, up to the kit and to installed
+packages. The text of every module on the way counts as a whole. So an edited cell, a changed constant and an edited
+helper file all change the hash, also where a file was edited after it was imported.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ import hashlib
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from attnlib.utils.errors import AttnlibError
 
@@ -30,21 +29,11 @@ HOME = Path(__file__).resolve().parents[1]
 ROOMS = "models training engine hf rankings erasure measures stats data".split()
 BESIDE = ("stats/inference.py", "data/readers/", "data/corpora.py", "data/checks.py")
 """What comes after a measurement, and what reads corpora: the fingerprint of the data covers the result of that."""
-PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
-WRAPPERS: dict[type, tuple[str, ...]] = {
-    types.MethodType: ("__func__", "__self__"),
-    types.CellType: ("cell_contents",),
-    property: ("fget", "fset", "fdel"),
-    functools.partial: ("func", "args", "keywords"),
-    functools.cached_property: ("func",),
-    contextlib._GeneratorContextManager: ("func", "args", "kwds"),
-    **dict.fromkeys((staticmethod, classmethod, type(functools.cache(len))), ("__wrapped__",)),
-}
-SILENT = (types.MemberDescriptorType, types.GetSetDescriptorType)
-FORGOTTEN = set("__dict__ __weakref__ __doc__ __module__ __abstractmethods__ _abc_impl __slotnames__".split())
-FORGOTTEN |= set("__dataclass_fields__ __dataclass_params__ __firstlineno__ __static_attributes__".split())
-FORGOTTEN |= set("__pydantic_core_schema__ __pydantic_validator__ __pydantic_serializer__".split())
-"""Attributes of a class that say nothing of what it does, or say again what its methods do."""
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
+WRAPPERS = (types.MethodType, types.CellType, property, staticmethod, classmethod, functools.cached_property)
+WRAPPERS += (type(functools.cache(len)), contextlib._GeneratorContextManager)
+INSIDE = "__func__ __self__ __wrapped__ cell_contents fget fset func args kwds".split()
+"""Attributes by which these hold what they wrap."""
 
 
 class NoSource(AttnlibError):
@@ -53,30 +42,35 @@ class NoSource(AttnlibError):
 
 @dataclass(frozen=True)
 class Source:
-    """The hash of what something does, every text in it (some name parts), and the modules that it is made of."""
+    """The hash of what something does, the texts in it (some name parts), and the modules that it is made of."""
 
     digest: str
-    texts: frozenset[str]
-    modules: frozenset[str]
+    texts: frozenset[str] = frozenset()
+    modules: frozenset[str] = frozenset({"__main__"})
 
     @property
     def is_kit(self) -> bool:
         """Whether all of it is the kit's, and so covered by `KIT`."""
         return all(is_kit(module) or _top(module) in sys.stdlib_module_names for module in self.modules)
 
+    @property
+    def own_modules(self) -> list[str]:
+        """The modules that no installation brings, a notebook's own aside."""
+        return sorted(m for m in self.modules - {"__main__"} if m in sys.modules and not _settled(m))
+
 
 def source_of(part: Any) -> Source:
     """The source of a function, a class, or an object that holds some; `NoSource` where it cannot be had."""
-    if isinstance(part, types.BuiltinFunctionType):
-        raise NoSource(f"{part.__name__} is not written in Python")
     walk = _Walk(part)
     try:
         token = walk.token(part)
-    except RecursionError:
-        raise NoSource("it is nested too deeply") from None
+    except NoSource:
+        raise
+    except Exception as error:
+        raise NoSource(f"it cannot be looked into ({error})") from None
+    walk.modules.add(getattr(part, "__module__", None) or "__main__")
     source = Source(token, frozenset(walk.texts), frozenset(walk.modules))
-    modules = {*own_modules(source), getattr(part, "__module__", None) or "__main__"}
-    return replace(source, digest=_digest(token, map(text_of, sorted(modules))))
+    return Source(_digest(token, *map(text_of, source.own_modules)), source.texts, source.modules)
 
 
 def is_kit(module: str) -> bool:
@@ -84,12 +78,18 @@ def is_kit(module: str) -> bool:
     return _top(module) == "attnlib" and not module.startswith("attnlib.studies.")
 
 
+def text_of(module: str) -> str:
+    """The text of a module's file, "" without one."""
+    file = Path(getattr(_spec(module), "origin", None) or "")
+    return file.read_text("utf-8") if file.suffix == ".py" and file.is_file() else ""
+
+
 def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _digest(kind: str, parts: Iterable[str]) -> str:
-    encoded = [part.encode("utf-8", "surrogatepass") for part in (kind, *parts)]
+def _digest(*parts: str) -> str:
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return hashlib.sha256(b"".join(b"%d %b\n" % (len(data), data) for data in encoded)).hexdigest()
 
 
@@ -97,7 +97,7 @@ def _kit() -> str:
     files = [HOME / "config.py", HOME / "quirks.py", HOME / "utils" / "device.py"]
     files += [file for room in ROOMS for file in sorted((HOME / room).rglob("*.py"))]
     named = [(file.relative_to(HOME).as_posix(), file) for file in files]
-    return _digest("kit", [f"{n} {file.read_text('utf-8')}" for n, file in named if not n.startswith(BESIDE)])
+    return _digest(*(f"{n} {file.read_text('utf-8')}" for n, file in named if not n.startswith(BESIDE)))
 
 
 KIT = _kit()
@@ -112,90 +112,71 @@ class _Walk:
         self.texts: set[str] = set()
         self.modules: set[str] = set()
         self.known: dict[int, tuple[Any, str]] = {}
-        self.open: set[int] = set()
 
     def token(self, value: Any) -> str:
         if type(value) in PLAIN:
             if isinstance(value, str):
                 self.texts.add(value)
             return f"{type(value).__name__} {value!r}"
-        if id(value) in self.known:
-            return self.known[id(value)][1]
-        if id(value) in self.open:
-            return f"again {type(value).__qualname__}"
-        self.open.add(id(value))
-        token = _digest(type(value).__qualname__, self._parts(value))
-        self.open.discard(id(value))
-        self.known[id(value)] = value, token  # held, so that no other object gets its id
-        return token
+        if id(value) not in self.known:
+            self.known[id(value)] = value, f"again {type(value).__qualname__}"  # held, so that its id stays its own
+            self.known[id(value)] = value, _digest(type(value).__qualname__, *self._parts(value))
+        return self.known[id(value)][1]
+
+    def _tokens(self, values: Iterable[Any]) -> list[str]:
+        return [self.token(value) for value in values]
 
     def _parts(self, value: Any) -> list[str]:
         torch = sys.modules.get("torch")
         if type(value) in (list, tuple):
-            return [self.token(part) for part in value]
+            return self._tokens(value)
         if type(value) in (dict, types.MappingProxyType):
-            return [self.token(part) for pair in value.items() for part in pair]
+            return self._tokens(part for pair in value.items() for part in pair)
         if type(value) in (set, frozenset):
-            return sorted(self.token(part) for part in value)
+            return sorted(self._tokens(value))
         if isinstance(value, types.ModuleType):
-            self.modules.add(value.__name__)
-            return [value.__name__]
+            return self._module(value)
         if isinstance(value, types.CodeType):
             shape = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
             names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
-            return [repr((shape, names)), value.co_code.hex(), *map(self.token, value.co_consts)]
+            return [repr((shape, names)), value.co_code.hex(), *self._tokens(value.co_consts)]
         if isinstance(value, types.FunctionType | type):
             self.modules.add(value.__module__)
             if is_kit(value.__module__) or (value is not self.root and _settled(value.__module__)):
-                cells = [self.token(cell) for cell in getattr(value, "__closure__", None) or ()]
-                return [value.__module__, value.__qualname__, *cells]
+                return [value.__module__, value.__qualname__, *self._tokens(getattr(value, "__closure__", 0) or ())]
             return self._class(value) if isinstance(value, type) else self._function(value)
-        if names := WRAPPERS.get(type(value)):
-            return [self.token(_field(value, name)) for name in names]
+        if isinstance(value, WRAPPERS):
+            return self._tokens(getattr(value, name, None) for name in INSIDE)
         if torch is not None and isinstance(value, torch.Tensor):
             data = value.detach().cpu().flatten().view(torch.uint8).numpy().tobytes()
             return [f"{value.dtype} {tuple(value.shape)}", hashlib.sha256(data).hexdigest()]
         return self._reduced(value)
 
     def _function(self, function: types.FunctionType) -> list[str]:
-        code, scope = function.__code__, function.__globals__
-        codes = [*_codes(code)]
-        attributes = {text for one in codes for text in (*one.co_names, *one.co_consts) if isinstance(text, str)}
-        held = (code, function.__defaults__, function.__kwdefaults__, function.__closure__, function.__dict__)
-        parts = [self.token(part) for part in held]
-        for name, found in dict(used for one in codes for used in _globals(one, scope)).items():
-            parts += [name, self._module(found, attributes)]
-        return parts
+        code = function.__code__
+        held = (function.__defaults__, function.__kwdefaults__, function.__closure__, function.__dict__)
+        return self._tokens((code, *held, dict(_globals(code, function.__globals__))))
 
-    def _module(self, value: Any, attributes: set[str]) -> str:
-        """Anything named in code; of a module, what of it occurs there."""
-        if not isinstance(value, types.ModuleType):
-            return self.token(value)
-        if _settled(value.__name__) or id(value) in self.open:
-            return value.__name__
-        self.modules.add(value.__name__)
-        self.open.add(id(value))
-        used = {name: vars(value)[name] for name in sorted(attributes) if name in vars(value)}
-        parts = [part for name, found in used.items() for part in (name, self._module(found, attributes))]
-        self.open.discard(id(value))
-        return _digest(value.__name__, parts)
+    def _module(self, module: types.ModuleType) -> list[str]:
+        """A module that is named in code counts with all that it defines."""
+        name, kinds = module.__name__, (*PLAIN, types.FunctionType, type, types.ModuleType)
+        self.modules.add(name)
+        defined = {} if _settled(name) else vars(module)
+        own = [(n, v) for n, v in defined.items() if not n.startswith("__") and isinstance(v, kinds)]
+        return [name, *self._tokens(part for pair in own for part in pair)]
 
     def _class(self, cls: type) -> list[str]:
-        own = {n: value for n, value in vars(cls).items() if n not in FORGOTTEN and not isinstance(value, SILENT)}
-        return [self.token(part) for part in (cls.__bases__, *(part for pair in own.items() for part in pair))]
+        """Its bases and what it defines, without what Python notes down about it between underscores."""
+        noted = {n for n, v in vars(cls).items() if n.startswith("__") and not isinstance(v, types.FunctionType)}
+        own = {name: value for name, value in vars(cls).items() if name not in {"_abc_impl", *noted}}
+        return self._tokens((cls.__bases__, own))
 
     def _reduced(self, value: Any) -> list[str]:
         """Any other object, taken apart as pickle would."""
-        try:
-            special = copyreg.dispatch_table.get(type(value))
-            taken = special(value) if special else value.__reduce_ex__(4)
-        except Exception as error:
-            raise NoSource(f"{type(value).__name__} cannot be looked into ({error})") from None
+        taken = copyreg.dispatch_table.get(type(value), lambda held: held.__reduce_ex__(4))(value)
         if not isinstance(taken, str):
             return [self.token([*part] if isinstance(part, Iterator) else part) for part in taken]
         module = getattr(value, "__module__", None) or type(value).__module__
-        if isinstance(value, TypeVar):
-            return [taken]
         if value is self.root or not _settled(module):
             raise NoSource(f"{taken} is not written in Python")
         self.modules.add(module)
@@ -204,53 +185,28 @@ class _Walk:
 
 @functools.lru_cache(maxsize=4096)
 def _settled(module: str) -> bool:
-    """Whether what is in a module goes by its name: the kit's, Python's and installed packages' does."""
+    """Whether what is in a module goes by its name: the kit's, Python's and installed packages' does. A notebook's
+    and a study's does not, wherever these are installed."""
     if is_kit(module) or _top(module) in sys.stdlib_module_names:
         return True
-    own = (
-        module == "__main__" or _top(module) == "attnlib"
-    )  # a notebook's and a study's, wherever these are installed
-    if own or (spec := _spec(_top(module))) is None:
+    if _top(module) == "attnlib" or (spec := _spec(_top(module))) is None:
         return False
     places = [spec.origin or "", *(spec.submodule_search_locations or ())]
     return any({"site-packages", "dist-packages"} & {*Path(place).parts} for place in places)
 
 
-def _spec(module: str) -> ModuleSpec | None:
+def _spec(module: str) -> Any:
     try:
-        return find_spec(module)
-    except (ImportError, ValueError):  # made by hand, as `__main__` is
+        return None if module == "__main__" else find_spec(module)
+    except (ImportError, ValueError):  # made by hand
         return None
-
-
-def text_of(module: str) -> str:
-    """The text of a module's file, "" without one: what happens elsewhere in it, in a loop or by a decorator, may
-    matter to a function."""
-    file = Path("" if module == "__main__" else getattr(_spec(module), "origin", None) or "")
-    return file.read_text("utf-8") if file.suffix == ".py" and file.is_file() else ""
-
-
-def own_modules(source: Source) -> set[str]:
-    """The modules of a part that no installation brings, a notebook's own aside."""
-    return {name for name in source.modules - {"__main__"} if name in sys.modules and not _settled(name)}
-
-
-def _field(value: Any, name: str) -> Any:
-    try:
-        return getattr(value, name, None)
-    except ValueError:  # a cell without a value yet
-        return None
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
 
 
 def _globals(code: types.CodeType, scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The globals that a function reads, and the modules that it imports in its body."""
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _globals(const, scope)
     steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
     for k, step in enumerate(steps):
         if ("GLOBAL" in step.opname or step.opname == "LOAD_NAME") and step.argval in scope:
@@ -258,7 +214,5 @@ def _globals(code: types.CodeType, scope: dict[str, Any]) -> Iterator[tuple[str,
         if step.opname == "IMPORT_NAME":
             name = resolve_name("." * steps[k - 2].argval + step.argval, scope.get("__package__") or "")
             for inside in ("", *(f".{part}" for part in steps[k - 1].argval or ())):
-                try:
-                    yield name + inside, name if _settled(name) else import_module(name + inside)
-                except ImportError:
-                    yield name + inside, None  # a name of the module, or nothing
+                with contextlib.suppress(ImportError):  # a name of the module, or nothing
+                    yield f"import {name}{inside}", name if _settled(name) else import_module(name + inside)

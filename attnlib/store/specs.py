@@ -21,11 +21,9 @@ FIT = "attnlib.training.fit:fit"
 
 def _named(data: Any) -> Any:
     """A corpus named as everywhere: a name, a path, or a mapping in braces."""
-    if not isinstance(data, str):
-        return data
     from attnlib.data.corpora import data_config
 
-    return data_config(data)
+    return data_config(data) if isinstance(data, str) else data
 
 
 Named = Annotated[DataConfig, BeforeValidator(_named)]
@@ -38,9 +36,7 @@ class _Spec(Config):
         try:
             canonical(self.params)
         except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"params must be plain values (numbers, texts, lists, dicts), since they name the run; {error}."
-            ) from None
+            raise ValueError(f"params must be plain values, since they name the run; {error}.") from None
         return self
 
 
@@ -48,8 +44,7 @@ class FitSpec(_Spec):
     """Train `model` on `data`.
 
     warm_start  a model that must be trained first; handed to the trainer by that name
-    trainer     what trains: `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`. A
-                study with its own objective (an adversary, for example) names its own function
+    trainer     what trains: `function(corpus, model, train, seed, [warm_start=fitted,] **params) -> Fitted`
     params      what else the trainer takes, such as `warm_parts`: plain values
     label       columns to add to the frames; not part of the run's identity
 
@@ -69,28 +64,24 @@ class FitSpec(_Spec):
 
     @property
     def corpus(self) -> DataConfig:
-        """The data handed to the trainer."""
         return self.data
 
     @property
     def fits(self) -> tuple[FitSpec, ...]:
-        """The models this run needs first."""
         return () if self.warm_start is None else (self.warm_start,)
 
     @property
     def task(self) -> str:
-        """The function whose code the result depends on."""
         return self.trainer
 
 
 class MeasureSpec(_Spec):
-    """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`.
-
-    A function that takes `examples` in place of `corpus`, as those of `al` do, gets the test texts.
+    """Call `task` on trained models and their corpus: `function(*fitted, corpus, **params)`. A function that takes
+    `examples` in place of `corpus`, as those of `al` do, gets the test texts.
 
     task    `package.module:function`, importable by workers; returns a frame, or a dict of frames
-    fits    the models, in the order of the arguments; none for a measure of the data alone
-    data    the corpus to hand over; None: that of the first model. With neither, only `params` are passed
+    fits    the models, in the order of the arguments
+    data    the corpus to hand over; None: that of the first model, if any
     params  what else the function takes: plain values, since they are part of the identity
 
     >>> fit = al.FitSpec(data=al.DataConfig(corpus="planted"), model=config)
@@ -109,7 +100,6 @@ class MeasureSpec(_Spec):
 
     @property
     def corpus(self) -> DataConfig | None:
-        """The data handed to the function."""
         return self.data or (self.fits[0].data if self.fits else None)
 
     @classmethod
@@ -122,15 +112,15 @@ class MeasureSpec(_Spec):
         **params: Any,
     ) -> MeasureSpec:
         """The run of a function, given as an object or by name; an unknown parameter is refused at once."""
-        if callable(function):
+        if isinstance(function, str):
+            task, function = function, resolve(function)
+        else:
             task = f"{function.__module__}:{function.__qualname__}"
-            if function.__module__ == "__main__" or "." in function.__qualname__ or "<" in function.__qualname__:
+            if function.__module__ == "__main__" or not function.__qualname__.isidentifier():
                 raise ConfigError(
                     f"Workers import a task by name, and {function.__qualname__!r} of {function.__module__!r} has "
                     "none they could import. Move it to the top level of a module."
                 )
-        else:
-            task, function = function, resolve(function)
         run = cls(task=task, fits=fits, data=data, params=params, label=label or {})
         signature = inspect.signature(function)
         given = len(fits) + (run.corpus is not None)
@@ -140,11 +130,8 @@ class MeasureSpec(_Spec):
             wrong = [p for p in params if p not in signature.parameters]
             guess = nearest(wrong[0], signature.parameters) if wrong else None
             meant = f" Did you mean {guess!r}?" if guess else ""
-            raise ConfigError(
-                f"{task}: {error}.{meant} It is called with {len(fits)} model(s), "
-                f"{'the corpus' if run.corpus is not None else 'no corpus'} and {sorted(params)}; "
-                f"it takes {signature}."
-            ) from None
+            what = f"{len(fits)} model(s), {'the' if run.corpus is not None else 'no'} corpus and {sorted(params)}"
+            raise ConfigError(f"{task}: {error}.{meant} It is called with {what}; it takes {signature}.") from None
         return run
 
 
@@ -158,13 +145,16 @@ def needed(run: Run) -> Iterator[Run]:
         yield from needed(fit)
 
 
+def corpora_of(run: Run) -> set[str]:
+    """Names of the corpora that a run and its models read."""
+    return {one.corpus.corpus for one in needed(run) if one.corpus is not None}
+
+
 def split(task: str) -> tuple[str, str]:
     """`module:function` in two."""
     module, colon, name = task.partition(":")
     if not (colon and module and name.isidentifier()):
-        raise ConfigError(
-            f"A task is named 'package.module:function', such as 'attnlib.studies.tasc.grid:flips'; got {task!r}."
-        )
+        raise ConfigError(f"A task is named 'package.module:function'; got {task!r}.")
     return module, name
 
 
@@ -172,15 +162,11 @@ def resolve(task: str) -> Callable[..., Any]:
     """The function a task names."""
     module, name = split(task)
     try:
-        function = getattr(import_module(module), name)
+        function = getattr(import_module(module), name, None)
     except ModuleNotFoundError as error:
-        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
-            raise ConfigError(f"Task {task!r}: no module {module!r} can be imported here.") from None
-        raise
-    except AttributeError:
-        raise ConfigError(f"Task {task!r}: module {module!r} has no {name!r}.") from None
+        raise ConfigError(f"Task {task!r}: no module {error.name!r} can be imported here.") from error
     if not callable(function):
-        raise ConfigError(f"Task {task!r} is not a function but a {type(function).__name__}.")
+        raise ConfigError(f"Task {task!r}: module {module!r} has no function {name!r}.")
     return function
 
 
@@ -195,8 +181,8 @@ class Corpora:
         if config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
                 raise ConfigError(
-                    f"The corpus {config.corpus!r} was handed over ready-made, so the options in "
-                    f"{config.to_yaml(only_changed=True)!r} cannot apply. Leave them out, or load it by name."
+                    f"The corpus {config.corpus!r} was handed over ready-made, so options cannot apply to it. "
+                    "Leave them out, or load it by name."
                 )
             return self.given[config.corpus]
         if config.digest not in self._loaded:
@@ -207,10 +193,7 @@ class Corpora:
 
 
 def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
-    """What identifies a run in a tidy frame: dataset, encoder, attention, projection, variant, seed, and labels.
-
-    Without `corpora` nothing is loaded: the dataset goes by the name its config gives.
-    """
+    """What identifies a run in a tidy frame. Without `corpora` the dataset goes by the name its config gives."""
     fit = run if isinstance(run, FitSpec) else run.fits[0] if run.fits else None
     found: dict[str, Any] = {}
     if run.corpus is not None:
@@ -219,8 +202,7 @@ def columns(run: Run, corpora: Corpora | None = None) -> dict[str, Any]:
         model = fit.model
         variant = model.scaling if model.scaling != "none" else model.regulariser
         found |= {"encoder": model.encoder, "attention": model.attention, "projection": model.projection}
-        found |= {"variant": variant, "seed": fit.seed}
-        found |= fit.label
+        found |= {"variant": variant, "seed": fit.seed, **fit.label}
     return found | run.label
 
 

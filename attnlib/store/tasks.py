@@ -1,7 +1,8 @@
 """What a worker does with a job: get the data, train, measure, and return files.
 
-A worker needs no store and no shared disk. It returns what it computes as named bytes (safetensors, JSON, parquet),
-which the driver stores.
+A worker needs no store and no shared disk. It returns named bytes (safetensors, JSON, parquet), which the driver
+stores. Another attnlib, other code or other files than the run's key counts are refused; the user's parts travel
+with the job.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import pickle
 import platform
 import sys
 import tempfile
@@ -20,49 +22,67 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.config import DataConfig
+import cloudpickle
+
 from attnlib.store.executors import DEVICE
-from attnlib.store.keys import CONTENTS, contents, data_of
-from attnlib.store.parts import Code, WorkerDiffers
+from attnlib.store.keys import DATA, contents, data_of
+from attnlib.store.sources import KIT, Source, source_of, text_of
 from attnlib.store.specs import FitSpec, MeasureSpec, Run, canonical, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.extras import versions
 from attnlib.utils.files import hint
+from attnlib.utils.registry import Name, Registry, lent, watched
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
-KEPT_CORPORA, KEPT_MODELS = 4, 2
-"""What a worker keeps in memory between runs: those of one model follow one another."""
+KEPT = 3
+"""Corpora, and models, that a worker keeps in memory between runs: those of one model follow one another."""
 PERMANENT = (ConfigError, DataError, UnknownName)
 """Errors that will recur: no second attempt."""
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
+class WorkerDiffers(ConfigError):
+    """The worker would compute something other than the key of the run says."""
+
+    def __init__(self, what: str) -> None:
+        place = f"{platform.node()}, in {Path.cwd()},"
+        super().__init__(f"{what} on {place} differs from the driver's. Bring the driver's there, and restart it.")
+
+
+class NeedsCorpus(Exception):
+    """The worker cannot load the same corpus as the driver."""
+
+
 @dataclass(frozen=True)
 class Job:
-    """A run for a worker.
+    """A run for a worker, and what its key rests on, which must be the worker's too.
 
-    fits      keys of the models it needs
-    code      what must be the worker's too, or is sent along
-    data      what its corpus must be (`keys.data_of`), as its key says
-    contents  what the files of its config hold (`keys.contents`), likewise
-    models    key -> the folder of a model, or its files where the worker shares no disk
-    corpus    where the worker could not load it by itself
+    data, contents  of its corpus and of the files of its config (`keys.data_of`, `keys.contents`)
+    task            the hash of its function's source; "" for one of the kit's, or without a source
+    named, parts    the user's parts that count in its key; pickled with their code for another process
+    texts           module of those parts -> its text, which must be the worker's where it has that module
+    models          key -> the folder of a model it needs, or its files where the worker shares no disk
+    corpus          where the worker could not load it by itself
     """
 
     key: str
     run: Run
-    fits: tuple[str, ...]
-    code: Code
     data: Sequence[str] = ()
     contents: Mapping[str, str] = field(default_factory=dict)
+    task: str = ""
+    named: Sequence[Name] = ()
+    parts: bytes = b""
+    texts: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, str | Mapping[str, bytes]] = field(default_factory=dict)
     corpus: Corpus | None = None
+    kit: str = KIT
 
 
 @dataclass(frozen=True)
@@ -76,38 +96,15 @@ class Outcome:
     needs: bool = False
 
 
-class NeedsCorpus(Exception):
-    """The worker cannot load the same corpus as the driver."""
-
-
-_corpora: OrderedDict[str, Corpus] = OrderedDict()
-_models: OrderedDict[str, Fitted] = OrderedDict()
-_lock = threading.Lock()
-_busy: set[int] = set()
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """One job at a time: torch has one random state per process, and two threads would disturb each other."""
-    thread = threading.get_ident()
-    if thread in _busy:
-        raise ConfigError(
-            "A run was started inside a run, and would wait for itself forever. Name what it needs as a run of its "
-            "own: `MeasureSpec.of(task, fit, ...)` gets the model trained first."
-        )
-    with _lock:
-        _busy.add(thread)
-        try:
-            yield
-        finally:
-            _busy.discard(thread)
+_kept: dict[str, OrderedDict[str, Any]] = {"corpora": OrderedDict(), "models": OrderedDict()}
+_turn = threading.RLock()  # torch has one random state per process, and two threads would disturb each other
 
 
 def execute(job: Job) -> Outcome:
     """Compute a run. An error comes back as text, whatever class it is of."""
-    with _turn(), one_thread():
+    with _turn, one_thread():
         try:
-            with job.code.held():
+            with _same_code(job):
                 return _run(job)
         except NeedsCorpus:
             return Outcome(needs=True)
@@ -123,11 +120,7 @@ def describe(error: BaseException) -> dict[str, str]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One torch thread: two processes of two threads on two cores were seen to be ten times slower, and sums over
-    another number of threads differ in the last digits."""
-    if "torch" not in sys.modules and os.environ.get("OMP_NUM_THREADS") == "1":
-        yield  # torch will read that when it is imported
-        return
+    """One torch thread: more are slower with several workers, and their sums differ in the last digits."""
     import torch
 
     before = torch.get_num_threads()
@@ -138,119 +131,135 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def packed(parts: Mapping[Name, Source]) -> tuple[bytes, dict[str, str]]:
+    """The user's parts with their code, for workers that have never seen them; and the texts of their modules."""
+    modules = {module for source in parts.values() for module in source.own_modules}
+    held = {(kind, name): Registry.kinds[kind][name] for kind, name in parts}
+    homes = sorted({Registry.kinds[kind].home for kind, _ in parts})
+    for module in modules:
+        cloudpickle.register_pickle_by_value(sys.modules[module])
+    try:
+        data = cloudpickle.dumps((homes, cloudpickle.dumps(held))) if held else b""
+    except Exception as error:
+        names = ", ".join(f"The {kind} {name!r}" for kind, name in sorted(parts))
+        raise ConfigError(f"{names} cannot be sent to workers: {error}. Use executor='serial'.") from None
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(sys.modules[module])
+    return data, {module: text_of(module) for module in modules}
+
+
+@contextmanager
+def _same_code(job: Job) -> Iterator[None]:
+    """Hold the parts that were sent along, where this worker's code and files are the driver's."""
+    if job.kit != KIT:
+        raise WorkerDiffers("attnlib")
+    for module, text in job.texts.items():
+        if text_of(module) not in ("", text):
+            raise WorkerDiffers(module)
+    if job.task and source_of(resolve(job.run.task)).digest != job.task:
+        raise WorkerDiffers(f"The code of {job.run.task}")
+    for option, there in contents(job.run.model).items() if isinstance(job.run, FitSpec) else ():
+        if there != job.contents[option]:
+            raise WorkerDiffers(f"What {option} {getattr(job.run.model, option)!r} names")
+    parts = {}
+    if job.parts:
+        try:
+            homes, parts = pickle.loads(job.parts)
+            for home in homes:  # registries, with the kit's own parts in them
+                import_module(home)
+            parts = pickle.loads(parts)
+        except Exception as error:
+            raise ConfigError(f"The parts {list(job.named)} cannot be loaded by a worker: {error}.") from error
+    with lent(parts):
+        yield
+
+
+@contextmanager
+def _accounted(job: Job) -> Iterator[None]:
+    """Refuse a result that rests on parts of the user's which its key does not count."""
+    with watched() as asked:
+        yield
+    for kind, name in sorted(asked - {*job.named}):
+        if kind != DATA and not source_of(Registry.kinds[kind][name]).is_kit:
+            said = (
+                f"{job.run.task} used the {kind} {name!r}, which is not the kit's and which the run does not name."
+            )
+            raise ConfigError(f"{said} Name it in the run's params, so that the key of the result counts it.")
+
+
 def _run(job: Job) -> Outcome:
     run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
-    if isinstance(run, FitSpec):
-        _same_files(run, job.contents)
-    memory = _models if isinstance(run, MeasureSpec) else OrderedDict()  # a trainer may change what it starts from
-    needed = [_model(key, job.models[key], device or "auto", memory) for key in job.fits]
-    corpus = None if run.corpus is None else _corpus(run.corpus, job)
+    memory = "models" if isinstance(run, MeasureSpec) else None  # a trainer may change what it starts from
+    models = [_keep(memory, key, lambda h=held: _model(h, device or "auto")) for key, held in job.models.items()]
+    corpus = run.corpus and _keep("corpora", canonical(job.data), lambda: _corpus(job))
     start = time.perf_counter()
-    with job.code.accounted(run):
+    with _accounted(job):
         if isinstance(run, MeasureSpec):
-            result = function(*needed, *_data(function, len(needed), corpus), **run.params)
+            texts = [*inspect.signature(function).parameters][len(models) :][:1] == ["examples"]
+            data = [corpus.test if texts else corpus] if corpus is not None else []
+            result = function(*models, *data, **run.params)
         else:
             here = device is not None and run.train.device.split(":")[0] in ("auto", device.split(":")[0])
             train = run.train.replace(device=device) if here else run.train
-            warm = {"warm_start": needed[0]} if needed else {}
+            warm = {"warm_start": models[0]} if models else {}
             result = function(corpus, run.model, train, run.seed, **warm, **run.params)
-    said = environment() | {"seconds": time.perf_counter() - start}
+    said = {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": time.perf_counter() - start}
+    said |= {"python": platform.python_version(), "platform": platform.platform(), "versions": versions(*PACKAGES)}
     if isinstance(run, MeasureSpec):
-        return Outcome(_frame_files(run, result), said | {"device": str(needed[0].device)} if needed else said)
-    _kept(_models, job.key, lambda: result, KEPT_MODELS)
-    files = _model_files(result) | {"frames/history.parquet": to_parquet(result.history)}
+        return Outcome(_frame_files(run, result), said | {"device": str(models[0].device)} if models else said)
+    _keep("models", job.key, lambda: result)
     said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
-    return Outcome(files, said)
-
-
-def _data(function: Callable[..., Any], models: int, corpus: Corpus | None) -> list[Any]:
-    """The corpus, or its test texts where the function takes `examples` after the models; nothing without one."""
-    if corpus is None:
-        return []
-    return [corpus.test if [*inspect.signature(function).parameters][models:][:1] == ["examples"] else corpus]
-
-
-def _same_files(run: FitSpec, driver: Mapping[str, str]) -> None:
-    """A file of the same name may hold something else on this machine; its result would go by the driver's key."""
-    found = contents(run.model)
-    for option, there in driver.items():
-        if (here := found[option]) != there:
-            name = getattr(run.model, option)
-            state = "holds something other than" if here.startswith(CONTENTS) else "is not there, unlike"
-            raise WorkerDiffers(
-                f"On {platform.node()}, in {Path.cwd()}, {option} {name!r} {state} on the driver. Copy the "
-                "driver's to the same absolute path on every worker, or name one on a disk that all of them share."
-            )
-
-
-def _corpus(config: DataConfig, job: Job) -> Corpus:
-    """The driver's corpus: kept from an earlier run, sent along, or loaded here."""
-
-    def load() -> Corpus:
-        from attnlib.data import load_corpus
-
-        try:
-            corpus = job.corpus if job.corpus is not None else load_corpus(config)
-        except (AttnlibError, OSError) as error:
-            raise NeedsCorpus from error
-        if data_of(corpus) != [*job.data]:
-            raise NeedsCorpus
-        return corpus
-
-    return _kept(_corpora, canonical(job.data), load, KEPT_CORPORA)
-
-
-def _model(key: str, held: str | Mapping[str, bytes], device: str, memory: OrderedDict[str, Fitted]) -> Fitted:
-    """A trained model: kept from an earlier run, or loaded from its folder or its files."""
-
-    def load() -> Fitted:
-        from attnlib.training.fitted import load_model
-
-        if isinstance(held, str):
-            return load_model(held, device=device)
-        with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
-            for name, data in held.items():
-                path = Path(folder) / "model" / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
-            return load_model(Path(folder) / "model", device=device)
-
-    return _kept(memory, key, load, KEPT_MODELS)
-
-
-def _kept(memory: OrderedDict[str, Any], key: str, load: Callable[[], Any], most: int) -> Any:
-    if key not in memory:
-        memory[key] = load()
-        while len(memory) > most:
-            memory.popitem(last=False)
-    memory.move_to_end(key)
-    return memory[key]
-
-
-def _model_files(fitted: Fitted) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
-        home = Path(folder) / "model"
-        fitted.save(home)
-        return {
-            f"model/{p.relative_to(home).as_posix()}": p.read_bytes()
-            for p in sorted(home.rglob("*"))
-            if p.is_file()
-        }
+        home = result.save(Path(folder) / "model")
+        paths = sorted(path for path in home.rglob("*") if path.is_file())
+        files = {f"model/{path.relative_to(home).as_posix()}": path.read_bytes() for path in paths}
+    return Outcome(files | {"frames/history.parquet": to_parquet(result.history)}, said)
+
+
+def _keep(memory: str | None, key: str, load: Callable[[], Any]) -> Any:
+    held = _kept[memory] if memory else OrderedDict()
+    if key not in held:
+        held[key] = load()
+        while len(held) > KEPT:
+            held.popitem(last=False)
+    held.move_to_end(key)
+    return held[key]
+
+
+def _corpus(job: Job) -> Corpus:
+    """The driver's corpus: sent along, or loaded here."""
+    from attnlib.data import load_corpus
+
+    try:
+        corpus = job.corpus if job.corpus is not None else load_corpus(job.run.corpus)
+    except (AttnlibError, OSError) as error:
+        raise NeedsCorpus from error
+    if data_of(corpus) != [*job.data]:
+        raise NeedsCorpus
+    return corpus
+
+
+def _model(held: str | Mapping[str, bytes], device: str) -> Fitted:
+    from attnlib.training.fitted import load_model
+
+    if isinstance(held, str):
+        return load_model(held, device=device)
+    with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
+        for name, data in held.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return load_model(folder, device=device)
 
 
 def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:
     import pandas as pd
 
     frames = {run.task.partition(":")[2]: result} if isinstance(result, pd.DataFrame) else result
-    fits = isinstance(frames, Mapping) and all(
-        isinstance(k, str) and k.isidentifier() and isinstance(v, pd.DataFrame) for k, v in frames.items()
-    )
-    if not fits:
-        raise TypeError(
-            f"{run.task} must return a DataFrame or a dict of DataFrames under names like 'flips'; got "
-            f"{type(result).__name__}."
-        )
+    if not isinstance(frames, Mapping) or not all(isinstance(frame, pd.DataFrame) for frame in frames.values()):
+        raise TypeError(f"{run.task} must return a DataFrame or a dict of them; got {type(result).__name__}.")
     return {f"frames/{name}.parquet": to_parquet(frame) for name, frame in frames.items()}
 
 
@@ -260,15 +269,3 @@ def to_parquet(frame: Any) -> bytes:
     buffer = io.BytesIO()
     frame.reset_index(drop=not named).to_parquet(buffer, index=False, compression="zstd")
     return buffer.getvalue()
-
-
-def environment() -> dict[str, Any]:
-    """Where and with what a run was made."""
-    return {
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "threads": 1,
-        "versions": versions(*PACKAGES),
-    }

@@ -12,7 +12,7 @@ import torch
 from scipy.special import log_softmax
 
 from attnlib.data.checks import some
-from attnlib.data.texts import Example, Texts
+from attnlib.data.types import Example
 from attnlib.training import saving
 from attnlib.utils.device import measuring, resolve
 from attnlib.utils.errors import DataError, TrainingError
@@ -164,8 +164,6 @@ class TextClassifier:
 
     def examples(self, texts: Text | Iterable[Text]) -> Sequence[Example]:
         """Raw texts as Examples, made with the corpus's own preprocessing; Examples pass through."""
-        if isinstance(texts, Texts) and texts.readable(query=self.query):
-            return texts
         if isinstance(texts, str | Example) or (self.query and _is_pair(texts)):
             texts = [texts]
         if not isinstance(texts, Iterable) or isinstance(texts, Mapping) or hasattr(texts, "columns"):

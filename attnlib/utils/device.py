@@ -37,9 +37,8 @@ def resolve(device: str | torch.device = "auto") -> torch.device:
 def measuring(*, grad: bool = False) -> Iterator[None]:
     """Whole single precision for what is measured, with a graph or without; torch is left as it was found.
 
-    A measurement compares two ways of computing the same number, and TF32 (cuDNN's default for recurrent layers and
-    convolutions) or bfloat16 on one side alone would change orders. cuDNN cannot differentiate a recurrent layer in
-    eval mode, so it is off where there is a graph.
+    TF32 (cuDNN's default for recurrent layers and convolutions) on one side of a comparison alone would change
+    orders. cuDNN cannot differentiate a recurrent layer in eval mode, so it is off where there is a graph.
     """
     with single("ieee", cudnn=not grad), torch.set_grad_enabled(grad):
         yield
@@ -47,10 +46,7 @@ def measuring(*, grad: bool = False) -> Iterator[None]:
 
 @contextmanager
 def single(kind: Literal["ieee", "tf32"], *, cudnn: bool = True) -> Iterator[None]:
-    """What float32 means meanwhile: `ieee`, all 24 bits; `tf32`, faster products of 11 bits on CUDA.
-
-    Without cuDNN where `cudnn` is false. torch is left as it was found.
-    """
+    """What float32 means meanwhile: `ieee`, all 24 bits; `tf32`, faster products of 11 bits on CUDA."""
     backends = torch.backends
     cuda, cpu = (backends.cuda.matmul, backends.cudnn), ()
     name, value = "allow_tf32", kind == "tf32"

@@ -61,11 +61,7 @@ def one_of(kind: str, name: object, options: Iterable[str]) -> None:
 def unknown(kind: str, name: object, options: Iterable[str], *, hint: str = "") -> str:
     """`Unknown corpus 'stt'. Did you mean 'sst'? Available: …`, for any kind of name."""
     options = sorted(options)
-    guess = nearest(name, options)
-    parts = [f"Unknown {kind} {name!r}." if isinstance(name, str) else f"Unknown {kind}: {said(name)}."]
-    if guess:
-        parts.append(f"Did you mean {guess!r}?")
-    parts.append(f"Available: {', '.join(options)}.")
-    if hint:
-        parts.append(hint)
-    return " ".join(parts)
+    text = f"Unknown {kind} {name!r}." if isinstance(name, str) else f"Unknown {kind}: {said(name)}."
+    if guess := nearest(name, options):
+        text += f" Did you mean {guess!r}?"
+    return f"{text} Available: {', '.join(options)}. {hint}".rstrip()

@@ -1,13 +1,11 @@
-"""Files and folders that are whole at every moment, and what to say when a disk is full or read-only.
+"""Files and folders that are whole or absent, and what to say when a disk is full or read-only.
 
-A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and put
-there by one rename when it is complete: killed at any moment, the place holds the earlier folder or the new one,
-whole.
+A folder that takes long to fill is made next to its place, as `<name>.part-<host>-<process>-<number>`, and renamed
+when it is complete.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import os
@@ -15,16 +13,16 @@ import re
 import secrets
 import shutil
 import socket
-import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import filesize
 
 FOREIGN_AGE = 7 * 24 * 3600
-"""Seconds without a change after which an unfinished folder of another machine may be removed."""
+"""Seconds after which an unfinished folder of another machine may be removed."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FAILED = ".failed"
 """Ending of the folder that keeps a run which failed or was interrupted, next to the last complete one."""
@@ -54,29 +52,25 @@ def working(target: Path) -> Path:
 
 
 def replace(folder: Path, target: Path) -> None:
-    """Put a complete folder in the place of `target`, in one step where the system can exchange two folders.
+    """Put a complete folder in the place of `target`.
 
-    Elsewhere it takes two renames; a process killed between them leaves the earlier folder next to its place, and
-    the next one that works there puts it back.
+    A process killed between the two renames leaves the earlier folder next to its place; `clear` puts it back.
     """
     target = target.resolve()
     for _ in range(20):  # another process may put its own there at the same moment: the last one stays
-        if _exchange(folder, target):
-            shutil.rmtree(folder, ignore_errors=True)
-            return
         old = _beside(target, "old")
-        if moved := target.exists():
+        with suppress(FileNotFoundError):
             target.rename(old)
         try:
             folder.rename(target)
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-                shutil.rmtree(old, ignore_errors=True)
                 continue
-            if moved:
+            if old.exists():
                 old.rename(target)
             raise
-        shutil.rmtree(old, ignore_errors=True)
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
         return
     raise OSError(errno.EBUSY, "another process keeps writing there", str(target))
 
@@ -114,34 +108,17 @@ def clear(parent: Path) -> None:
 
 
 def _abandoned(folder: Path, found: re.Match[str]) -> bool:
-    if found["host"] == host():
-        return not _alive(int(found["process"]))
-    try:
-        return time.time() - folder.stat().st_mtime > FOREIGN_AGE
-    except FileNotFoundError:  # another process was faster
+    if found["host"] != host():
+        with suppress(FileNotFoundError):  # another process was faster
+            return time.time() - folder.stat().st_mtime > FOREIGN_AGE
         return False
-
-
-def _alive(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        os.kill(int(found["process"]), 0)
     except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
         return True
-    return True
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step; False where the system cannot, or one of them is missing."""
-    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
-    try:
-        library = ctypes.CDLL(None)
-        if sys.platform == "darwin":
-            return library.renamex_np(os.fsencode(one), os.fsencode(other), swap) == 0
-        return library.renameat2(here, os.fsencode(one), here, os.fsencode(other), swap) == 0
-    except (OSError, AttributeError, TypeError):
-        return False
+    except PermissionError:
+        pass
+    return False
 
 
 def check_writable(folder: Path) -> None:
@@ -161,22 +138,16 @@ def check_out(folder: Path) -> None:
         raise ConfigError(f"--out: {trouble(error, folder, 'name a folder you may write to')}") from None
 
 
-def trouble(error: OSError, folder: Path, remedy: str, *, needed: int | None = None) -> str:
+def trouble(error: OSError, folder: Path, remedy: str, *, needed: int = 0) -> str:
     """Why a folder cannot be written, and what to do. `remedy` ends the sentence: `choose another with --out`."""
     if error.errno not in FULL:
         return f"{folder} cannot be written: {error.strerror or error}. To continue, {remedy}."
     place = _existing(folder)
     disk = next(p for p in (place, *place.parents) if os.path.ismount(p) or p == p.parent)
-    kind = "the quota on" if error.errno == errno.EDQUOT else "the disk"
-    try:
-        free = shutil.disk_usage(place).free
-    except OSError:
-        free = 0
-    space = f"{filesize(free)} are free"
+    space = f"{filesize(shutil.disk_usage(place).free)} are free"
     if needed:
-        more = "are needed" if needed > free else "are to be written, and files take whole blocks"
-        space += f", {filesize(needed)} {more}"
-    return f"{folder} cannot be written: {kind} {disk} is full ({space}). Free some space there, or {remedy}."
+        space += f", {filesize(needed)} are to be written"
+    return f"{folder} cannot be written: the disk {disk} is full ({space}). Free some space there, or {remedy}."
 
 
 def hint(message: str) -> str:
@@ -192,7 +163,4 @@ def hint(message: str) -> str:
 def _existing(folder: Path) -> Path:
     """The folder itself, or the nearest one above it that exists."""
     folder = folder.absolute()
-    for place in (folder, *folder.parents):
-        if os.path.lexists(place):
-            return place
-    return Path(folder.anchor)
+    return next(place for place in (folder, *folder.parents) if os.path.lexists(place))

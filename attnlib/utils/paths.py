@@ -59,8 +59,7 @@ def user_path(name: str | Path) -> Path:
         path.exists()
     except (OSError, ValueError, RuntimeError, TypeError) as error:
         why = getattr(error, "strerror", None) or first_line(error)
-        shown = str(name) if len(str(name)) <= 60 else str(name)[:59] + "…"
-        raise DataError(f"{shown!r} cannot be a path here ({why}). Give the path of a file.") from None
+        raise DataError(f"{str(name)[:60]!r} cannot be a path here ({why}). Give the path of a file.") from None
     return path
 
 

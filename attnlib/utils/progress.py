@@ -23,11 +23,7 @@ _open = threading.local()
 
 
 class Line(tqdm):
-    """A bar that is not drawn before its delay, not even by `set_postfix`, and is cleared once it was drawn.
-
-    tqdm's own `refresh` ignores the delay, and its `close` clears only what `update` drew: a short loop with a
-    postfix would leave a bar at 0% behind.
-    """
+    """A bar that is not drawn before its delay, not even by `set_postfix`, and is cleared once it was drawn."""
 
     def refresh(self, *args: Any, **options: Any) -> bool | None:
         begun = getattr(self, "start_t", None)
@@ -39,10 +35,8 @@ class Line(tqdm):
 
 def visible() -> bool:
     """Whether bars are drawn: the switch decides, else whether somebody is watching."""
-    setting = os.environ.get(SWITCH)
-    if setting is not None:
-        return setting not in ("0", "off", "false", "")
-    return sys.stderr.isatty() or _in_notebook()
+    watched = sys.stderr.isatty() or _in_notebook()
+    return os.environ.get(SWITCH, "1" if watched else "0") not in ("0", "off", "false", "")
 
 
 def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: str = "it") -> Iterator[T]:
@@ -59,23 +53,13 @@ def progress(items: Iterable[T], label: str, *, total: int | None = None, unit: 
 def bar(label: str, *, total: int | None = None, unit: str = "it", **options: Any) -> Iterator[Line]:
     """A bar to be advanced by hand: `with bar("download", total=n, unit="B") as line: line.update(k)`.
 
-    Only the outermost loop of a thread has a bar: a bar inside another one is silent, since a notebook keeps a line
-    of output for each bar it ever showed. A plain text bar everywhere: the widget bar is saved frozen at 0% in
-    executed notebooks (tqdm#1120). In a notebook it goes to standard output, since standard error is shown as a red
-    block even when it was cleared.
+    A bar inside another one is silent, since a notebook keeps a line of output for each. It is plain text, as the
+    widget bar is saved frozen (tqdm#1120), on standard output in a notebook, where standard error is a red block.
     """
     depth = getattr(_open, "bars", 0)
-    line = Line(
-        desc=label,
-        total=total,
-        unit=unit,
-        disable=depth > 0 or not visible(),
-        leave=False,
-        dynamic_ncols=True,
-        delay=DELAY,
-        file=sys.stdout if _in_notebook() else sys.stderr,
-        **options,
-    )
+    options |= {"leave": False, "dynamic_ncols": True, "delay": DELAY, "disable": depth > 0 or not visible()}
+    file = sys.stdout if _in_notebook() else sys.stderr
+    line = Line(desc=label, total=total, unit=unit, file=file, **options)
     _open.bars = depth + 1
     try:
         yield line

@@ -20,7 +20,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     kinds  every registry of this process, by its kind
     home   the module that made this one, which others import to have it
-    first  what was registered under each name at first: the kit's own, where a user has put another in its place
+    first  what was registered under each name at first, by the kit where it is the kit's
 
     >>> rankings = Registry("ranking")
     >>> @rankings.register("alpha")
@@ -80,15 +80,14 @@ def watched() -> Iterator[set[Name]]:
 @contextmanager
 def lent(parts: Mapping[Name, Any]) -> Iterator[None]:
     """Hold these parts meanwhile, in place of what has their names."""
-    before = [(Registry.kinds[kind]._items, name) for kind, name in parts]
-    kept = [items.get(name) for items, name in before]
+    before = {(kind, name): Registry.kinds[kind]._items.get(name) for kind, name in parts}
     for (kind, name), part in parts.items():
         Registry.kinds[kind]._items[name] = part
     try:
         yield
     finally:
-        for (items, name), item in zip(before, kept, strict=True):
-            if item is None:
-                del items[name]
+        for (kind, name), part in before.items():
+            if part is None:
+                del Registry.kinds[kind]._items[name]
             else:
-                items[name] = item
+                Registry.kinds[kind]._items[name] = part

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attnlib.data.texts import Example
+from attnlib.data.types import Example
 from attnlib.engine.explainable import explained
 from attnlib.erasure.flips import erasure_curves
 from attnlib.rankings.scores import readings as readings_of

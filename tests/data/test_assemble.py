@@ -3,7 +3,7 @@ import warnings
 import pytest
 
 from attnlib.config import DataConfig
-from attnlib.data import Preprocessing, RawCorpus, RawExample, assemble
+from attnlib.data import RawCorpus, RawExample, assemble
 from attnlib.data.checks import DataWarning
 from attnlib.utils.errors import DataError
 
@@ -43,11 +43,6 @@ def test_given_classes_take_names_and_indices():
 def test_one_class_only_is_refused():
     with pytest.raises(DataError, match="only the class 'a'"):
         corpus([RawExample(f"t{i}", label="a") for i in range(9)])
-
-
-def test_a_class_without_training_text_is_noted():
-    made = corpus(rows(), classes=("0", "1", "never"))
-    assert any("no training text for 1 of 3 classes: never" in note for note in made.notes)
 
 
 def test_empty_texts_are_dropped_and_counted():
@@ -116,11 +111,6 @@ def test_the_same_text_with_another_question_is_no_leak():
         assert corpus(texts).task == "query"
 
 
-def test_an_empty_query_is_refused():
-    with pytest.raises(DataError, match="empty query"):
-        corpus(every_split(text="x", query=" ", id="q"))
-
-
 def test_token_marks_and_sentences_follow_dropped_tokens():
     made = corpus(
         every_split(
@@ -134,11 +124,6 @@ def test_token_marks_and_sentences_follow_dropped_tokens():
     assert example.tokens == ("good", ".", "yes")
     assert example.rationale == (True, False, True)
     assert example.sentences == (0, 2)
-
-
-def test_rationales_that_do_not_fit_are_named():
-    with pytest.raises(DataError, match="'r': the rationale marks 1 tokens, the text has 2"):
-        corpus(every_split(tokens=("a", "b"), rationale=(True,), id="r"))
 
 
 def test_max_length_cuts_marks_and_sentences_too():
@@ -184,28 +169,3 @@ def test_limit_samples_each_split_with_the_seed_in_source_order():
     order = [int(e.id.split("-")[1]) for e in made.train]
     assert order == sorted(order)
     assert any("10 of 50 texts sampled (seed 3)" in note for note in made.notes)
-
-
-def test_limit_and_length_filter_together():
-    texts = [
-        RawExample("w " * n + f"{split}{k}", k % 2, split=split)
-        for split in ("train", "dev", "test")
-        for n in range(1, 11)
-        for k in (0, 1)
-    ]
-    made = corpus(texts, {"limit": 6, "strict_length_filter": True}, length_filter=(3, 8))
-    assert len(made.train) == 6
-    assert all(3 < len(e) < 8 for _, e in made.items())
-
-
-def test_min_df_of_corpus_and_config():
-    texts = rows(20)
-    assert corpus(texts, min_df=5).vocabulary.words[4:] == ("number", "text", "x")
-    assert len(corpus(texts, {"min_df": 1}, min_df=5).vocabulary) > 10
-
-
-def test_the_preprocessing_is_the_corpus_own():
-    texts = [RawExample(f"text 7 {chr(97 + i)}", i % 2) for i in range(20)]
-    made = corpus(texts, preprocessing=Preprocessing(digits="qqq"))
-    assert all("qqq" in e.tokens for e in made.train)
-    assert made.preprocessing.digits == "qqq"

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.data import Batch, Example, Preprocessing, Vocabulary, WordVectoriser
-from attnlib.data.batching import MAX_TOKENS
+from attnlib.data import Example, Preprocessing, Vocabulary
+from attnlib.data.batching import MAX_TOKENS, WordVectoriser
 from attnlib.data.wordpieces import vectoriser_from_json
 from attnlib.utils.errors import DataError
 
@@ -45,21 +45,10 @@ def test_unattended_words():
     assert vectoriser.tokens(TEXT) == ["a", "new", "b"]
 
 
-def test_sentences_by_rule_where_nobody_said():
-    batch = WordVectoriser(VOCABULARY, sentences=True).batch([Example(("a", ".", "b"), 0)])
-    assert batch.sentences.tolist() == [[0, 0, 1]]
-
-
 def test_sentences_of_a_cut_text():
     text = Example(tuple("abababab"), 0, sentences=(0, 2, 5))
     batch = WordVectoriser(VOCABULARY, sentences=True, max_length=4).batch([text])
     assert batch.sentences.tolist() == [[0, 0, 1, 1]]
-
-
-def test_max_length_cuts():
-    vectoriser = WordVectoriser(VOCABULARY, max_length=2, sentences=True)
-    assert vectoriser.batch([TEXT]).ids.tolist() == [[4, 1]]
-    assert vectoriser.tokens(TEXT) == ["a", "new"]
 
 
 def test_text_of_unknown_words_and_empty_text():
@@ -74,10 +63,6 @@ def test_queries_are_padded_apart(planted_qa):
     batch = vectoriser.batch([*planted_qa.train[:2], Example(("a",), 0, query=("where",))])
     assert batch.query.shape == batch.query_mask.shape == (3, 4)
     assert batch.query_mask.sum(1).tolist() == [4, 4, 1]
-
-
-def test_a_text_without_a_label():
-    assert WordVectoriser(VOCABULARY).batch([Example(("a", "b"), -1), Example(("a",), 0)]).labels is None
 
 
 def test_inference_batches_hold_every_text_once_and_fall_in_length(vectoriser, planted):
@@ -138,14 +123,6 @@ def test_until_drops_the_end_of_every_text(vectoriser, planted):
     assert short.ids.tolist() == batch.ids[:, :2].tolist()
     assert short.words.shape == short.mask.shape == short.content.shape == (4, 2)
     assert short.labels is batch.labels
-
-
-def test_select_and_move(vectoriser, planted):
-    batch = vectoriser.batch(planted.train[:4])
-    picked = batch.select(torch.tensor([3, 3, 0])).to("cpu")
-    assert isinstance(picked, Batch)
-    assert picked.rows.tolist() == [3, 3, 0]
-    assert (picked.ids[2] == batch.ids[0]).all()
 
 
 def test_saved_and_loaded(planted):

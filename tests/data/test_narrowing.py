@@ -6,7 +6,7 @@ import pytest
 from attnlib.config import DataConfig
 from attnlib.data import Example, RawCorpus, RawExample, assemble
 from attnlib.data.corpora import load_corpus
-from attnlib.data.narrowing import excerpted, usual_length
+from attnlib.data.selection import excerpted, usual_length
 from attnlib.utils.errors import ConfigError, DataError
 
 CLASSES = ("bad", "good")

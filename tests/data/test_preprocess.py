@@ -36,14 +36,6 @@ def test_newsgroup_step_keeps_the_last_sign_of_a_run():
     assert step.tokens("don't") == ("do", "n", "'", "t")
 
 
-def test_punctuation_can_be_dropped():
-    assert Preprocessing(punctuation="drop").tokens("Well, 3 - 1!") == ("well", "3", "1")
-
-
-def test_whitespace_tokenizer_keeps_ready_made_words():
-    assert Preprocessing(tokenizer="whitespace", lower=False).tokens("Do n't  go .") == ("Do", "n't", "go", ".")
-
-
 @pytest.mark.parametrize("blank", ["", "  \n\t", "\x00\x07", "\u200b", "\ufeff"])
 def test_blank_and_control_characters_hold_no_word(blank):
     assert Preprocessing().tokens(blank) == ()
@@ -51,19 +43,6 @@ def test_blank_and_control_characters_hold_no_word(blank):
 
 def test_unicode_is_normalised():
     assert Preprocessing().tokens("ﬁne cafe\u0301\u00a0ＯＫ") == ("fine", "café", "ok")
-
-
-def test_html_stays_text():
-    assert "".join(Preprocessing().tokens("<script>x</script>")) == "<script>x</script>"
-
-
-def test_very_long_words_are_cut():
-    (word,) = Preprocessing(max_word=10).tokens("a" * 50_000)
-    assert word == "a" * 10
-
-
-def test_many_signs_in_a_row_end():
-    assert len(Preprocessing().tokens("!" * 3000)) == 3000
 
 
 def test_ready_made_tokens_stay_aligned():

@@ -10,7 +10,7 @@ from attnlib.utils.errors import ConfigError
     ("files", "says"),
     [
         (["pytorch_model.bin"], r"pickle \(pytorch_model\.bin\).*safetensors"),
-        (["model.onnx"], "only model.onnx; model.safetensors is needed"),
+        (["model.onnx"], "no weights in model.safetensors, only model.onnx"),
         (["config.json"], "no weights"),
     ],
 )
@@ -19,13 +19,6 @@ def test_weights_that_are_never_read(tmp_path, files, says):
         (tmp_path / name).write_bytes(b"x")
     with pytest.raises(ConfigError, match=says):
         refuse_pickles(str(tmp_path))
-
-
-def test_safetensors_next_to_a_pickle_are_enough_and_names_are_for_the_hub(tmp_path):
-    for name in ("pytorch_model.bin", "model.safetensors"):
-        (tmp_path / name).write_bytes(b"x")
-    refuse_pickles(str(tmp_path))
-    refuse_pickles("someone/a-model")
 
 
 def test_whatever_a_library_raises_names_the_folder(tmp_path):

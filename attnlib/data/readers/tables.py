@@ -1,24 +1,21 @@
-"""Files to frames: csv, tsv, jsonl, json and parquet, plain or packed as .gz or .xz, read by pandas.
+"""Files to frames: csv, tsv, jsonl, json and parquet.
 
-What could be read in two ways is said: quotes that do not match, and a first row that may be names or may be data.
+What could be read in two ways is said: quotes that do not match, a first row of names or of data.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import lzma
+import re
 import warnings
-import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.checks import DataWarning, is_number, some
-from attnlib.data.readers.columns import USUAL, plain
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import neighbour
 
@@ -27,23 +24,38 @@ if TYPE_CHECKING:
 
 JSON = (".jsonl", ".ndjson", ".json")
 SUFFIXES = (".csv", ".tsv", ".tab", *JSON, ".parquet")
-PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 SIGNS = (",", ";", "\t", "|")
 """What separates cells where nobody says."""
 SAMPLE = 500
 """Rows that row 1 is compared with."""
+ROLES = {
+    "text": (
+        "text sentence review content comment document body message tweet article post description abstract "
+        "utterance premise sentence1 context story passage phrase headline texts sentences reviews comments sms "
+        "email tokens"
+    ).split(),
+    "label": (
+        "label class sentiment category target stars rating polarity topic intent liked labels emotion spam star "
+        "sentiments score y gold_label answer output"
+    ).split(),
+    "query": "query question hypothesis sentence2".split(),
+    "rationale": "rationale rationales evidence highlights".split(),
+    "split": "split fold partition subset set".split(),
+    "id": "id text_id review_id document_id doc_id uid guid".split(),
+}
+"""What people call the columns; a column of tokens is a text."""
+USUAL = {name for names in ROLES.values() for name in names}
 csv.field_size_limit(2**31 - 1)  # the module's own limit of 128 KB is less than a long text
-
-
-def plain_name(path: Path) -> str:
-    """The name in lower case, without the suffix of a packer: `Reviews.csv.gz` is `reviews.csv`."""
-    name = path.name.lower()
-    return next((name.removesuffix(ending) for ending in PACKED if name.endswith(ending)), name)
 
 
 def is_table(path: Path) -> bool:
     """Whether the name is that of a table."""
-    return plain_name(path).endswith(SUFFIXES)
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def plain(name: str) -> str:
+    """reviewText, Review Text and review-text are one name."""
+    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).strip("_").lower()
 
 
 def read_table(
@@ -57,17 +69,17 @@ def read_table(
     """The rows of a file; cells of csv and tsv are texts, and blank where they are empty.
 
     sep, encoding  for text files; found, and UTF-8 (UTF-16 with its mark), by default
-    header         whether row 1 of a csv or tsv names its columns; None: it does if it holds one of the `names`
-                   or a usual name, else it is compared with the other rows, and a doubt is a warning
+    header         whether row 1 names the columns; None: it does if it holds one of the `names` or a
+                   usual name, else it is compared with the other rows, and a doubt is a warning
     """
     import pandas as pd
     import pyarrow as pa
 
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.{neighbour(path)}")
-    if (name := plain_name(path)).endswith(".parquet"):
+    if path.suffix.lower() == ".parquet":
         try:
-            frame = pd.read_parquet(path, dtype_backend="pyarrow")  # the cells stay in arrow
+            frame = pd.read_parquet(path, dtype_backend="pyarrow")  # whole numbers stay whole
         except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             said = first_line(error)
             raise DataError(f"{path.name} cannot be read as parquet ({said}). Write it again, or as csv.") from None
@@ -75,7 +87,8 @@ def read_table(
         text = _text(path, encoding)
         if not text.strip():
             raise DataError(f"{path.name} is empty: it has neither a header nor a row.")
-        frame = _records(text, path.name) if name.endswith(JSON) else _delimited(text, path, sep, header, names)
+        json_like = path.suffix.lower() in JSON
+        frame = _records(text, path.name) if json_like else _delimited(text, path, sep, header, names)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{path.name} names {twice!r} twice ({some(frame.columns)}). Rename one of the columns.")
@@ -89,17 +102,15 @@ def read_json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise DataError(f"{where} is nested too deeply to be data. Use plain objects with named fields.") from None
+        raise DataError(f"{where} is nested too deeply to be data. Use plain objects.") from None
     except ValueError as error:
         raise DataError(f"{where} is not valid JSON: {error}.") from None
 
 
 def _text(path: Path, encoding: str | None) -> str:
-    opened = PACKED.get(path.suffix.lower(), open)
+    data = path.read_bytes()
+    marked = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        with opened(path, "rb") as file:
-            data = file.read()
-        marked = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         return data.decode(marked if encoding is None else encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
@@ -107,35 +118,33 @@ def _text(path: Path, encoding: str | None) -> str:
             f"{path.name}, line {line:,}: byte 0x{data[error.start]:02x} is not {error.encoding}. Say which "
             "encoding it has: encoding='latin-1' or encoding='cp1252' (on the command line --encoding latin-1)."
         ) from None
-    except (LookupError, UnicodeError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         raise DataError(
             f"{path.name} cannot be read with the encoding {encoding!r}. Common ones: utf-8, latin-1, utf-16."
-        ) from None
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(
-            f"{path.name} cannot be read ({first_line(error)}): it is cut off, damaged or not what its name says. "
-            "Get it again, or unpack it yourself."
         ) from None
 
 
 def _delimited(text: str, path: Path, sep: str | None, header: bool | None, names: Collection[str]) -> pd.DataFrame:
+    import pandas as pd
+
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes: it is not a text file, or needs encoding='utf-16'.")
     sep = "\t" if sep in ("\\t", "tab") else sep
     if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n' or sep.isalnum()):
         raise ConfigError(f"sep must be one sign, such as ',' ';' '|' or '\\t' for a tab; got {sep!r}.")
-    frame = _parsed(text, path, _separator(text, path) if sep is None else sep)
-    if not (_is_header(frame, path, names) if header is None else header):
-        return frame.rename(columns=str)
-    found = [str(cell).strip() or f"column {k}" for k, cell in enumerate(frame.iloc[0])]
-    frame = frame.iloc[1:].reset_index(drop=True).set_axis(found, axis=1)
-    empty = [c for k, c in enumerate(found) if c == f"column {k}" and not frame.iloc[:, k].str.strip().any()]
-    return frame.drop(columns=empty)  # spreadsheets leave empty columns without a name
+    rows = _rows(text, path, _separator(text, path) if sep is None else sep)
+    if not (_is_header(rows, path, names) if header is None else header):
+        return pd.DataFrame(rows, columns=[str(k) for k in range(len(rows[0]))])
+    found = [cell.strip() or f"column {k}" for k, cell in enumerate(rows[0])]
+    frame = pd.DataFrame(rows[1:], columns=found)
+    # spreadsheets leave empty columns without a name
+    named = [bool(cell.strip()) or any(row[k].strip() for row in rows) for k, cell in enumerate(rows[0])]
+    return frame.loc[:, named]
 
 
 def _separator(text: str, path: Path) -> str:
-    """The sign that cuts most of the first rows as wide as line 1; of two alike, the one that the name suggests."""
-    usual = "\t" if plain_name(path).endswith((".tsv", ".tab")) else ","
+    """The sign that cuts most of the first rows as wide as line 1, or that the name suggests."""
+    usual = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
     scores = {}
     for sep in SIGNS:
         rows = csv.reader(io.StringIO(text[: 2**18], newline=""), delimiter=sep, skipinitialspace=True)
@@ -150,62 +159,62 @@ def _separator(text: str, path: Path) -> str:
     return max(scores, key=scores.__getitem__)
 
 
-def _parsed(text: str, path: Path, sep: str) -> pd.DataFrame:
-    """All rows, the first among them. Quotes that do not match are taken for text where rows then have one width.
+def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
+    """All rows, as wide as the first. Quotes that do not match are taken for text.
 
-    pandas alone would take a quote that never closes, and all rows up to the next one, for a single cell.
+    Else a quote that never closes would make one cell of all rows up to the next one.
     """
-    import pandas as pd
-
-    quoting, fault = csv.QUOTE_MINIMAL, ""
-    if '"' in text:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=True, strict=True)
-        try:
-            widths = {len(row) for row in rows if row}
-            fault = "rows of different widths" if sep == "\t" and len(widths) > 1 else ""
-        except csv.Error as error:
-            fault = f"line {rows.line_num:,}: {error}"
-        quoting = csv.QUOTE_NONE if fault else quoting
-    options = dict(sep=sep, header=None, dtype=str, keep_default_na=False, skipinitialspace=True, quoting=quoting)
+    form, fault = dict(delimiter=sep, skipinitialspace=True), ""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, **form)
     try:
-        frame = pd.read_csv(io.StringIO(text), **options)
-    except ValueError as error:
-        said = first_line(error).removeprefix("Error tokenizing data. C error: ")
-        said = f"quotes do not match ({fault}), and one that never closes swallows rows" if fault else said
+        rows = [row for row in reader if any(row)]
+        if sep == "\t" and '"' in text and len({*map(len, rows)}) > 1:
+            fault = "rows of different widths"
+    except csv.Error as error:
+        fault = f"line {reader.line_num:,}: {error}"
+    if fault:
+        reader = csv.reader(io.StringIO(text, newline=""), quoting=csv.QUOTE_NONE, **form)
+        rows = [row for row in reader if any(row)]
+    if not rows:
+        raise DataError(f"{path.name} is empty: none of its cells holds anything.")
+    width = len(rows[0])
+    if wider := [number for number, row in enumerate(rows, start=1) if len(row) > width]:
+        said = f"row {wider[0]:,} has {len(rows[wider[0] - 1])} cells, row 1 has {width}"
+        said += f"; quotes do not match ({fault}), and one that never closes swallows rows" if fault else ""
         raise DataError(
             f"{path.name}: {said}. Put texts that hold {sep!r} in double quotes and double the quotes within them, "
             "or say which sign separates the cells with sep=… (--sep)."
-        ) from None
+        )
     if fault:
         told = f"{path.name}: quotes do not match ({fault}), so all double quotes are taken for text."
         warnings.warn(told, DataWarning, stacklevel=2)
-    frame = frame.fillna("")
-    return frame[(frame != "").any(axis=1)]
+    return [row + [""] * (width - len(row)) for row in rows]
 
 
-def _is_header(frame: pd.DataFrame, path: Path, names: Collection[str]) -> bool:
-    """Whether row 1 names the columns: by the names asked for, by usual names, else by what stands below it."""
-    first = [str(cell).strip() for cell in frame.iloc[0]]
-    below = [[cell for cell in frame[k].iloc[1:SAMPLE].str.strip() if cell] for k in frame.columns]
-    if names and ({*names} <= {*first} or {*names} <= {*map(str, frame.columns)}):
-        return {*names} <= {*first}  # else the columns were named by their places
+def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]) -> bool:
+    """Whether row 1 names the columns: by names asked for, by usual names, else by what is below it."""
+    first = [cell.strip() for cell in rows[0]]
+    if names and {*names} <= {str(k) for k in range(len(first))}:  # columns named by their places
+        return {*names} <= {*first}
     if {*names} & {*first}:
         return True
     like = unlike = 0
-    for cell, column in zip(first, below, strict=True):
+    for k, cell in enumerate(first):
+        column = [below for row in rows[1:SAMPLE] if (below := row[k].strip())]
         if plain(cell) in USUAL and column.count(cell) < 2:
             return True
         numbers, few = all(map(is_number, column)), len({*column}) <= max(2, len(column) // 5)
-        if column and (numbers or few):  # the column is of a kind, so that row 1 can be told from it
+        if column and (numbers or few):  # of a kind, from which row 1 can be told
             same = is_number(cell) if numbers else cell in column
             like, unlike = like + same, unlike + (not same)
-    taken = "a text, and the columns are called 0, 1 …" if like and not unlike else "the names of the columns"
+    named = unlike > 0 or not like
     if like or not unlike:
+        taken = "the names of the columns" if named else "a text, and the columns are called 0, 1 …"
+        other = "header=False (--no-header)" if named else "header=True (--header)"
         row = some([repr(cell[:40]) for cell in first], 4)
-        other = "say header=True (--header)" if taken.startswith("a text") else "say header=False (--no-header)"
-        told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, {other}."
+        told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, say {other}."
         warnings.warn(told, DataWarning, stacklevel=2)
-    return not like or bool(unlike)
+    return named
 
 
 def _records(text: str, name: str) -> pd.DataFrame:
@@ -218,6 +227,6 @@ def _records(text: str, name: str) -> pd.DataFrame:
         lines = enumerate(text.split("\n"), start=1)
         rows = {n: read_json(line, f"{name}, line {n:,}") for n, line in lines if line.strip()}
     if odd := [number for number, row in rows.items() if not isinstance(row, dict)]:
-        raise DataError(f"{name}, entry {odd[0]:,}: needs an object with named fields, one per line or in a list.")
+        raise DataError(f"{name}, entry {odd[0]:,}: needs an object, one per line or in a list.")
     columns = dict.fromkeys(key for row in rows.values() for key in row)
     return pd.DataFrame({key: pd.Series([row.get(key) for row in rows.values()], dtype=object) for key in columns})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from attnlib.data.readers.downloads import DownloadError
+from attnlib.data.readers.packaged import DownloadError
 from attnlib.data.selection import preferred
 from attnlib.store.specs import FitSpec
 from attnlib.studies.quickstart import measures

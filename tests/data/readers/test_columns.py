@@ -89,15 +89,6 @@ def test_named_columns_and_optional_ones(tmp_path):
         load_corpus(path, txt="body")
 
 
-def test_optional_columns_are_found_by_name_and_can_be_left_out(tmp_path):
-    rows = [[f"n{i}", f"text {i}", i % 2, ["train", "train", "dev", "test"][i // 5], "who ?"] for i in range(20)]
-    path = table(tmp_path / "a.csv", ["id", "text", "label", "split", "question"], rows)
-    corpus = load_corpus(path)
-    assert (corpus.task, len(corpus.train), corpus.train[0].id) == ("query", 10, "n0")
-    plain = load_corpus(path, split=None, query=None, id=None)
-    assert (plain.task, len(plain.train), plain.train[0].id) == ("classification", 16, "row-0")
-
-
 def test_ambiguity_lists_the_columns_and_how_to_name_one(tmp_path):
     rows = [[f"first text {i}", f"second text {i}", i % 2, i % 3] for i in range(30)]
     path = table(tmp_path / "a.csv", ["c1", "c2", "c3", "c4"], rows)

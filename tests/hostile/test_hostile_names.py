@@ -1,35 +1,12 @@
-"""Packed files and names of files: each is read, or an error says what to do; none is waited for."""
+"""Names that are no corpus: an error says what to do, and nothing is waited for."""
 
-import gzip
-import lzma
 import os
 from pathlib import Path
 
 import pytest
-from hostile.cases import Case, load, meets, parametrised, table
+from hostile.cases import meets
 
 from attnlib.data import load_corpus
-
-GOOD = table()
-PACKED = [
-    Case("gz good", "a.csv.gz", gzip.compress(GOOD)),
-    Case("xz good", "a.tsv.xz", lzma.compress(table(sep="\t"))),
-    Case("gz in two parts", "a.csv.gz", gzip.compress(GOOD[:100]) + gzip.compress(GOOD[100:])),
-    Case("plain with a packed name", "a.csv.gz", GOOD, "cannot be read"),
-    Case("gz without its name", "a.csv", gzip.compress(GOOD), "not utf-8.*encoding"),
-    Case("gz in gz", "a.csv.gz", gzip.compress(gzip.compress(GOOD)), "not utf-8.*encoding"),
-    Case("gz cut off", "a.csv.gz", gzip.compress(GOOD)[:-20], "cannot be read.*Get it again"),
-    Case("gz with a wrong sum", "a.csv.gz", gzip.compress(GOOD)[:-8] + b"12345678", "cannot be read.*damaged"),
-    Case("gz of noise", "a.csv.gz", b"\x1f\x8b" + bytes(range(200)), "cannot be read"),
-    Case("xz cut off", "a.csv.xz", lzma.compress(GOOD)[:-12], "cannot be read"),
-    Case("a zip called csv", "a.csv", b"PK\x03\x04" + bytes(range(256)), "not utf-8|zero bytes"),
-    Case("a zip", "a.csv.zip", b"PK\x03\x04", "not a table attnlib reads.*.gz or .xz"),
-]
-
-
-@parametrised(PACKED)
-def test_packed(tmp_path, case):
-    load(case, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +38,6 @@ def test_packed(tmp_path, case):
 def test_names_that_are_no_corpus(tmp_path, monkeypatch, name, says):
     monkeypatch.chdir(tmp_path)
     meets(lambda: load_corpus(name), says, tmp_path)
-
-
-def test_a_folder_called_like_a_table(tmp_path):
-    (tmp_path / "a.csv").mkdir()
-    meets(lambda: load_corpus(tmp_path / "a.csv"), "There is no file", tmp_path)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
