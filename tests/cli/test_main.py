@@ -76,7 +76,7 @@ def test_a_store_that_is_a_file_is_no_traceback(tmp_path: Path, monkeypatch, arg
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
     result = attn(*args)
     assert result.exit_code == 2
-    assert "is not a folder" in result.output
+    assert "Not a directory" in result.output
 
 
 def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,11 +64,16 @@ def boxes(results: Results) -> plots.Chart:
     return figure
 
 
+@plots.styled
 def uniformity(results: Results) -> plots.Chart:
     """tau of every model against the entropy of its attention, one panel per corpus."""
-    axes = {"x_label": "entropy of attention (1: uniform)", "y_label": "weighted τ", "unit": "models"}
     part = named(plain(results.taus))
-    return plots.scatter_density(part, "entropy", "tau", hue="dataset", title="Uniform attention", **axes)
+    figure, panels = plots.panels(part["dataset"].unique(), 3.6, 3.0)
+    for dataset, axis in panels.items():
+        own = part[part["dataset"] == dataset]
+        axis.plot(own["entropy"], own["tau"], "o", ms=4, alpha=0.6)
+        plots.label(axis, dataset, "entropy of attention (1: uniform)", "weighted τ", len(own), outer=True)
+    return figure
 
 
 FIGURES = [
