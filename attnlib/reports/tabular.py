@@ -62,15 +62,16 @@ def table_html(
 
 
 def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> list[str]:
-    """Columns that are the same in each of three rows or more: names, counts, or no value at all.
+    """Columns without any value, and those with the same name or count in each of three rows or more.
 
     Those in `keep` stay, and so do constant decimals: they are results. The first column stays where no other text
     tells the rows apart.
     """
     same = []
-    for column in frame.columns.difference(keep, sort=False) if len(frame) > 2 else ():
+    for column in frame.columns.difference(keep, sort=False) if len(frame) else ():
         values = frame[column]
-        if len(set(map(str, values))) == 1 and (values.isna().all() or not is_float_dtype(values)):
+        constant = len(frame) > 2 and len(set(map(str, values))) == 1 and not is_float_dtype(values)
+        if constant or values.isna().all():
             same.append(column)
     if not any(column not in same and not is_numeric_dtype(frame[column]) for column in frame.columns[1:]):
         same = [column for column in same if column != frame.columns[0]]

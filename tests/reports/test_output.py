@@ -95,7 +95,7 @@ def test_columns_that_say_nothing_are_named_below(
     output.table(frame, "kept", keep=["encoder", "paper"])
     assert rows(shown[1])[0] == ["encoder", "ours", "paper", "seed"]
     output.table(frame.head(2), "two_rows")
-    assert rows(shown[2])[0] == ["dataset", "encoder", "n", "ours", "paper", "seed"], "they may agree by chance"
+    assert rows(shown[2])[0] == ["dataset", "encoder", "n", "ours", "seed"], "they may agree by chance"
     output.table(frame.assign(encoder=["x", "y", "z"]), "told_apart")
     assert rows(shown[3])[0] == ["encoder", "ours", "seed"], "another column tells the rows apart"
 
