@@ -21,12 +21,6 @@ def build_model(
     *,
     mask_id: int | None = None,
 ) -> AttentionClassifier | HierarchicalClassifier:
-    """The model a config describes, with fresh parameters from torch's generator.
-
-    n_ids     rows of the lookup table: `vectoriser.n_ids`, and one more for mlm on words
-    vectors   (n_ids, D) word vectors to start from, or None
-    query     whether texts come with a query (QA, NLI)
-    mask_id   id of the mask token, for mlm; None: the last row
-    """
+    """The model a config describes, with fresh parameters from torch's generator; see `classifier.Classifier`."""
     model = HierarchicalClassifier if config.hierarchical else AttentionClassifier
     return model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)

@@ -35,8 +35,7 @@ DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "de
 CHECK_EVERY = 50
 """Steps between checks of the losses: each check makes a GPU wait."""
 STEP_TOKENS = 32_768
-"""Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
-with `class_weights` each slice is normalised by its own weights, and the tying loss by its own tokens."""
+"""Padded positions that go through the model at once; gradients of the slices of a larger batch add up."""
 
 
 def fit(
@@ -54,10 +53,10 @@ def fit(
     `corpus` is a Corpus, or whatever `al.load_corpus` takes: a name, a path, a mapping, a frame.
 
     The seed decides everything: initial values, batches, dropout, masking, Gumbel noise. Two fits with the same
-    seed agree bit for bit on one CPU; the caller's random state is left alone. The test texts are never read.
+    seed agree bit for bit on one CPU. The test texts are never read.
 
-    warm_start  start from the parameters of another model where names and shapes agree (word tables row by row,
-                by word); what could not be copied is listed in `fitted.notes`
+    warm_start  start from the parameters of another model where names and shapes agree; what could not be copied is
+                listed in `fitted.notes`
     warm_parts  the parts to copy; Wen et al.'s Fix Rep is `warm_parts=("embedding", "encoder")` together with
                 `TrainConfig(freeze=("embedding", "encoder"))`
     objective   what to minimise in place of the cross-entropy with the labels (such as an adversary's loss);
@@ -74,8 +73,7 @@ def fit(
                 f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
                 f"Name it: fit(corpus, train_config=TrainConfig(…))."
             )
-    corpus = load_corpus(corpus)
-    device = resolve(train_config.device)
+    corpus, device = load_corpus(corpus), resolve(train_config.device)
     check(corpus, train_config, device, seed)
     with torch.random.fork_rng(), single("tf32" if train_config.precision == "tf32" else "ieee"):
         torch.manual_seed(seed)
@@ -106,8 +104,6 @@ def check_seed(seed: int) -> None:
 
 def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int = 0) -> None:
     """Refuse what cannot work before any work is done."""
-    if not isinstance(corpus, Corpus):
-        raise DataError(f"fit needs a Corpus; got {corpus!r}. Load one: fit(load_corpus('rotten_tomatoes'), ...).")
     check_seed(seed)
     if not corpus.train:
         raise DataError(f"Corpus {corpus.name!r} has no training texts.")
@@ -121,18 +117,13 @@ def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int =
     if not corpus.dev:
         raise DataError(
             f"Corpus {corpus.name!r} has no dev texts, and training picks its epoch by the dev {config.monitor}. "
-            "Give it a dev split (a split column that says 'dev' for some rows, or dataclasses.replace(corpus, "
-            "train=..., dev=...)), or choose monitor='train_loss'."
+            "Give it a dev split (a split column that says 'dev' for some rows), or choose monitor='train_loss'."
         )
-    if config.monitor == "auc" and len(corpus.classes) != 2:
+    among = {example.label for example in corpus.dev}
+    if config.monitor == "auc" and (len(corpus.classes) != 2 or len(among) != 2):
         raise ConfigError(
-            f"monitor 'auc' needs two classes; corpus {corpus.name!r} has {len(corpus.classes)}. "
-            "Use monitor='f1' or 'accuracy'."
-        )
-    if config.monitor == "auc" and len({example.label for example in corpus.dev}) < 2:
-        raise DataError(
-            f"monitor 'auc' needs both classes among the dev texts; corpus {corpus.name!r} has one alone. "
-            "Use monitor='loss', or another dev split."
+            f"monitor 'auc' needs two classes, both among the dev texts; corpus {corpus.name!r} has "
+            f"{len(corpus.classes)}, {len(among)} of them in dev. Use monitor='f1', 'accuracy' or 'loss'."
         )
 
 
@@ -141,9 +132,8 @@ def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> 
     weights = None
     if config.class_weights:
         counts = np.bincount([e.label for e in corpus.train], minlength=len(corpus.classes))
-        weights = torch.tensor(
-            len(corpus.train) / (len(counts) * counts.clip(1)), dtype=torch.float64, device=device
-        )
+        each = len(corpus.train) / (len(counts) * counts.clip(1))
+        weights = torch.tensor(each, dtype=torch.float64, device=device)
 
     def objective(trace: Trace, batch: Batch) -> dict[str, Tensor]:
         logits = trace.logits if trace.logits.dtype == torch.float64 else trace.logits.float()
@@ -177,11 +167,12 @@ class _Run:
             for number in range(self.config.epochs):
                 start = time.perf_counter()
                 row = {"epoch": number + 1, **self.epoch(number + 1), **self.dev_scores()}
-                row |= {"learning_rate": self.optimisers.rate, "best": False}
+                row |= {"learning_rate": self.optimisers.groups[0]["lr"], "best": False}
                 if not rows or self.score(row) > self.score(rows[best]):
                     best, kept = number, self.snapshot()
                 elif self.config.schedule == "plateau":
-                    self.optimisers.scale_rates(0.5)
+                    for group in self.optimisers.groups:
+                        group["lr"] *= 0.5
                 rows.append(row | {"seconds": time.perf_counter() - start})
                 line.update()
                 line.set_postfix({k: f"{row[k]:.3f}" for k in ("loss", "dev_accuracy")})
@@ -239,8 +230,8 @@ class _Run:
             step, term = bad[0].tolist()
             raise TrainingError(
                 f"The training loss is no longer finite: {names[term]} is {values[step, term].item()} in epoch "
-                f"{epoch}, step {start + step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}), "
-                f"a smaller clip_norm (now {self.config.clip_norm}) or precision='float32'."
+                f"{epoch}, step {start + step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}) "
+                f"or clip_norm (now {self.config.clip_norm})."
             )
 
     def dev_scores(self) -> dict[str, float]:
@@ -254,10 +245,8 @@ class _Run:
 
     def score(self, row: dict[str, float]) -> tuple[float, float]:
         """Larger is better; the dev loss decides between equals."""
-        if self.config.monitor == "train_loss":
-            return -row["loss"], 0.0
-        if self.config.monitor == "loss":
-            return -row["dev_loss"], 0.0
+        if "loss" in self.config.monitor:
+            return -row["loss" if self.config.monitor == "train_loss" else "dev_loss"], 0.0
         name = "dev_f1_macro" if self.config.monitor == "f1" else f"dev_{self.config.monitor}"
         return row[name], -row["dev_loss"]
 

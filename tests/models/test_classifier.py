@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
-from attnlib.models import HierarchicalClassifier, attention, build_model, encoders, hierarchical, scaling
-from attnlib.models.classifier import Readout, build_embedding
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.models import attention, build_model, encoders, hierarchical, scaling
+from attnlib.models.classifier import Readout
+from attnlib.utils.errors import ConfigError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
 
@@ -29,33 +25,6 @@ def test_vectors_are_taken_and_padding_stays_zero():
     weight = model.embedding.weight.detach().numpy()
     np.testing.assert_allclose(weight[1:], vectors[1:], rtol=1e-6)
     assert (weight[0] == 0).all()
-
-
-def test_the_mask_row_of_mlm_needs_no_vector():
-    vectors = np.zeros((N_IDS - 1, WIDTH))
-    model = build_model(config_of({"regulariser": "mlm"}), N_IDS, 2, vectors)
-    assert (model.embedding.weight[:-1] == 0).all()
-    assert (model.embedding.weight[-1] != 0).all()
-    with pytest.raises(ConfigError, match=r"\(29, 8\).*needs \(30, 8\)"):
-        build_model(ModelConfig(**TINY), N_IDS, 2, vectors)
-
-
-def test_vectors_of_another_width_are_refused():
-    with pytest.raises(ConfigError, match="embedding_size"):
-        build_model(ModelConfig(**TINY), N_IDS, 2, np.zeros((N_IDS, 3)))
-
-
-def test_a_model_with_a_query_says_when_it_is_missing():
-    model = build_model(ModelConfig(**TINY), N_IDS, 2, query=True)
-    with pytest.raises(DataError, match="query=False"):
-        model(replace(make_batch(), query=None, query_mask=None))
-
-
-def test_a_hierarchical_model_says_when_sentences_are_missing():
-    model = build_model(ModelConfig(hierarchical=True, **TINY), N_IDS, 2)
-    assert isinstance(model, HierarchicalClassifier)
-    with pytest.raises(DataError, match="sentences=True"):
-        model(replace(make_batch(), sentences=None))
 
 
 @pytest.mark.parametrize("hierarchical", [False, True])
@@ -201,17 +170,3 @@ def test_mixed_precision_keeps_weights_on_the_simplex(projection, hierarchical):
     torch.testing.assert_close(trace.token_alpha.sum(1), torch.tensor([1.0, 1.0, 0.0]), rtol=0, atol=1e-5)
     loss.backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
-
-
-def test_an_embedding_starts_as_that_of_torch_and_on_meta_without_its_compiler() -> None:
-    torch.manual_seed(3)
-    ours = build_embedding(ModelConfig(embedding_size=7), 50, None).weight
-    torch.manual_seed(3)
-    assert torch.equal(ours, torch.nn.Embedding(50, 7, padding_idx=0).weight)
-    assert ours.requires_grad
-    code = (
-        "import sys, torch; from attnlib.config import ModelConfig; from attnlib.models import build_model\n"
-        "with torch.device('meta'): build_model(ModelConfig(encoder='lstm'), 50, 2)\n"
-        "assert 'torch._dynamo' not in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

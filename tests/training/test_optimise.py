@@ -68,18 +68,6 @@ def test_row_adam_is_an_adam_of_its_own_for_every_row(amsgrad, decay):
         torch.testing.assert_close(table[row], alone, rtol=1e-12, atol=1e-12)
 
 
-def test_row_adam_takes_dense_gradients_row_by_row():
-    start = torch.randn(4, 3, dtype=torch.float64)
-    tables = [nn.Parameter(start.clone()), nn.Parameter(start.clone())]
-    gradient = torch.zeros(4, 3, dtype=torch.float64)
-    gradient[2] = 1.0
-    tables[0].grad, tables[1].grad = gradient, gradient.to_sparse(1)
-    for table in tables:
-        RowAdam([table], weight_decay=0.1).step()
-    assert torch.equal(*tables)
-    assert torch.equal(tables[0][[0, 1, 3]], start[[0, 1, 3]])
-
-
 @pytest.mark.parametrize("clip", [None, 0.5, 1e6])
 @pytest.mark.parametrize("amsgrad", [False, True])
 def test_dense_updates_are_plain_adam(clip, amsgrad):
