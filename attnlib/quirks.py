@@ -1,8 +1,7 @@
 """The authors' deviations, reproducible behind named switches: `quirks={"tasc_ig"}`.
 
 The default everywhere is the correct definition. A quirk reproduces what released code computes where that differs
-from the paper or from the mathematics, so that printed numbers can be traced. Letters refer to the list of known
-discrepancies: B for bugs, A for ambiguities.
+from the paper or from the mathematics, so that printed numbers can be traced.
 """
 
 from __future__ import annotations
@@ -61,22 +60,12 @@ QUIRKS: dict[str, Quirk] = {
         "total variation of one output with a factor one half: half of the true value for two classes",
         "total variation over both classes, |Δp|",
     ),
-    "eraser_trapezoid": Quirk(
-        "DeYoung et al. 2020",
-        "plausibility (AUPRC)",
-        "the precision-recall curve is interpolated linearly, so that ties are paid for: constant scores beat "
-        "random "
-        "ones",
-        "average precision, a step function, with ties in a random order",
-    ),
 }
 
 
 def checked(quirks: Iterable[str], allowed: Iterable[str] | None = None) -> frozenset[str]:
     """The quirks as a set; an unknown name, or one that the caller does not honour, is an error."""
-    if isinstance(quirks, str):
-        raise ConfigError(f"quirks must be a set of names, such as {{{quirks!r}}}; got a single string.")
-    chosen = frozenset(quirks)
+    chosen = frozenset([quirks] if isinstance(quirks, str) else quirks)
     known = set(QUIRKS) if allowed is None else set(allowed)
     for name in sorted(chosen - known):
         hint = f"{name!r} belongs to {QUIRKS[name].where}." if name in QUIRKS else ""

@@ -1,17 +1,9 @@
 """What a model must offer to be explained, and the two questions every test asks it.
 
 `Explainable` is the contract: the kit's own `Fitted` and a Hugging Face classifier (`attnlib.hf`) both keep it, so
-importances, erasure, heat maps and the audit take either. A model predicts (`model.predict`, `model.logits`); what
-needs more than its own code are functions of it, in the rooms where the algorithms are:
-
-readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.rankings.scores`
-           names those that apply
-erase      `erase(model, texts, removed, operator)`: logits without sets of words; `operators(model)` names the
-           ways, `attention` (words stay in the text, their weights go) among them; `cut(model, texts)` counts the
-           texts longer than it reads
-swap       `swap_attention(model, texts, "uniform")` in `attnlib.measures.perturbation`: logits with the attention
-           replaced by uniform, permuted or no weights
-labels     `aligned(model, corpus.classes)`: the model with its logits in the order of the data's classes
+importances, erasure, heat maps and the audit take either. What needs more than the model's own code are functions
+of it: `importance` and `readings` (`attnlib.rankings.scores`), `erase`, `operators`, `cut` and `aligned` here,
+`swap_attention` (`attnlib.measures.perturbation`).
 """
 
 from __future__ import annotations
@@ -48,9 +40,8 @@ ATTENTION = "attention"
 class Answers(Protocol):
     """What one forward pass must tell: `Trace` does, and more.
 
-    mask        (B, T) bool: the units, as in `Batch.content`
-    logits      (B, C); probabilities (B, C), prediction (B,) follow from them
-    alpha       (B, T) the attention that each unit gets; of a Hugging Face model, `cls_last`
+    mask (B, T) bool: the units, as in `Batch.content`; logits (B, C), from which probabilities and prediction
+    follow; alpha (B, T): the attention that each unit gets, of a Hugging Face model `cls_last`
     """
 
     mask: Tensor
@@ -207,6 +198,6 @@ def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
     if tuple(classes) != model.classes:
         raise DataError(
             f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "
-            f"{', '.join(classes)}. Use the corpus that the model was trained on, or one with its classes."
+            f"{', '.join(classes)}. Use a corpus with the model's classes."
         )
     return model

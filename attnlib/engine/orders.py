@@ -1,7 +1,6 @@
 """Orders of removal, from scores, with a named error for every score that cannot rank; and first flips along them.
 
-First flips are looked for in growing blocks, each text leaving at its first flip. A decision can flip and flip back
-as more is removed, so bisection would find some flip but not the first.
+A decision can flip and flip back as more is removed, so bisection would find some flip but not the first.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ FITS = "a ranking fits"
 
 
 def descending(scores: Tensor, units: Tensor) -> Tensor:
-    """(B, T) positions from the highest score to the lowest, those that are no units last.
+    """(B, T) positions from the highest score to the lowest, those that are no units (B, T) last.
 
-    scores (B, T); units (B, T) bool: the positions that can be removed. Equal scores keep the order of the text, so
-    that an order never depends on padding or on the sorting algorithm.
+    Equal scores keep the order of the text, so that an order never depends on padding.
     """
     first = torch.argsort(scores.double(), dim=1, descending=True, stable=True)
     idle = (~units).gather(1, first)
@@ -54,8 +52,6 @@ def problem(scores: np.ndarray, length: int) -> str:
 
 def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
     """The ranking as one float array per text; a ranking for another number of texts is refused."""
-    if isinstance(ranking, np.ndarray | Tensor) and ranking.ndim != 1 and len(ids) != len(ranking):
-        raise DataError(f"The ranking has {len(ranking)} rows for {len(ids)} texts. Give one array per text.")
     if isinstance(ranking, Mapping) or not isinstance(ranking, Iterable):
         todo = " Give the scores it returns, or register it as a method and give its name." * callable(ranking)
         raise DataError(
@@ -63,10 +59,8 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
         )
     arrays = [floats(scores, f"text {i} (from 0)") for i, scores in enumerate(ranking)]
     if len(arrays) != len(ids):
-        found = "The ranking is empty" if not arrays else f"The ranking has {len(arrays)} arrays"
         raise DataError(
-            f"{found} for {len(ids)} texts. Give one array per text, with one score per token, as `importance` "
-            "returns."
+            f"The ranking has {len(arrays)} arrays for {len(ids)} texts. Give one per text, with a score per token."
         )
     return arrays
 

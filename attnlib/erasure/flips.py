@@ -1,7 +1,6 @@
-"""What happens to a decision when parts of a text are removed, exactly and fast.
+"""What happens to a decision when parts of a text are removed: `f(fitted, examples, ranking, *, level=…, …)`.
 
-All functions are called as `f(fitted, examples, ranking, *, level=…, operator=…, …)`: the fields of `Erasure` say
-what is removed and how, and options of the importance method may follow.
+The fields of `Erasure` say what is removed and how; options of the importance method may follow.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
     flipped          whether any number of removals changes it
     removed          how many units were gone at the first flip (<NA>: never)
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
-    only_when_empty  the first flip came when nothing was left to attend, so that the bias decided: the text was not
-                     outweighed, it was gone. At the attention level nothing is left once the remaining units have
-                     no weight, which under a sparse projection can be long before the last unit (see `reproject`)
+    only_when_empty  the first flip came when nothing was left to attend, so that the bias decided. At the attention
+                     level that is once the remaining units have no weight (see `reproject`)
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
@@ -126,8 +124,7 @@ def single_removals(
     js_other: Jensen-Shannon divergence in nats of the output with and without that weight; delta_js; flip_top,
     flip_other: whether removing it changes the decision.
     status: `compared`; `one unit`, of a text without another, where what needs r is NaN or <NA>; `no weight left`,
-    where either removal takes all the weight of a sparse projection, so that only the bias is left to decide
-    (`reproject` gives the weight to others instead).
+    where either removal takes all the weight of a sparse projection, so that only the bias is left to decide.
 
     how     reproject, target, seed, batch_size, quirks, and options of the importance method
     """

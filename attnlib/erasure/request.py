@@ -1,13 +1,12 @@
 """Erasure requests: what is removed, in which order and how, checked once; and traced batches with their orders.
 
 level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
-                   projection: closed form, no encoder pass beyond the first
+                   projection
 level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
                    default, what they run), `delete` (what they write), `mask`, `unk`
 
-A `ranking` is the name of an importance method, or scores of your own, Captum's for one: one array per text, one
-number per unit, as `importance` returns. Units are removed from the highest score down; equal scores in the order
-of the text.
+A `ranking` is the name of an importance method, or scores of your own: one array per text, one number per unit, as
+`importance` returns. Units are removed from the highest score down; equal scores in the order of the text.
 """
 
 from __future__ import annotations
@@ -62,14 +61,12 @@ class How(TypedDict, total=False):
 class Erasure:
     """One question about erasure: how units are removed, and in which order.
 
-    level            `input`: words leave the text; `attention`: positions lose their weight
-    operator         at the input level: what becomes of a removed word (`engine.operators`); None: `pad`, or the
-                     first of a Hugging Face model's `operators(model)`
-    reproject        at the attention level: apply a sparse projection to what remains instead of renormalising it
-    ranking          the name of an importance method, or scores of your own
-    target, seed, quirks, options   of the importance method, where `ranking` names one
-    batch_size       texts traced at a time; it changes no result
-    on_bad           a ranking that does not fit its text (wrong length, NaN): `raise`, or `mark` the row and go on
+    level       `input`: words leave the text; `attention`: positions lose their weight
+    operator    at the input level: what becomes of a removed word; None: the first of `operators(model)`
+    reproject   at the attention level: apply a sparse projection to what remains instead of renormalising it
+    ranking     the name of an importance method, to which target, seed, quirks and options go; or your own scores
+    batch_size  texts traced at a time; it changes no result
+    on_bad      a ranking that does not fit its text (wrong length, NaN): `raise`, or `mark` the row and go on
 
     Options that do not apply at a level are refused there.
     """
@@ -95,10 +92,9 @@ class Erasure:
         without: Iterable[str] = (),
         **fixed: Any,
     ) -> Erasure:
-        """The request from the keywords of a public function.
+        """The request from the keywords of a public function; those that are no fields are options of the method.
 
-        Keywords that are no fields are options of the importance method. `quirks` are those that the function
-        honours; it does not take the keywords `without`, nor those it has `fixed`.
+        `quirks` are those that the function honours; it takes no keywords `without`, nor those it has `fixed`.
         """
         taken = [name for name in How.__annotations__ if name not in (*without, *fixed)]
         fields = {name: how[name] for name in taken if name in how}
@@ -120,9 +116,8 @@ class Erasure:
             )
         if self.level == "input" and self.reproject is not None:
             raise ConfigError(
-                f"reproject={self.reproject} says what becomes of the remaining weights at level 'attention'; at "
-                "level 'input' the model reads the changed text and projects its scores in any case. Leave "
-                "reproject out, or use level='attention'."
+                f"reproject={self.reproject} is about the weights that remain at level 'attention'. Leave it out, "
+                "or use level='attention'."
             )
         OPERATORS[self.operator or "pad"]
         one_of("on_bad", self.on_bad, ("raise", "mark"))

@@ -56,35 +56,28 @@ def fit(
     seed agree bit for bit on one CPU. The test texts are never read.
 
     warm_start  start from the parameters of another model where names and shapes agree; what could not be copied is
-                listed in `fitted.notes`
-    warm_parts  the parts to copy; Wen et al.'s Fix Rep is `warm_parts=("embedding", "encoder")` together with
-                `TrainConfig(freeze=("embedding", "encoder"))`
-    objective   what to minimise in place of the cross-entropy with the labels (such as an adversary's loss);
-                `batch.rows` are positions in `corpus.train`. Regularisers of the model are added to it
+                listed in `fitted.notes`. warm_parts: the parts to copy
+    objective   what to minimise in place of the cross-entropy with the labels; `batch.rows` are positions in
+                `corpus.train`. Regularisers of the model are added to it
 
     >>> scaled = al.fit(corpus, config.replace(scaling="lin"), al.TrainConfig(epochs=1), seed=7)
     >>> scaled
     Fitted(mlp, additive, softmax, scaling lin, regulariser none; epoch 1 of 1, seed 7, classes: negative, positive)
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
-    for given, kind in ((model_config, ModelConfig), (train_config, TrainConfig)):
-        if not isinstance(given, kind):
-            raise ConfigError(
-                f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
-                f"Name it: fit(corpus, train_config=TrainConfig(…))."
-            )
+    if not (isinstance(model_config, ModelConfig) and isinstance(train_config, TrainConfig)):
+        kinds = type(model_config).__name__, type(train_config).__name__
+        raise ConfigError(f"fit takes a ModelConfig, then a TrainConfig; got {', '.join(kinds)}.")
     corpus, device = load_corpus(corpus), resolve(train_config.device)
     check(corpus, train_config, device, seed)
     with torch.random.fork_rng(), single("tf32" if train_config.precision == "tf32" else "ieee"):
         torch.manual_seed(seed)
-        query = corpus.task == "query"
+        query, classes = corpus.task == "query", corpus.classes
         vectoriser = make_vectoriser(corpus, model_config)
         vectors = word_vectors(vectoriser, model_config, seed)
-        model = initial_model(model_config, vectoriser, len(corpus.classes), vectors=vectors, query=query)
+        model = initial_model(model_config, vectoriser, len(classes), vectors=vectors, query=query)
         model.to(device, torch.float64 if train_config.precision == "float64" else torch.float32)
-        fitted = Fitted(
-            model, vectoriser, model_config, train_config, corpus.classes, _history([]), seed, query=query
-        )
+        fitted = Fitted(model, vectoriser, model_config, train_config, classes, _history([]), seed, query=query)
         if warm_start is not None:
             fitted.notes += warm(fitted, warm_start, warm_parts)
         if train_config.epochs:
@@ -185,11 +178,9 @@ class _Run:
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training texts; mean losses per text, the sum and each term."""
         self.model.train()
-        names: list[str] = []
-        losses, sizes, checked = [], [], 0
+        names, losses, sizes, checked = [], [], [], 0
         seed = self.seeds[number - 1] if self.config.shuffle else None
-        batches = self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed)
-        for batch in batches:
+        for batch in self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed):
             terms = self.step(batch.to(self.device))
             names = list(terms)
             losses.append(torch.stack([term.detach().double() for term in terms.values()]))

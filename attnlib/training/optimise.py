@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from attnlib.config import PARTS, TrainConfig
+from attnlib.config import TrainConfig
 from attnlib.utils.errors import ConfigError
 
 TABLES = ("embedding", "scaling")
@@ -32,8 +32,7 @@ class RowAdam(Optimizer):
         v_r \leftarrow \beta_2 v_r + (1-\beta_2) g^2, \quad
         w_r \leftarrow w_r - \eta \frac{m_r / (1-\beta_1^{n_r})}{\sqrt{v_r / (1-\beta_2^{n_r})} + \epsilon}
 
-    Parameters are matrices (V, D) with sparse gradients, as `nn.Embedding(sparse=True)` gives. `torch.optim.
-    SparseAdam` counts all steps for every row, and knows neither weight decay nor amsgrad.
+    `torch.optim.SparseAdam` counts all steps for every row, and knows neither weight decay nor amsgrad.
     """
 
     def __init__(self, params, lr: float = 1e-3, weight_decay: float = 0.0, amsgrad: bool = False) -> None:
@@ -102,7 +101,7 @@ class Optimisers:
 
     @contextmanager
     def attached(self) -> Iterator[None]:
-        """Inside, the model is in training: its word tables give sparse gradients."""
+        """Inside, word tables give sparse gradients."""
         for table in self.tables:
             table.sparse = True
         try:
@@ -120,12 +119,10 @@ class Optimisers:
         if self.clip_norm is None:
             return
         gradients = []
-        for weight in self.parameters:
-            if weight.grad is not None and weight.grad.is_sparse:
+        for weight in (w for w in self.parameters if w.grad is not None):
+            if weight.grad.is_sparse:
                 weight.grad = weight.grad.coalesce()  # repeated words add up before the norm is taken
-                gradients.append(weight.grad.values())
-            elif weight.grad is not None:
-                gradients.append(weight.grad)
+            gradients.append(weight.grad.values() if weight.grad.is_sparse else weight.grad)
         norm = nn.utils.get_total_norm(gradients)
         # always multiplied, by at most one: reading the norm would wait for the device
         torch._foreach_mul_(gradients, torch.clamp(self.clip_norm / (norm + 1e-6), max=1.0))
@@ -160,8 +157,7 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
 
 def freeze(model: nn.Module, config: TrainConfig) -> None:
     """Stop the gradients of the parts that `config` freezes."""
-    frozen = set(config.freeze) | (set() if config.train_embeddings else {"embedding"})
-    parts = model.parts()
-    for part in PARTS:
-        if part in frozen and part in parts:
-            parts[part].requires_grad_(False)
+    frozen = {*config.freeze, *(() if config.train_embeddings else ("embedding",))}
+    for part, module in model.parts().items():
+        if part in frozen:
+            module.requires_grad_(False)

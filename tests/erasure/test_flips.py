@@ -77,17 +77,6 @@ def test_first_flip_by_hand():
     assert row["status"] == "flipped"
 
 
-def test_a_decision_that_never_flips_has_no_fraction():
-    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([1.0, 2.0, 3.0])], level="attention")
-    row = frame.iloc[0]
-    assert not row["flipped"]
-    assert row["removed"] is pd.NA
-    assert np.isnan(row["fraction"])
-    assert np.isnan(row["mass_removed"])
-    assert row["after"] is None
-    assert row["status"] == "never"
-
-
 def test_a_flip_that_comes_only_when_nothing_is_left_is_marked():
     model = toy(bias=(0.0, 0.1))
     frame = erasure.fraction_to_flip(model, model.texts(), [np.array([1.0, 2.0, 3.0])], level="attention")
@@ -108,20 +97,6 @@ def test_a_text_of_one_token():
     assert single["flip_other"] is pd.NA
     assert np.isnan(single["delta_js"])
     assert single["flip_top"]
-
-
-def test_curves_by_hand():
-    frame = erasure.erasure_curves(toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])], level="attention")
-    assert frame["removed"].tolist() == [0, 1, 2, 3]
-    logits = np.array([[1, 0.7], [0, 1.4], [0, 2.0], [0, 0]])
-    expected = np.exp(logits[:, 0]) / np.exp(logits).sum(1)
-    np.testing.assert_allclose(frame["probability"], expected)
-    np.testing.assert_allclose(frame["mass_removed"], [0, 0.5, 0.8, 1.0])
-    assert frame["flipped"].tolist() == [False, True, True, False]
-    least = erasure.erasure_curves(
-        toy(), toy().texts(), [np.array([3.0, 2.0, 1.0])], level="attention", first="least"
-    )
-    np.testing.assert_allclose(least["mass_removed"], [0, 0.2, 0.5, 1.0])
 
 
 def test_single_removals_by_hand():

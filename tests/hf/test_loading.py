@@ -43,7 +43,7 @@ def test_a_model_of_attnlib_loads_by_the_same_call(planted_fitted, tmp_path):
         ({"problem_type": "regression"}, "is a regression"),
         ({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}, "is a regression"),
         ({"is_encoder_decoder": True}, "an encoder and a decoder"),
-        ({"id2label": {"0": "same", "1": "same"}}, "Two classes of .* have the same name"),
+        ({"id2label": {"0": "same", "1": "same"}}, "as many different names"),
     ],
 )
 def test_models_without_one_class_per_text_are_refused(folders, tmp_path, values, why):
@@ -60,13 +60,6 @@ def test_a_pretrained_encoder_without_a_head_is_refused(tmp_path):
     )
     with pytest.raises(ConfigError, match=r"no trained classifier: .* 'classifier.bias' among them"):
         al.load_model(save(hf.BertModel(config), tokenizer, tmp_path), device="cpu")
-
-
-def test_pickles_are_refused(folders, tmp_path):
-    folder = changed(folders("bert"), tmp_path / "pickled")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ConfigError, match="holds its weights as a pickle"):
-        al.load_model(folder, device="cpu")
 
 
 def test_remote_code_is_not_run(folders, tmp_path):
@@ -106,7 +99,7 @@ def test_length_and_names_are_checked(folders):
         al.load_model(folders("bert"), max_length=65)
     longest = al.load_model(folders("roberta"), device="cpu").vectoriser.max_length
     assert longest == 64, "two of its positions are not words"
-    with pytest.raises(ConfigError, match=r"has 2 classes .*3 names were given"):
+    with pytest.raises(ConfigError, match=r"has 2 .*Got a, b, c"):
         al.load_model(folders("bert"), classes=("a", "b", "c"))
     model = al.load_model(folders("bert"), device="cpu", classes=("bad", "good"), max_length=5)
     assert model.classes == ("bad", "good")
@@ -161,5 +154,5 @@ def test_a_model_that_attends_in_its_own_way_is_erased_but_not_read(tmp_path):
     model = al.load_model(save(hf.DebertaV2ForSequenceClassification(config), tokenizer, tmp_path), device="cpu")
     assert len(al.fraction_to_flip(model, TEXTS, "omission")) == len(TEXTS)
     assert len(al.importance(model, TEXTS, "input_x_grad")) == len(TEXTS)
-    with pytest.raises(ConfigError, match="does not compute its attention through transformers"):
+    with pytest.raises(ConfigError, match="does not use transformers"):
         al.importance(model, TEXTS, "rollout")

@@ -12,7 +12,7 @@ from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
 
-INSIDE = ("cls_last", "rollout", "value_norm", "attention_grad", "value_zeroing")
+INSIDE = ("cls_last", "rollout", "value_norm", "attention_grad")
 
 
 def alone(model, text):
@@ -78,36 +78,6 @@ def test_value_norm_of_bert(folders):
     expected = np.array(parts) / sum(parts)
     (scores,) = al.importance(model, [TEXTS[0]], "value_norm")
     np.testing.assert_allclose(scores, to_words(expected, owners), atol=1e-6)
-
-
-def test_value_zeroing_of_bert(folders):
-    """Layer by layer, with the value of one piece set to zero by a hook on the value projection."""
-    model = al.load_model(folders("bert"), device="cpu")
-    inputs, owners, row = alone(model, TEXTS[0])
-    network = model.model.network
-    network.set_attn_implementation("eager")
-    n, flow = len(owners), None
-    with torch.no_grad():
-        states = network(**inputs, output_hidden_states=True).hidden_states
-        for number, layer in enumerate(network.bert.encoder.layer):
-            change = torch.zeros(n, n, dtype=torch.float64)
-            whole = layer(states[number])
-            whole = (whole if torch.is_tensor(whole) else whole[0])[0].double()
-            for j in range(n):
-
-                def zero(module, args, output, j=j):
-                    output[:, j] = 0
-                    return output
-
-                hook = layer.attention.self.value.register_forward_hook(zero)
-                out = layer(states[number])
-                hook.remove()
-                out = (out if torch.is_tensor(out) else out[0])[0].double()
-                change[:, j] = 1 - torch.cosine_similarity(whole, out, dim=-1)
-            change = change / change.sum(1, keepdim=True)
-            flow = change if flow is None else change @ flow
-    (scores,) = al.importance(model, [TEXTS[0]], "value_zeroing")
-    np.testing.assert_allclose(scores, to_words(flow[row].numpy(), owners), atol=1e-5)
 
 
 def test_gradients_are_those_of_the_embeddings(folders):

@@ -132,7 +132,10 @@ SAVED = {
     "a pickle for weights": (sealed(file(saving.WEIGHTS, pickled)), "do not fit each other"),
     "a weight less": (weights(lambda v: v.pop(first(v))), "do not fit each other"),
     "a weight more": (weights(lambda v: v.update(extra=torch.ones(2))), "do not fit each other"),
-    "a weight of another shape": (weights(lambda v: v.update({first(v): torch.ones(3, 3, 3)})), "do not fit each other"),
+    "a weight of another shape": (
+        weights(lambda v: v.update({first(v): torch.ones(3, 3, 3)})),
+        "do not fit each other",
+    ),
     "a vectoriser of noise": (sealed(file(saving.VECTORISER, bytes(range(256)))), "do not fit each other"),
     "a deep vectoriser": (sealed(file(saving.VECTORISER, DEEP.encode())), "do not fit each other"),
     "a vectoriser that is a list": (sealed(file(saving.VECTORISER, b"[]")), "do not fit each other"),

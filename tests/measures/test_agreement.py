@@ -12,7 +12,6 @@ from scipy import stats as scipy_stats
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.data.types import Example
 from attnlib.engine.jacobian import full_jacobian
 from attnlib.measures.agreement import (
     agreement,
@@ -23,7 +22,6 @@ from attnlib.measures.agreement import (
 )
 from attnlib.rankings.scores import importance
 from attnlib.training.fit import fit
-from attnlib.utils.errors import ConfigError
 
 
 @pytest.fixture(scope="module")
@@ -91,18 +89,6 @@ def test_outside_the_support_a_hidden_state_matters_to_nobody(sparse, corpus) ->
     assert values["leave_one_out_hidden"].mean() > 0.8
 
 
-def test_one_token_texts_are_kept_and_named(sparse) -> None:
-    found, spread = attention_agreement(sparse, [Example(("wonderful",), 1, id="short")])
-    assert set(found["status"]) == {"one token"}
-    assert math.isnan(spread["entropy"][0])
-    assert spread["support"][0] == 1
-
-
-def test_unknown_kinds_are_refused(sparse, corpus) -> None:
-    with pytest.raises(ConfigError, match="gradient_input"):
-        attention_agreement(sparse, corpus.test, ["gradient_inputs"])
-
-
 @pytest.fixture(scope="module")
 def small():
     return load_corpus("planted", n_train=40, n_dev=10, n_test=10)
@@ -124,11 +110,6 @@ def test_with_context_influence_is_spread(small) -> None:
     assert found["value"].between(0.2, 1).all()
     assert (found["own"] < 1).all()
     np.testing.assert_allclose(found["even"] * found["length"], 1)
-
-
-def test_one_token_has_neither_entropy_nor_share(small) -> None:
-    found = hidden_dispersion(model(small), [Example(("wonderful",), 1)])
-    assert found[["value", "own", "even"]].isna().all(axis=None)
 
 
 def test_a_state_that_nothing_moves_has_no_share(small) -> None:

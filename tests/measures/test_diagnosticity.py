@@ -10,7 +10,7 @@ import pytest
 import attnlib as al
 from attnlib.measures import diagnosticity as known
 from attnlib.rankings.scores import importance
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError
 
 SHORT = al.TrainConfig(epochs=4, learning_rate=0.02, device="cpu")
 SMALL = al.ModelConfig(encoder="lstm", hidden_size=16, embedding_size=16)
@@ -58,11 +58,6 @@ def test_a_plausible_ranking_prefers_the_distractor_of_the_class(planted):
     shares = [(sum(word in t for t in texts[c]) + 1) / (len(texts[c]) + 2) for c in (0, 1)]
     assert words[word][1] == pytest.approx(np.log(shares[1] / shares[0]))
     assert words[word][0] == pytest.approx(-words[word][1])
-
-
-def test_unmarked_texts_have_no_truth(planted):
-    with pytest.raises(DataError, match="no rationale"):
-        known.rankings([replace(planted.test[0], rationale=None)], {})
 
 
 @pytest.mark.slow

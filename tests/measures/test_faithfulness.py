@@ -11,7 +11,6 @@ import attnlib as al
 from attnlib.erasure import flips as erasure
 from attnlib.measures import faithfulness
 from attnlib.rankings.scores import importance
-from attnlib.utils.errors import ConfigError, DataError
 from tests.conformance import naive, zoo
 from tests.erasure.test_flips import many
 
@@ -97,15 +96,6 @@ def aopc_bound(fitted, text, sign, *, beam=10, **how):
     largest, total = faithfulness.best_removals(drop, range(1, n + 1), first, beam=beam)
     assert largest[0] == first.max()
     return sign * total / n
-
-
-def test_bad_input():
-    with pytest.raises(DataError, match="whole curves"):
-        faithfulness.aopc_of(curves([[0.9, 0.5, 0.4]]).iloc[:2])
-    with pytest.raises(DataError, match="erasure_curves"):
-        faithfulness.aopc_of(pd.DataFrame({"text": [1]}))
-    with pytest.raises(ConfigError, match="shares"):
-        faithfulness.comprehensiveness_of(curves([[0.9, 0.5]]), shares=(0.0,))
 
 
 @pytest.mark.parametrize("level", ["input", "attention"])

@@ -8,7 +8,6 @@ from scipy.spatial.distance import cdist
 from scipy.special import digamma
 
 from attnlib.measures.information import mutual_information, neighbour_information
-from attnlib.utils.errors import ConfigError, DataError
 
 RNG = np.random.default_rng(0)
 
@@ -58,10 +57,3 @@ def test_a_single_label_tells_nothing_and_lone_ones_are_left_out() -> None:
     y = np.array([0] * 10 + [1] * 10)
     far = x + 100 * y[:, None]
     assert neighbour_information(np.vstack([far, [[5.0, 5.0]]]), [*y, 2]) == neighbour_information(far, y)
-
-
-def test_refuses_what_does_not_fit() -> None:
-    with pytest.raises(DataError, match="vectors and n labels"):
-        neighbour_information(np.zeros((3, 2)), [0, 1])
-    with pytest.raises(ConfigError, match="at least 1"):
-        neighbour_information(np.zeros((3, 2)), [0, 1, 1], k=0)

@@ -9,7 +9,6 @@ import torch
 from attnlib.config import ATTENTIONS, ENCODERS, SCALINGS, ModelConfig
 from attnlib.models import attention, build_model, encoders, hierarchical, scaling
 from attnlib.models.classifier import Readout
-from attnlib.utils.errors import ConfigError
 from tests.models.helpers import N_IDS, TINY, WIDTH, config_of, make_batch
 
 
@@ -70,24 +69,6 @@ def test_sentences_in_groups_of_like_length_are_read_as_all_at_once(encoder, sca
         torch.testing.assert_close(grouped[name], value, rtol=0, atol=1e-12, msg=lambda m, n=name: f"{n}: {m}")
 
 
-@pytest.mark.parametrize("encoder", list(encoders.ENCODERS))
-def test_what_stands_in_padding_is_never_read(encoder):
-    model = build_model(config_of({"encoder": encoder}), N_IDS, 2).double().eval()
-    batch = make_batch()
-    embedded = model.embed(batch)
-    poisoned = embedded.masked_fill(~batch.mask.unsqueeze(-1), 1e6)
-    torch.testing.assert_close(model(batch, poisoned).logits, model(batch).logits, rtol=0, atol=1e-9)
-
-
-def test_dropout_acts_on_h_in_training_alone():
-    model = build_model(config_of({"encoder": "mlp"}, dropout=0.5), N_IDS, 2)
-    batch = make_batch((20, 20))
-    torch.manual_seed(0)
-    share = (model.train()(batch).hidden[batch.mask] == 0).float().mean().item()
-    assert 0.35 < share < 0.65
-    assert (model.eval()(batch).hidden[batch.mask] != 0).all()
-
-
 @pytest.mark.parametrize(
     ("option", "hierarchical"),
     [
@@ -113,31 +94,6 @@ def test_other_dropouts_act_where_they_say_in_training_alone(option, hierarchica
     first, second = model.eval()(batch).logits, model(batch).logits
     assert torch.equal(first, second)
     assert (first != 0).all()
-
-
-def test_a_flat_model_has_no_sentences_to_drop():
-    with pytest.raises(ConfigError, match="hierarchical=True"):
-        ModelConfig(sentence_dropout=0.2)
-
-
-def test_scores_of_word_types_come_from_the_models_own_vectors():
-    model = build_model(config_of({"scaling": "conv"}), N_IDS, 2).double().eval()
-    batch = make_batch()
-    scores = model.scaling.word_scores(model.embedding.weight)
-    trace = model(batch)
-    torch.testing.assert_close(trace.scale[batch.content], scores[batch.ids][batch.content])
-    assert (trace.scale[~batch.content] == 0).all()
-
-
-def test_layers_stack():
-    batch = make_batch()
-    for encoder in ("mlp", "cnn", "lstm", "gru", "transformer"):
-        counts = []
-        for layers in (1, 2, 3):
-            model = build_model(config_of({"encoder": encoder}, layers=layers), N_IDS, 2)
-            assert model(batch).logits.isfinite().all()
-            counts.append(sum(p.numel() for p in model.encoder.parameters()))
-        assert counts[1] - counts[0] == counts[2] - counts[1] > 0
 
 
 def test_transformer_runs_under_vmap_and_knows_the_order_of_words():

@@ -7,20 +7,9 @@ import math
 import pytest
 import torch
 
-from attnlib.config import ModelConfig
 from attnlib.models import build_model, regularise
-from attnlib.models.regularise import REGULARISERS, corrupt, mlm_loss, tying_loss
+from attnlib.models.regularise import corrupt, mlm_loss, tying_loss
 from tests.models.helpers import N_IDS, config_of, make_batch
-
-
-def test_concat_and_residual_by_hand():
-    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
-    embedded = torch.tensor([[[10.0, 20.0], [30.0, 40.0]]])
-    mask = torch.tensor([[True, False]])
-    joined = {name: kind(ModelConfig()).join(hidden, embedded, mask) for name, kind in REGULARISERS.items()}
-    assert joined["concat"].tolist() == [[[1, 2, 10, 20], [3, 4, 0, 0]]]
-    assert joined["residual"].tolist() == [[[11, 22], [3, 4]]]
-    assert all(joined[name] is hidden for name in ("none", "tying", "mlm"))
 
 
 def test_tying_by_hand():
@@ -127,15 +116,3 @@ def test_mlm_reads_the_corrupted_text_and_guesses_the_true_one(hierarchical, mon
     assert changed.any()
     assert not changed[~batch.content].any()
     assert loss.item() > 0
-
-
-def test_tying_of_a_hierarchical_model_is_that_of_its_words():
-    batch = make_batch()
-    model = build_model(config_of({"regulariser": "tying", "hierarchical": True, "tying_delta": 3.0}), N_IDS, 2)
-    model = model.double()
-    trace = model(batch)
-    loss = model.regularisation(trace, batch)["tying"]
-    texts = trace.words.hidden.reshape(len(batch), -1, trace.words.hidden.shape[-1])
-    words = trace.words.embedded.reshape(texts.shape)
-    mask = trace.words.mask.reshape(len(batch), -1)
-    torch.testing.assert_close(loss, 3 * tying_loss(texts, words, mask))

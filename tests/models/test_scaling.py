@@ -29,15 +29,6 @@ def test_parameter_counts_of_appendix_b(kind, count):
     assert sum(p.numel() for p in scaling_of(kind).parameters()) == count
 
 
-@pytest.mark.parametrize("kind", COUNTS)
-def test_initial_range(kind):
-    table = scaling_of(kind).table.weight
-    assert table.abs().max() <= V**-0.5
-    assert table.abs().max() > 0.7 * V**-0.5
-    assert (table > 0).any()
-    assert (table < 0).any()
-
-
 def test_lin_and_feat_by_hand(text):
     ids, embedded = text
     lin, feat = scaling_of("lin"), scaling_of("feat")
@@ -73,12 +64,6 @@ def test_other_pools_of_footnote_4(text, kind, pool):
         values = scaling.channels(values)
     expected = values.mean(-1) if pool == "mean" else values.max(-1).values
     torch.testing.assert_close(scaling(ids, embedded), expected)
-
-
-def test_direct_is_u_itself(text):
-    ids, embedded = text
-    scaling = scaling_of("lin", "direct")
-    torch.testing.assert_close(scaling(ids, embedded), scaling.table.weight[ids, 0])
 
 
 @pytest.mark.parametrize("kind", COUNTS)

@@ -95,14 +95,6 @@ def test_an_incomplete_path_is_reported():
         importance(fitted, texts, "integrated_gradients", steps=0)
 
 
-@pytest.mark.parametrize("level", ["input", "hidden"])
-def test_gradient_norm_is_a_distribution(level):
-    fitted = zoo.fitted("lstm")
-    for scores in importance(fitted, zoo.texts(fitted, 3), "gradient_norm", level=level):
-        assert scores.sum() == pytest.approx(1)
-        assert (scores > 0).all()
-
-
 def test_the_quirk_integrates_t_times_the_gradient():
     fitted = zoo.fitted("none")
     found = case(fitted, zoo.texts(fitted, 1))
