@@ -8,7 +8,6 @@ import torch
 from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.select import input_eraser
 from attnlib.erasure.flips import erasure_curves
-from attnlib.utils.errors import ConfigError, UnknownName
 from tests.conformance import naive, zoo
 
 
@@ -42,13 +41,6 @@ def test_unk_and_mask_stay_and_are_attended():
     assert torch.equal(after.content, before.content)
     fitted, _, after = erased("mask", "gru-mlm")
     assert after.ids[0, 1:3].tolist() == [fitted.vectoriser.mask_id] * 2
-
-
-def test_what_a_model_cannot_do_is_refused():
-    with pytest.raises(ConfigError, match="needs a mask token"):
-        erased("mask")
-    with pytest.raises(UnknownName, match="Did you mean 'delete'"):
-        erased("deleet")
 
 
 @pytest.mark.parametrize("name", ["mlp-lin", "cnn-residual", "lstm-concat-sparse", "transformer", "han-gru"])

@@ -8,7 +8,7 @@ import torch
 
 import attnlib as al
 from attnlib.engine.explainable import operators
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
 from .planted import planted_bert, planted_text
@@ -100,24 +100,6 @@ def test_flips_curves_and_faithfulness_agree_with_the_slow_definition(model, lev
         (few,) = al.erase(model, [text], [[order[half:]]], operator=operator)
         few = np.exp(few - few.max())
         assert kept["value"][i] == pytest.approx(p[0] - (few / few.sum())[0, decided[0]], abs=1e-5)
-
-
-def test_own_scores_rank_words_and_bad_ones_are_named(model):
-    scores = [np.arange(len(model.tokens(text)), dtype=float) for text in TEXTS]
-    assert len(al.fraction_to_flip(model, TEXTS, scores)) == len(TEXTS)
-    with pytest.raises(DataError, match=r"text 1.*scores for"):
-        al.fraction_to_flip(model, TEXTS, [scores[0], scores[1][:-1], *scores[2:]])
-
-
-def test_heat_map_and_explorer(model, monkeypatch):
-    page = al.heatmap(model, TEXTS[0], ["alpha", "rollout"])
-    assert "gorgeous" in page.html
-    assert "attention" in page.html
-    with pytest.raises(ConfigError, match="'probability' decodes each token alone"):
-        al.heatmap(model, TEXTS[0], "probability")
-    monkeypatch.setenv("ATTNLIB_PROGRESS", "0")
-    shown = al.explore(model, TEXTS[:2])
-    assert "witty" in str(shown.html)
 
 
 def test_what_needs_the_closed_form_says_so(model):

@@ -85,14 +85,6 @@ def test_search_does_not_depend_on_the_batch(base, corpus) -> None:
             assert torch.allclose(a[i], b, atol=1e-5)
 
 
-def test_search_falls_back_to_the_trained_attention(base, corpus) -> None:
-    trace = base.trace(corpus.test[:8])
-    alpha, far, apart = search(trace, steps=0, restarts=1, epsilon=0.0)
-    assert torch.equal(alpha, trace.alpha)
-    assert (far == 0).all()
-    assert (apart == 0).all()
-
-
 def test_without_a_divergence_the_adversary_imitates_its_base(base, corpus) -> None:
     quick = TrainConfig(epochs=30, learning_rate=0.01, monitor="train_loss", patience=None)
     table = compare(base, against(base, corpus, 0.0, quick), corpus.train)
@@ -120,17 +112,6 @@ def test_sparse_bases_have_finite_losses(corpus) -> None:
     sparse = fit(corpus, ModelConfig(encoder="mlp", projection="sparsemax", hidden_size=8), TrainConfig(epochs=1))
     for divergence in ("kl_adv_base", "jsd"):
         assert np.isfinite(against(sparse, corpus, 0.1, divergence=divergence).history["loss"]).all()
-
-
-def test_an_adversary_may_leave_out_the_regulariser_of_its_base(corpus) -> None:
-    tied = ModelConfig(hidden_size=8, embedding_size=8, regulariser="tying")
-    base = fit(corpus, tied, TrainConfig(epochs=1), seed=0)
-    with_loss = against(base, corpus, 0.1)
-    without = adversary(corpus, tied.replace(regulariser="none"), QUICK, 3, warm_start=base, lam=0.1)
-    assert "tying" in with_loss.history
-    assert "tying" not in without.history
-    row = without.history.iloc[0]
-    assert row["loss"] == pytest.approx(row["tvd"] + row["divergence"], abs=1e-6)
 
 
 def test_an_adversary_of_few_texts_reads_what_its_base_reads(base, corpus) -> None:

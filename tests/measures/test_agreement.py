@@ -17,7 +17,6 @@ from attnlib.measures.agreement import (
     agreement,
     attention_agreement,
     dispersion,
-    facets,
     hidden_dispersion,
 )
 from attnlib.rankings.scores import importance
@@ -112,16 +111,6 @@ def test_with_context_influence_is_spread(small) -> None:
     np.testing.assert_allclose(found["even"] * found["length"], 1)
 
 
-def test_a_state_that_nothing_moves_has_no_share(small) -> None:
-    config = ModelConfig(encoder="cnn", hidden_size=2, kernel_sizes=(1, 3), embedding_size=6)
-    fitted = fit(small, config, TrainConfig(epochs=1))
-    found = hidden_dispersion(fitted, small.test)
-    alive = np.concatenate([(fitted.trace([e]).hidden[0] > 0).any(-1).numpy() for e in small.test])
-    for column in ("value", "own", "even"):
-        assert (found[column].notna() == alive).all(), column
-    assert 0 < alive.sum() < len(alive)
-
-
 @pytest.mark.parametrize("options", [{}, {"encoder": "transformer", "layers": 2, "attention": "dot"}])
 def test_full_jacobian_is_autograds(small, options) -> None:
     fitted, example = model(small, boundaries=True, **options), small.test[0]
@@ -131,16 +120,3 @@ def test_full_jacobian_is_autograds(small, options) -> None:
     norms = whole[:, :, 0].square().sum((1, 3)).sqrt()[batch.content[0]][:, batch.content[0]].numpy()
     expected = norms / norms.sum(1, keepdims=True)
     np.testing.assert_allclose(full_jacobian(fitted, example), expected, rtol=1e-4)
-
-
-def test_both_ways_agree_where_one_component_is_alive(small) -> None:
-    """The norm of one positive number is that number; where ReLU silenced both there is nothing to spread."""
-    config = ModelConfig(encoder="cnn", hidden_size=2, kernel_sizes=(1, 3), embedding_size=6)
-    fitted = fit(small, config, TrainConfig(epochs=1))
-    found = facets(fitted, small.test)
-    alive = np.concatenate([(fitted.trace([e]).hidden[0] > 0).sum(-1).numpy() for e in small.test])
-    assert {0, 1, 2} == set(alive)
-    np.testing.assert_allclose(found["distance"][alive == 1], 0, atol=1e-6)
-    assert (found["distance"][alive == 2] > 1e-6).any()
-    assert found["of_norm"][alive == 0].isna().all()
-    assert found["tau"][alive == 0].isna().all()

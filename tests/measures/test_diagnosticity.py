@@ -75,16 +75,3 @@ def test_guided_attention_goes_where_it_is_told_and_decisions_stay(planted):
     assert right["none"] == plain.evaluate(planted.test)["accuracy"], "no guide is no guide"
     with pytest.raises(ConfigError, match="honest"):
         known.guided(planted, SMALL, SHORT, 0, guide="honesty")
-
-
-def test_positions_of_decisive_words_skip_what_the_model_adds(planted):
-    config = SMALL.replace(boundaries=True, unattended=(".",))
-    fitted = al.fit(planted, config, al.TrainConfig(epochs=0, device="cpu"))
-    for batch, _ in fitted.traces(planted.test):
-        found = known.decisive(batch, planted.test)
-        for row, place in enumerate(batch.rows.tolist()):
-            ids = batch.ids[row][found[row]].tolist()
-            marked = [
-                t for t, m in zip(planted.test[place].tokens, planted.test[place].rationale, strict=True) if m
-            ]
-            assert ids == fitted.vectoriser.vocabulary.ids(marked)

@@ -12,7 +12,6 @@ from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.measures.perturbation import (
-    decisions,
     permuted,
     token_probabilities,
     token_table,
@@ -115,18 +114,6 @@ def test_all_attention_on_one_token_gives_its_probability(corpus, options) -> No
         assert torch.allclose(found[b, t], (trace.weight @ context + trace.bias).softmax(-1), atol=1e-6)
 
 
-def test_a_table_by_hand(corpus) -> None:
-    fitted = model(corpus)
-    with torch.no_grad():  # tokens alone say exactly softmax(b), whatever they are
-        fitted.model.decoder.weight.zero_()
-        fitted.model.decoder.bias.copy_(torch.tensor([0.0, 1.0]))
-    table = token_table(fitted, corpus.test)
-    p = float(np.e / (1 + np.e))
-    assert (table["prediction"] == 1).all()
-    assert table["confidence"].to_numpy() == pytest.approx(p, abs=1e-6)
-    assert table["token_probability"].to_numpy() == pytest.approx(p, abs=1e-6)
-
-
 def test_a_table_agrees_with_single_texts_in_any_batch(corpus) -> None:
     fitted = model(corpus)
     table = token_table(fitted, corpus.test)
@@ -139,14 +126,3 @@ def test_a_table_agrees_with_single_texts_in_any_batch(corpus) -> None:
     alone = token_probabilities(trace)[0, :, chosen].detach()
     assert table["token_probability"][7] == pytest.approx(float(alone.mean()), abs=1e-6)
     assert table["entropy"][7] == pytest.approx(float(stats.normalized_entropy(trace.alpha[0].detach())), abs=1e-6)
-
-
-def test_decisions_of_a_constant_model(corpus) -> None:
-    fitted = model(corpus)
-    with torch.no_grad():
-        fitted.model.decoder.weight.zero_()
-        fitted.model.decoder.bias.copy_(torch.tensor([0.0, 1.0]))
-    found = decisions(fitted, corpus.test)
-    assert found["instance"].tolist() == [example.id for example in corpus.test]
-    assert set(found["prediction"]) == {corpus.classes[1]}
-    assert found["value"].tolist() == [float(example.label == 1) for example in corpus.test]

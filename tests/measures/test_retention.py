@@ -52,27 +52,10 @@ def test_a_constant_state_knows_nothing(corpus, words_alone) -> None:
     assert row["ceiling"] > 1
 
 
-def test_a_mixing_encoder_knows_less_than_the_word_itself(corpus, words_alone, untrained) -> None:
-    mixed = retention(untrained, corpus, **FEW).iloc[0]
-    whole = retention(words_alone, corpus, **FEW).iloc[0]
-    assert mixed["value"] < whole["value"]
-    assert mixed["n"] == whole["n"], "every model meets the same occurrences"
-
-
 def test_the_most_frequent_words(corpus) -> None:
     counts = Counter(t for e in corpus.train for t in e.tokens)
     chosen = choose_words(corpus, 10, "mi_most_frequent")
     assert min(counts[w] for w in chosen) >= max(c for w, c in counts.items() if w not in chosen)
-
-
-def test_drawn_words_are_distinct_known_and_depend_on_the_seed(corpus) -> None:
-    chosen = choose_words(corpus, 30, "mi_random_sample", seed=3)
-    assert len(set(chosen)) == 30
-    assert set(chosen) <= set(corpus.vocabulary.words)
-    assert chosen == choose_words(corpus, 30, "mi_random_sample", seed=3)
-    assert chosen != choose_words(corpus, 30, "mi_random_sample", seed=4)
-    everything = choose_words(corpus, 10_000, "mi_random_sample")
-    assert everything == choose_words(corpus, 10_000, "mi_most_frequent")
 
 
 def test_states_stand_at_their_words(corpus, words_alone) -> None:

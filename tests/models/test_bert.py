@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnlib.config import PARTS, ModelConfig
+from attnlib.config import ModelConfig
 from attnlib.models import build_model
 from attnlib.utils.errors import ConfigError
 from tests.models.helpers import alone, make_batch, padded
@@ -58,17 +58,6 @@ def test_hidden_states_are_those_of_the_network_and_of_no_batch(folders, kind):
         for row in range(len(batch)):
             torch.testing.assert_close(model(alone(batch, row)).logits[0], trace.logits[row], rtol=0, atol=1e-10)
     assert torch.equal(model(batch).logits, trace.logits)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_word_embeddings_are_a_part_of_their_own(folders, kind):
-    model = model_of(folders[kind], query=True, scaling="lin")
-    parts = model.parts()
-    assert tuple(parts) == PARTS
-    assert [p.shape[0] for p in parts["embedding"].parameters()] == [40]
-    owned = [id(p) for part in parts.values() for p in part.parameters()]
-    assert len(owned) == len(set(owned))
-    assert set(owned) == {id(p) for p in model.parameters()}
 
 
 @pytest.mark.parametrize(

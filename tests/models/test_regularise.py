@@ -30,20 +30,6 @@ def test_tying_has_finite_gradients_where_h_equals_e_and_where_there_is_no_token
     assert (hidden.grad == 0).all()
 
 
-def test_the_weights_delta_and_eta_multiply():
-    batch = make_batch()
-    for regulariser, option in (("tying", "tying_delta"), ("mlm", "mlm_eta")):
-        losses = []
-        for value in (1.0, 10.0, 0.0):
-            torch.manual_seed(0)
-            model = build_model(config_of({"regulariser": regulariser, option: value}), N_IDS, 2)
-            torch.manual_seed(1)
-            losses.append(model.regularisation(model(batch), batch)[regulariser].item())
-        assert losses[0] > 0
-        assert losses[1] == pytest.approx(10 * losses[0], rel=1e-5)
-        assert losses[2] == 0
-
-
 def test_masking_follows_the_stated_shares():
     torch.manual_seed(0)
     ids = torch.randint(4, 104, (500, 120))

@@ -55,17 +55,6 @@ def test_conv_is_a_convolution_and_equals_its_collapsed_form(text):
     torch.testing.assert_close(scores, u.squeeze(-1) * (embedded @ w) + b)
 
 
-@pytest.mark.parametrize(("kind", "pool"), [("lin", "mean"), ("feat", "max"), ("conv", "max"), ("conv", "mean")])
-def test_other_pools_of_footnote_4(text, kind, pool):
-    ids, embedded = text
-    scaling = scaling_of(kind, pool)
-    values = scaling.table(ids) * embedded
-    if kind == "conv":
-        values = scaling.channels(values)
-    expected = values.mean(-1) if pool == "mean" else values.max(-1).values
-    torch.testing.assert_close(scaling(ids, embedded), expected)
-
-
 @pytest.mark.parametrize("kind", COUNTS)
 def test_scores_of_word_types_are_those_of_their_tokens(kind):
     scaling = scaling_of(kind)

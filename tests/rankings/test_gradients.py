@@ -63,17 +63,6 @@ def test_a_trace_with_its_graph_gives_the_gradients_of_a_second_pass(name, level
         assert not other.requires_grad
 
 
-def test_steps_of_many_texts_go_together_or_one_by_one(monkeypatch):
-    fitted = zoo.fitted("lstm")
-    texts = zoo.texts(fitted, 5)
-    found = []
-    for most in (1, 100, 10**6):
-        monkeypatch.setattr(Case, "at_once", most)
-        found.append(path_integral(case(fitted, texts), steps=7).scores)
-    torch.testing.assert_close(found[0], found[1])
-    torch.testing.assert_close(found[0], found[2])
-
-
 @pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])
 def test_integrated_gradients_are_complete(name):
     fitted = zoo.fitted(name)

@@ -67,12 +67,6 @@ def test_the_variance_is_the_written_formula() -> None:
     assert (found.cells, found.trainings, found.texts, found.n) == (2, 6, 20, 120)
 
 
-def test_texts_of_two_data_sets_are_not_the_same_texts() -> None:
-    frame = pd.concat([design(cells=1), design(cells=1, seed=1).assign(dataset="other")])
-    assert effect(frame, ["dataset"]).texts == 80
-    assert effect(frame, ["dataset", "encoder"]).texts == 80
-
-
 def test_a_paired_contrast_is_the_mean_of_differences() -> None:
     plain = design(cells=2).assign(variant="none")
     other = plain.assign(variant="lin", value=plain["value"] - 0.25 + 0.01 * (plain["instance"] % 3))
@@ -83,14 +77,6 @@ def test_a_paired_contrast_is_the_mean_of_differences() -> None:
     assert found == effect(merged, ["encoder"])
     assert found.high < 0
     assert found.p < 0.001
-
-
-def test_a_value_without_its_partner_is_left_out() -> None:
-    plain = design(cells=1).assign(variant="none")
-    other = plain.assign(variant="lin", value=plain["value"] + 1).iloc[:-1]
-    found = contrast(pd.concat([plain, other]), "variant", "lin", "none")
-    assert found.n == len(plain) - 1
-    assert found.estimate == pytest.approx(1.0)
 
 
 def test_an_unpaired_contrast_shares_texts_and_not_trainings() -> None:
@@ -166,13 +152,6 @@ def test_the_spread_without_each_text_equals_the_slow_definition() -> None:
     frame = design(cells=1, texts=12)
     slow = pseudovalues(frame, lambda part: float(part["value"].std()), ["encoder", "seed"])
     pd.testing.assert_frame_equal(jackknife.spread_values(frame, ["encoder", "seed"]), slow)
-
-
-def test_the_jackknife_of_a_mean_is_the_mean() -> None:
-    frame = design(cells=2)
-    values = pseudovalues(frame, lambda part: float(part["value"].mean()), ["encoder", "dataset", "seed"])
-    one, other = effect(frame, ["encoder"]), effect(values, ["encoder"])
-    assert (one.low, one.high) == pytest.approx((other.low, other.high))
 
 
 def test_tables_have_a_row_per_group_and_holm_over_the_rows() -> None:

@@ -46,46 +46,8 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(corpus, encoder, update)
     assert fit(corpus, model, config, seed=3) != fit(corpus, model, config, seed=4)
 
 
-def test_without_shuffling_every_epoch_reads_the_texts_in_order_of_length(corpus):
-    seen = []
-
-    def objective(trace, batch):
-        seen.append(batch.rows.tolist())
-        return {"loss": trace.logits.square().mean()}
-
-    fit(corpus, SMALL, QUICK.replace(shuffle=False), objective=objective)
-    rows = [row for batch in seen for row in batch]
-    lengths = [len(corpus.train[row]) for row in rows]
-    half = len(corpus.train)
-    assert rows[:half] == rows[half:]
-    assert lengths[:half] == sorted(lengths[:half], reverse=True)
-
-
-def test_the_callers_chance_is_left_alone(corpus):
-    torch.manual_seed(5)
-    np.random.seed(5)  # noqa: NPY002
-    expected = torch.rand(3), np.random.rand(3)  # noqa: NPY002
-    torch.manual_seed(5)
-    np.random.seed(5)  # noqa: NPY002
-    one = fit(corpus, SMALL, QUICK)
-    assert torch.equal(torch.rand(3), expected[0])
-    assert (np.random.rand(3) == expected[1]).all()  # noqa: NPY002
-    assert fit(corpus, SMALL, QUICK) == one, "what the caller drew in between must not matter"
-
-
 def test_the_test_texts_are_never_read(corpus):
     assert fit(replace(corpus, test=()), SMALL, QUICK) == fit(corpus, SMALL, QUICK)
-
-
-def test_history_names_every_term(corpus):
-    model = SMALL.replace(regulariser="tying", encoder="lstm")
-    history = fit(corpus, model, QUICK).history
-    assert list(history["epoch"]) == [1, 2]
-    assert history["loss"].to_numpy() == pytest.approx((history["cross_entropy"] + history["tying"]).to_numpy())
-    assert (history["tying"] > 0).all()
-    assert history["best"].sum() == 1
-    assert history["dev_accuracy"].between(0, 1).all()
-    assert {"dev_loss", "dev_auc", "dev_f1_macro", "dev_f1_positive", "learning_rate", "seconds"} <= {*history}
 
 
 def test_the_best_epoch_is_kept(corpus):

@@ -33,15 +33,6 @@ def test_saving_and_loading_keep_everything(fitted, corpus, tmp_path):
     assert not [p for p in folder.parent.iterdir() if p != folder], "nothing temporary stays"
 
 
-def test_loading_leaves_the_callers_chance_alone(lstm, tmp_path):
-    lstm.save(tmp_path / "m")
-    torch.manual_seed(0)
-    expected = torch.rand(2)
-    torch.manual_seed(0)
-    load_model(tmp_path / "m")
-    assert torch.equal(torch.rand(2), expected)
-
-
 def test_a_saved_model_can_be_replaced_and_nothing_else(lstm, corpus, tmp_path):
     other = fit(corpus, MODELS["lstm"], QUICK, seed=1)
     lstm.save(tmp_path / "m")
