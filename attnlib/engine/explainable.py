@@ -46,13 +46,9 @@ class Answers(Protocol):
 
     mask: Tensor
     logits: Tensor
-
-    @property
-    def alpha(self) -> Tensor: ...
-    @property
-    def probabilities(self) -> Tensor: ...
-    @property
-    def prediction(self) -> Tensor: ...
+    alpha: Tensor
+    probabilities: Tensor
+    prediction: Tensor
 
 
 class Explainable(Protocol):
@@ -67,27 +63,21 @@ class Explainable(Protocol):
 
     def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
         """Raw texts as Examples; Examples pass through. Texts without a word are refused."""
-        ...
 
     def tokens(self, text: Text) -> list[str]:
         """The units of a text, in order: `importance` gives one number for each."""
-        ...
 
     def predict(self, texts: Text | Iterable[Text], *, batch_size: int = 256) -> Prediction:
         """Labels and probabilities (n, C)."""
-        ...
 
     def logits(self, examples: Iterable[Text], *, batch_size: int = 256) -> np.ndarray:
         """(n, C) float64, in the order given."""
-        ...
 
     def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
         """accuracy, f1_macro, f1_positive, auc, loss and n."""
-        ...
 
     def traces(self, examples: Iterable[Text], batch_size: int = 256) -> Iterator[tuple[Batch, Answers]]:
         """Batches of bounded size with what the model answers; `batch.rows` holds the index of each text."""
-        ...
 
 
 def is_model(model: object) -> None:

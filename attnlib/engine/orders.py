@@ -18,8 +18,6 @@ from attnlib.utils.errors import DataError, said
 if TYPE_CHECKING:
     from attnlib.engine.rows import Rows
 
-FITS = "a ranking fits"
-
 
 def descending(scores: Tensor, units: Tensor) -> Tensor:
     """(B, T) positions from the highest score to the lowest, those that are no units (B, T) last.
@@ -39,7 +37,7 @@ def inverse(order: Tensor) -> Tensor:
 
 
 def problem(scores: np.ndarray, length: int) -> str:
-    """Why `scores` cannot rank a text of `length` units, or `FITS`."""
+    """Why `scores` cannot rank a text of `length` units; empty where they can."""
     if scores.ndim != 1:
         return f"scores of shape {scores.shape}; one number per token is needed"
     if len(scores) != length:
@@ -47,7 +45,7 @@ def problem(scores: np.ndarray, length: int) -> str:
         return f"{kind} for {length} tokens"
     if np.isnan(scores).any():
         return f"NaN at token {int(np.flatnonzero(np.isnan(scores))[0])}"
-    return FITS
+    return ""
 
 
 def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
@@ -65,17 +63,15 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
     return arrays
 
 
-def padded(arrays: Sequence[np.ndarray], units: Tensor) -> tuple[Tensor, list[str]]:
-    """Scores (B, T) at the unit positions of a batch, and what is wrong with each row (`FITS` where nothing).
-
-    Rows with a problem score zero everywhere; the caller must not use them.
-    """
-    counts = units.sum(1).tolist()
-    found = [problem(scores, n) for scores, n in zip(arrays, counts, strict=True)]
-    values = [a if why == FITS else np.zeros(n) for a, n, why in zip(arrays, counts, found, strict=True)]
+def padded(arrays: Sequence[np.ndarray], units: Tensor, rows: Sequence[int]) -> Tensor:
+    """Scores (B, T) at the unit positions of a batch of these texts; an array that cannot rank its text is
+    named."""
+    for array, n, row in zip(arrays, units.sum(1).tolist(), rows, strict=True):
+        if why := problem(array, n):
+            raise DataError(f"The ranking of text {row} (from 0) does not fit: {why}. Give one number per unit.")
     scores = torch.zeros(units.shape, dtype=torch.float64, device=units.device)
-    scores[units] = torch.as_tensor(np.concatenate(values) if values else np.zeros(0)).to(units.device)
-    return scores, found
+    scores[units] = torch.as_tensor(np.concatenate(arrays)).to(units.device)
+    return scores
 
 
 class Flips(NamedTuple):

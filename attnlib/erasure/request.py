@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 LEVELS = (ATTENTION, "input")
 RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 Ranking = str | Sequence[np.ndarray]
-Rank = Callable[["Batch", "Answers", Tensor], tuple[Tensor, list[str]]]
-"""A batch, its trace and its units (B, T) to scores (B, T), and what is wrong with the ranking of each text."""
+Rank = Callable[["Batch", "Answers", Tensor], Tensor]
+"""A batch, its trace and its units (B, T) to scores (B, T)."""
 
 
 class How(TypedDict, total=False):
@@ -52,7 +52,6 @@ class How(TypedDict, total=False):
     target: Literal["logit", "probability"] | None
     seed: int
     batch_size: int
-    on_bad: Literal["raise", "mark"]
     quirks: Iterable[str]
     options: Mapping[str, Any]
 
@@ -66,7 +65,6 @@ class Erasure:
     reproject   at the attention level: apply a sparse projection to what remains instead of renormalising it
     ranking     the name of an importance method, to which target, seed, quirks and options go; or your own scores
     batch_size  texts traced at a time; it changes no result
-    on_bad      a ranking that does not fit its text (wrong length, NaN): `raise`, or `mark` the row and go on
 
     Options that do not apply at a level are refused there.
     """
@@ -78,7 +76,6 @@ class Erasure:
     target: str | None = None
     seed: int = 0
     batch_size: int = 256
-    on_bad: str = "raise"
     quirks: frozenset[str] = frozenset()
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -120,7 +117,6 @@ class Erasure:
                 "or use level='attention'."
             )
         OPERATORS[self.operator or "pad"]
-        one_of("on_bad", self.on_bad, ("raise", "mark"))
         if self.explainer is None and (self.options or self.target is not None):
             said = ", ".join(self.options) or "target"
             raise ConfigError(f"Scores were given, so no method runs that could use {said}.")
@@ -148,13 +144,12 @@ class Erasure:
 
 
 class RankedBatch(NamedTuple):
-    """A traced batch with its order of removal (B, T), its units (B, T), and why a row cannot be ranked."""
+    """A traced batch with its order of removal (B, T) and its units (B, T)."""
 
     batch: Batch
     trace: Answers
     order: Tensor
     units: Tensor
-    problems: list[str]
 
     @property
     def lengths(self) -> Tensor:
@@ -189,10 +184,8 @@ def ranked(fitted: Explainable, examples: list[Example], request: Erasure, what:
         for batch, trace in fitted.traces(examples, batch_size=request.batch_size):
             line.set_postfix_str(f"{len(batch)} texts of up to {batch.ids.shape[1]} tokens at a time")
             units = request.units(batch, trace)
-            scores, problems = rank(batch, trace, units)
-            if request.on_bad == "raise":
-                _refuse(problems, batch, examples)
-            yield RankedBatch(batch, trace, orders.descending(scores, units), units, problems)
+            order = orders.descending(rank(batch, trace, units), units)
+            yield RankedBatch(batch, trace, order, units)
             line.update(len(batch))
 
 
@@ -204,23 +197,20 @@ def _by_method(fitted: Explainable, request: Erasure) -> Rank:
             "Use a method with level 'hidden', such as 'alpha' or 'alpha_grad'."
         )
 
-    def rank(batch: Batch, trace: Answers, units: Tensor) -> tuple[Tensor, list[str]]:
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> Tensor:
         scores, _ = explain(fitted, batch, trace)
-        bad = (scores.isnan() & units).any(1).tolist()
-        return scores.nan_to_num(0.0), [f"NaN from {explain.method}" if b else orders.FITS for b in bad]
+        if (bad := (scores.isnan() & units).any(1)).any():
+            raise DataError(f"Ranking {explain.method!r} is NaN in text {int(batch.rows[bad][0])} (from 0).")
+        return scores.nan_to_num(0.0)
 
     return rank
 
 
 def _by_scores(examples: list[Example], request: Erasure) -> Rank:
     arrays = orders.checked(request.ranking, [e.id for e in examples])
-    return lambda batch, trace, units: orders.padded([arrays[i] for i in batch.rows.tolist()], units)
 
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> Tensor:
+        rows = batch.rows.tolist()
+        return orders.padded([arrays[i] for i in rows], units, rows)
 
-def _refuse(problems: list[str], batch: Batch, examples: list[Example]) -> None:
-    for place, why in zip(batch.rows.tolist(), problems, strict=True):
-        if why != orders.FITS:
-            raise DataError(
-                f"The ranking of text {place} ({examples[place].id!r}) does not fit: {why}. Give one number per "
-                "unit, or on_bad='mark' to mark such texts in the frame and go on."
-            )
+    return rank

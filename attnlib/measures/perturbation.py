@@ -1,8 +1,7 @@
 r"""What a model predicts: as it is, with its attention replaced, and from each token alone.
 
 No encoder runs again: new weights multiply the hidden states (for a linear decoder, the token logits) of one Trace.
-With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9: b moves inside the sum because the
-weights sum to one); where every p_t is near the prediction, the weights decide nothing.
+With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9).
 
 .. math:: z = b + \sum_t \alpha_t s_t v_t = \sum_t \alpha_t (b + s_t v_t), \qquad
           p_t = \mathrm{softmax}(b + s_t v_t)

@@ -148,16 +148,18 @@ def rank_information(
 
     The frame, one row per rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
     (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
-    The facts: tau (Shieh, weighted) with low and high (95 %, over texts, within -1 to 1) and over_texts (half the
-    width of that interval before it is cut), tau_plain (unweighted), tau_miller_madow, tau_shuffled and
-    tau_neighbours (weighted, on the other estimates), k, clusters, occupied_least and occupied_most (over ranks),
-    smallest, n, entropy (mean), output_entropy (of the output's labels, in nats). Where the output is constant
-    there is no information: every tau is NaN.
+    The facts: tau (Shieh, weighted) with low and high (95 %, over texts) and over_texts (half its width before it
+    is cut at 1), tau_plain (unweighted), tau_miller_madow, tau_shuffled and tau_neighbours (on the other
+    estimates), k, clusters, occupied_least and occupied_most, smallest, n, entropy (mean), output_entropy. Where
+    the output is constant every tau is NaN.
     """
     if (states.lengths < 1).any() or not (states.lengths > 1).any():
         raise DataError("Every text needs an attended position, and some two: else there are no ranks to compare.")
     counts = usable_counts(counts, int((states.lengths > 1).sum()))
-    states = _sorted(states)
+    # a canonical order of the texts: by outputs, then weights, then states
+    last = states.hidden.sum((1, 2), dtype=float)
+    order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
+    states = RankedStates(*(values[order] for values in states))
     y = output_labels(states.logits, seed=seed)
     k = states.alpha.shape[1]
     n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
@@ -199,24 +201,13 @@ def rank_information(
     return frame, facts
 
 
-def _sorted(states: RankedStates) -> RankedStates:
-    """The texts in a canonical order: by outputs, then weights, then states."""
-    last = states.hidden.sum((1, 2), dtype=float)
-    order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
-    return RankedStates(*(values[order] for values in states))
-
-
 def _taus(frame: pd.DataFrame, told: float, reach: float) -> dict[str, float]:
     """Tau by every estimate of a frame of ranks, and `reach` to either side of the first."""
     alpha = frame["alpha"]
     tau = _tau(frame["information"], alpha, alpha, told)
-    facts = {
-        "tau": tau,
-        "low": float(np.clip(tau - reach, -1.0, 1.0)),
-        "high": float(np.clip(tau + reach, -1.0, 1.0)),
-        "over_texts": reach,
-        "tau_plain": _tau(frame["information"], alpha, np.ones(len(frame)), told),
-    }
+    low, high = np.clip([tau - reach, tau + reach], -1.0, 1.0).tolist()
+    plain = _tau(frame["information"], alpha, np.ones(len(frame)), told)
+    facts = {"tau": tau, "low": low, "high": high, "over_texts": reach, "tau_plain": plain}
     others = ("miller_madow", "shuffled", "neighbours")
     return facts | {f"tau_{other}": _tau(frame[other], alpha, alpha, told) for other in others}
 

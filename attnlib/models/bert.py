@@ -21,10 +21,7 @@ _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=N
 
 @contextmanager
 def architecture(values: dict[str, Any]) -> Iterator[None]:
-    """Inside, encoders are built from this configuration (`encoder.network.config.to_dict()`) with random weights.
-
-    For a saved model, which brings weights of its own and must load without the files it was made from.
-    """
+    """Inside, encoders are built from this configuration with random weights: a saved model brings its own."""
     token = _given.set(values)
     try:
         yield

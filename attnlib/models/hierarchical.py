@@ -32,8 +32,7 @@ class Layout:
 
     def rows(self, values: Tensor) -> Tensor:
         """(B, T, ...) -> (B * S, W, ...); places without a word hold zero."""
-        taken = _take(values, self.source)
-        return taken.reshape(len(values) * self.sentences, -1, *values.shape[2:])
+        return _take(values, self.source).reshape(len(values) * self.sentences, -1, *values.shape[2:])
 
 
 def unstacked(values: Tensor, positions: Tensor) -> Tensor:

@@ -1,7 +1,4 @@
-"""Tutek & Šnajder 2020: keep h_i close to its word.
-
-concat and residual change what attention reads; tying and mlm add to the loss.
-"""
+"""Tutek & Šnajder 2020: concat and residual change what attention reads; tying and mlm add to the loss."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """TaSc: task-scaling of attention by one learned number per word type (Chrysostomou & Aletras 2021, section 4).
 
 Every module maps `ids` (B, T) and `embedded` (B, T, D) to s (B, T), which multiplies alpha. u and U start in
-U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number per word type: `word_scores` reads it out.
+U(-1/sqrt(|V|), 1/sqrt(|V|)).
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ SCALINGS: Registry[type[Scaling]] = Registry("scaling")
 
 def build_scaling(config: ModelConfig, n_ids: int, embedding_size: int) -> Scaling | None:
     """The scaling a config names, or None."""
-    if config.scaling == "none":
-        return None
-    return SCALINGS[config.scaling](config, n_ids, embedding_size)
+    return None if config.scaling == "none" else SCALINGS[config.scaling](config, n_ids, embedding_size)
 
 
 class Scaling(nn.Module):

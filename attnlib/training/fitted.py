@@ -219,9 +219,7 @@ class Fitted(TextClassifier):
         self.model.eval()
         self.classes, self.notes = tuple(self.classes), tuple(self.notes)
 
-    @property
-    def hierarchical(self) -> bool:
-        return self.model_config.hierarchical
+    hierarchical = property(lambda self: self.model_config.hierarchical)
 
     def parameters_count(self) -> dict[str, int]:
         """How many parameters each part has, trained or not."""

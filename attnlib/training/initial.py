@@ -31,13 +31,8 @@ def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
         from attnlib.data.wordpieces import WordPieceVectoriser
 
         return WordPieceVectoriser(config.pretrained, corpus.preprocessing)
-    return WordVectoriser(
-        corpus.vocabulary,
-        corpus.preprocessing,
-        sentences=config.hierarchical,
-        special=config.boundaries,
-        unattended=config.unattended,
-    )
+    options = {"special": config.boundaries, "unattended": config.unattended, "sentences": config.hierarchical}
+    return WordVectoriser(corpus.vocabulary, corpus.preprocessing, **options)
 
 
 def word_vectors(vectoriser: Vectoriser, config: ModelConfig, seed: int) -> np.ndarray | None:

@@ -56,8 +56,6 @@ def test_a_function_takes_only_what_it_honours():
     fitted = zoo.fitted("lstm")
     texts = zoo.texts(fitted, 1)
     for ranking in ("alpha", [np.ones(len(t)) for t in texts]):
-        with pytest.raises(ConfigError, match="Unknown option of this erasure 'on_bad'"):
-            erasure.erasure_curves(fitted, texts, ranking, on_bad="mark")
         for name, value in (("level", "input"), ("operator", "pad")):
             with pytest.raises(ConfigError, match=f"Unknown option of this erasure {name!r}"):
                 erasure.single_removals(fitted, texts, ranking, **{name: value})
@@ -91,16 +89,6 @@ def toy(bias=(0.0, 0.0), **changes) -> Toy:
 def test_a_ranking_that_does_not_fit_is_refused(ranking, said):
     with pytest.raises(DataError, match=said):
         erasure.fraction_to_flip(toy(), toy().texts(), ranking, level="attention")
-
-
-def test_or_marked():
-    model = Toy(trace([[0.5, 0.3, 0.2]] * 2, HAND["values"] * 2))
-    frame = erasure.fraction_to_flip(
-        model, model.texts(), [np.array([3.0, 2.0, 1.0]), np.full(3, NAN)], level="attention", on_bad="mark"
-    )
-    assert frame["status"].tolist() == ["flipped", "NaN at token 0"]
-    assert frame["flipped"][1] is pd.NA
-    assert np.isnan(frame["fraction"][1])
 
 
 @pytest.mark.parametrize("name", ["FeatureAblation", "Lime", "KernelShap"])
