@@ -53,7 +53,6 @@ class How(TypedDict, total=False):
     seed: int
     batch_size: int
     quirks: Iterable[str]
-    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +95,6 @@ class Erasure:
         taken = [name for name in How.__annotations__ if name not in (*without, *fixed)]
         fields = {name: how[name] for name in taken if name in how}
         options = {name: value for name, value in how.items() if name not in taken}
-        options |= fields.pop("options", {})
         for name in options:
             if isinstance(ranking, str) or name in How.__annotations__:
                 known = METHODS[ranking].options if isinstance(ranking, str) else ()

@@ -77,12 +77,6 @@ def rollout(case: Case) -> Tensor:
     return read(case.trace.alpha, flow)
 
 
-@method(levels=("input",), needs="self-attention")
-def last_layer(case: Case) -> Tensor:
-    """mean over heads of the last layer's self-attention"""
-    return read(case.trace.alpha, self_attention(case)[-1].mean(1))
-
-
 def self_attention(case: Case) -> list[Tensor]:
     """Self-attention weights of every layer, (B, heads, T, T)."""
     if not has_self_attention(case.model):

@@ -58,17 +58,16 @@ class Effect:
     from_both: float = 0.0
     again: Callable[[float], Effect] | None = field(default=None, repr=False, compare=False)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, digits: int = 2) -> str:
         """`0.41 [0.38, 0.44]`; without bounds the estimate alone."""
         return interval_text(self.estimate, self.low, self.high, digits)
 
+    __str__ = text
+
     def row(self) -> dict[str, Any]:
         """The columns of a tidy table: value, low, high, n, trainings, texts, df, p."""
-        found = {"value": self.estimate, "low": self.low, "high": self.high, "n": self.n}
-        return found | {"trainings": self.trainings, "texts": self.texts, "df": self.df, "p": self.p}
+        others = ("low", "high", *COUNTS, "df", "p")
+        return {"value": self.estimate, **{name: getattr(self, name) for name in others}}
 
     def scaled(self, factor: float) -> Effect:
         """In another unit: the share 0.12 as 12 points with `factor` 100."""
@@ -101,7 +100,7 @@ class Effect:
         Trainings are added first, since they need no new texts; then texts grow along with them.
         """
         gap = abs(self.estimate - target)
-        if not (gap > 0 and self.from_trainings >= 0 and self.from_texts >= 0):
+        if not (gap > 0 and self.from_trainings >= 0):  # both parts of the variance are known, or none
             return None
         for texts in (1, 2, 5, 10, 20, 50, 100):
             for more in range(2 if texts == 1 else 1, most):

@@ -37,19 +37,13 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cell:
-    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are (numbers)."""
+    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are."""
 
     weight: float
     values: np.ndarray
     points: np.ndarray
     texts: np.ndarray
     corpus: Hashable
-
-
-def need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    absent = [c for c in columns if c not in frame]
-    if absent:
-        raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")
 
 
 def lean(
@@ -60,7 +54,8 @@ def lean(
     Names become categories and texts numbers, once, so that what follows compares small integers.
     """
     sample = [k for k in (training, text) if k is not None]
-    need(frame, [*names, *sample, "value"])
+    if absent := [c for c in (*names, *sample, "value") if c not in frame]:
+        raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")
     named = list(dict.fromkeys([*names, *(["dataset"] if "dataset" in frame else [])]))
     kept = list(dict.fromkeys([*named, *sample, *(c for c in ("value", "point") if c in frame)]))
     found = frame[kept]
@@ -80,10 +75,8 @@ def identity(frame: pd.DataFrame, cells: Sequence[str], text: str | None) -> lis
 
 def matrices(frame, cells, training, text, weights) -> list[Cell]:
     """The frame as one matrix per cell that counts; each dataset makes its own cell."""
-    unit = [k for k in (training, text) if k is not None]
-    if not unit:
+    if training is None and text is None:
         raise DataError("An interval needs a sample: name the column of trainings, of texts, or of both.")
-    need(frame, [*cells, *unit, "value"])
     frame = frame[frame["value"].notna()]
     keys = identity(frame, cells, text)
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]

@@ -46,7 +46,7 @@ def test_unknown_words_are_errors():
 def test_what_is_no_field_is_an_option_of_the_method():
     one = Erasure.of("omission", {"level": "input", "operator": "pad"})
     assert (one.operator, one.options) == ("pad", {})
-    other = Erasure.of("integrated_gradients", {"steps": 3, "options": {"tolerance": None}, "seed": 4})
+    other = Erasure.of("integrated_gradients", {"steps": 3, "tolerance": None, "seed": 4})
     assert (other.seed, dict(other.options)) == (4, {"steps": 3, "tolerance": None})
     with pytest.raises(ConfigError, match="Did you mean 'level'"):
         Erasure.of("alpha", {"levl": "input"})
