@@ -28,12 +28,9 @@ def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
     .. math:: \tau_w = \frac{\sum_{i<j} w_i w_j\,\mathrm{sgn}(x_i - x_j)\,\mathrm{sgn}(y_i - y_j)}
                             {\sum_{i<j} w_i w_j}
 
-    Ties count zero in the numerator and fully in the denominator. Equal weights and no ties give Kendall's tau.
-    This is not `scipy.stats.weightedtau`, whose weights are additive and hyperbolic in the rank.
-    NaN where no pair has weight.
+    Ties count zero in the numerator and fully in the denominator; NaN where no pair has weight. The weights of
+    `scipy.stats.weightedtau` are others: additive and hyperbolic in the rank.
 
-    >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[1, 0, 0])
-    nan
     >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[2, 1, 1])
     0.6
     """

@@ -32,8 +32,6 @@ Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
 """A trace and its batch to named losses (means over the batch) whose sum is minimised."""
 
 DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
-CHECK_EVERY = 50
-"""Steps between checks of the losses: each check makes a GPU wait."""
 STEP_TOKENS = 32_768
 """Padded positions that go through the model at once; gradients of the slices of a larger batch add up."""
 
@@ -178,19 +176,23 @@ class _Run:
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training texts; mean losses per text, the sum and each term."""
         self.model.train()
-        names, losses, sizes, checked = [], [], [], 0
+        names, losses, sizes = [], [], []
         seed = self.seeds[number - 1] if self.config.shuffle else None
         for batch in self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed):
             terms = self.step(batch.to(self.device))
             names = list(terms)
             losses.append(torch.stack([term.detach().double() for term in terms.values()]))
             sizes.append(len(batch))
-            if len(losses) - checked >= CHECK_EVERY:
-                self.check_finite(losses, checked, names, number)
-                checked = len(losses)
-        self.check_finite(losses, checked, names, number)
+        losses = torch.stack(losses)
+        if len(bad := (~losses.isfinite()).nonzero()):  # asked once: a GPU waits for the answer
+            step, term = bad[0].tolist()
+            raise TrainingError(
+                f"The training loss is no longer finite: {names[term]} is {losses[step, term].item()} in epoch "
+                f"{number}, step {step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}) or "
+                f"clip_norm (now {self.config.clip_norm})."
+            )
         weights = torch.tensor(sizes, dtype=torch.float64, device=self.device)
-        means = (torch.stack(losses) * weights[:, None]).sum(0) / weights.sum()
+        means = (losses * weights[:, None]).sum(0) / weights.sum()
         return {"loss": means.sum().item(), **dict(zip(names, means.tolist(), strict=True))}
 
     def step(self, batch: Batch) -> dict[str, Tensor]:
@@ -213,17 +215,6 @@ class _Run:
         self.optimisers.step(self.scaler.step)
         self.scaler.update()
         return terms
-
-    def check_finite(self, losses: list[Tensor], start: int, names: list[str], epoch: int) -> None:
-        values = torch.stack(losses[start:]) if losses[start:] else torch.zeros(0, 1)
-        bad = (~values.isfinite()).nonzero()
-        if len(bad):
-            step, term = bad[0].tolist()
-            raise TrainingError(
-                f"The training loss is no longer finite: {names[term]} is {values[step, term].item()} in epoch "
-                f"{epoch}, step {start + step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}) "
-                f"or clip_norm (now {self.config.clip_norm})."
-            )
 
     def dev_scores(self) -> dict[str, float]:
         if not self.dev:
