@@ -6,7 +6,7 @@ import entmax as library
 import pytest
 import torch
 
-from attnlib.models.projections import PROJECTIONS, entmax, gumbel, sparsegen, sparsemax
+from attnlib.models.projections import PROJECTIONS, entmax, sparsegen
 
 ALPHAS = (1.1, 1.3, 1.5, 1.8, 2.0, 3.0)
 
@@ -46,16 +46,6 @@ def test_a_mask_is_the_same_as_leaving_the_positions_out(scores, name):
         assert (weights[row, ~keep] == 0).all()
 
 
-def test_worked_by_hand():
-    scores = torch.tensor([1.0, 0.5, -1.0], dtype=torch.float64)
-    # Support {1, 2}: tau = (1 + 0.5 - 1) / 2 = 0.25.
-    torch.testing.assert_close(sparsemax(scores), torch.tensor([0.75, 0.25, 0.0], dtype=torch.float64))
-    # lambda = -1 halves the scores: support {1, 2}, tau = (0.5 + 0.25 - 1) / 2 = -0.125; -0.5 stays below it.
-    torch.testing.assert_close(sparsegen(scores, lam=-1.0), torch.tensor([0.625, 0.375, 0.0], dtype=torch.float64))
-    # lambda = 0.5 doubles them: the gap of one is all a single support needs.
-    torch.testing.assert_close(sparsegen(scores, lam=0.5), torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64))
-
-
 @pytest.mark.parametrize("lam", [-5.0, -0.5, 0.0, 0.4, 0.8])
 def test_sparsegen_is_scaled_sparsemax_and_solves_its_problem(scores, lam):
     weights = sparsegen(scores, lam=lam)
@@ -70,7 +60,3 @@ def test_sparsegen_is_scaled_sparsemax_and_solves_its_problem(scores, lam):
         other = other / other.sum(-1, keepdim=True)
         step = torch.rand(len(scores), 1, dtype=torch.float64, generator=generator)
         assert (objective(weights) <= objective(weights + step * (other - weights)) + 1e-12).all()
-
-
-def test_gumbel_without_noise_is_a_sharper_softmax(scores):
-    torch.testing.assert_close(gumbel(scores, tau=0.8), (scores / 0.8).softmax(-1))

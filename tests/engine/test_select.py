@@ -56,17 +56,6 @@ def test_it_answers_as_rows_do(name, operator):
             assert torch.equal(found.after, expected.after)
 
 
-def test_chunks_change_nothing(monkeypatch):
-    fitted = zoo.fitted("cnn")
-    with torch.no_grad():
-        batch, trace = next(iter(fitted.traces(zoo.texts(fitted, 4))))
-        order = orders.descending(trace.alpha, batch.content)
-        eraser = input_eraser(fitted, batch, trace, "pad")
-        whole = orders.table(eraser, order), eraser.singles()
-        monkeypatch.setattr(Windows, "at_once", lambda self, variants: 3 if variants == 1 else 1)
-        torch.testing.assert_close((orders.table(eraser, order), eraser.singles()), whole)
-
-
 @pytest.mark.parametrize("operator", ["pad", "delete", "unk"])
 def test_passes_may_be_small(operator, monkeypatch):
     fitted = zoo.fitted("transformer")

@@ -80,17 +80,6 @@ def test_value_norm_of_bert(folders):
     np.testing.assert_allclose(scores, to_words(expected, owners), atol=1e-6)
 
 
-def test_gradients_are_those_of_the_embeddings(folders):
-    model = al.load_model(folders("bert"), device="cpu")
-    inputs, owners, _ = alone(model, TEXTS[2])
-    network = model.model.network
-    embedded = network.get_input_embeddings()(inputs.pop("input_ids")).detach().requires_grad_()
-    (slope,) = torch.autograd.grad(network(inputs_embeds=embedded, **inputs).logits[0].max(), embedded)
-    expected = (slope * embedded).sum(-1)[0].detach().numpy()
-    (scores,) = al.importance(model, [TEXTS[2]], "input_x_grad")
-    np.testing.assert_allclose(scores, to_words(expected, owners), atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
 def test_integrated_gradients_sum_to_the_change_of_the_logit(folders, kind):
     model = al.load_model(folders(kind), device="cpu")

@@ -96,23 +96,6 @@ def test_other_dropouts_act_where_they_say_in_training_alone(option, hierarchica
     assert (first != 0).all()
 
 
-def test_transformer_runs_under_vmap_and_knows_the_order_of_words():
-    torch.manual_seed(0)
-    encoder = build_model(config_of({"encoder": "transformer"}), N_IDS, 2).double().encoder
-    embedded, mask = torch.randn(3, 6, WIDTH, dtype=torch.float64), torch.ones(3, 6, dtype=torch.bool)
-    mask[1, 4:] = False
-
-    def one(e, m):
-        return encoder(e.unsqueeze(0), m.unsqueeze(0))[0]
-
-    torch.testing.assert_close(torch.vmap(one)(embedded, mask), encoder(embedded, mask))
-    jacobian = torch.vmap(torch.func.jacrev(one))(embedded, mask)
-    assert jacobian.shape == (3, 6, WIDTH, 6, WIDTH)
-    assert (jacobian[1, :, :, 4:] == 0).all()
-    swapped = encoder(embedded[:, [1, 0, 2, 3, 4, 5]], mask)
-    assert not torch.allclose(swapped[:, 2], encoder(embedded, mask)[:, 2])
-
-
 @pytest.mark.parametrize("projection", ["softmax", "sparsemax", "entmax", "gumbel"])
 @pytest.mark.parametrize("hierarchical", [False, True])
 def test_mixed_precision_keeps_weights_on_the_simplex(projection, hierarchical):

@@ -53,13 +53,3 @@ def test_conv_is_a_convolution_and_equals_its_collapsed_form(text):
     torch.testing.assert_close(scores, convolved.sum(1))
     w, b = scaling.channels.weight.sum(0), scaling.channels.bias.sum()
     torch.testing.assert_close(scores, u.squeeze(-1) * (embedded @ w) + b)
-
-
-@pytest.mark.parametrize("kind", COUNTS)
-def test_scores_of_word_types_are_those_of_their_tokens(kind):
-    scaling = scaling_of(kind)
-    vectors = torch.randn(V, D, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    ids = torch.tensor([[3, 3, 0, 22], [7, 1, 3, 5]])
-    scores = scaling.word_scores(vectors)
-    assert scores.shape == (V,)
-    torch.testing.assert_close(scores[ids], scaling(ids, vectors[ids]))

@@ -26,12 +26,6 @@ def test_disjoint_supports_reach_the_bounds():
     assert stats.tvd([1, 0, 0], [0, 0.5, 0.5]) == 1.0
 
 
-def test_binary_total_variation_is_the_difference_of_probabilities():
-    a, b = RNG.random(50), RNG.random(50)
-    both = stats.tvd(np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1))
-    np.testing.assert_allclose(both, np.abs(a - b), atol=1e-15)
-
-
 def test_divergences_agree_with_scipy_and_are_symmetric():
     np.testing.assert_allclose(stats.jsd(P, Q), jensenshannon(P, Q, axis=-1) ** 2, rtol=1e-10)
     np.testing.assert_allclose(stats.jsd(P, Q), stats.jsd(Q, P), rtol=1e-12)

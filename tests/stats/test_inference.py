@@ -184,12 +184,6 @@ def test_more_trainings_narrow_what_trainings_widen() -> None:
     assert found.needed(found.estimate) is None
 
 
-def test_another_level_is_the_interval_computed_at_that_level() -> None:
-    frame = pd.DataFrame({"seed": range(6), "value": [0.1, 0.4, 0.2, 0.5, 0.3, 0.4]})
-    one, other = effect(frame, text=None).at(0.99), effect(frame, text=None, level=0.99)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high))
-
-
 def test_a_variance_over_texts_widens_both_ends_within_the_range() -> None:
     plain = effect(pd.DataFrame({"seed": range(6), "value": [0.8, 0.9, 0.85, 0.95, 0.9, 0.88]}), text=None)
     wide = plain.widened(0.1**2, 300, (-1.0, 1.0))
@@ -209,13 +203,6 @@ def test_what_does_not_fit_is_named() -> None:
         contrast(frame, "encoder", "e9", "e0")
     with pytest.raises(DataError, match="needs a sample"):
         effect(frame, ["encoder"], training=None, text=None)
-
-
-def test_an_interval_in_words() -> None:
-    found = effect(pd.DataFrame({"seed": range(4), "value": [0.2, 0.5, 0.9, 0.4]}), text=None)
-    assert found.text() == "0.50 [0.03, 0.97]"
-    assert found.scaled(100).text(0) == "50 [3, 97]"
-    assert found.scaled(-1).low == pytest.approx(-found.high)
 
 
 def test_holm_multiplies_and_rises() -> None:
