@@ -1,12 +1,4 @@
-"""Statistics: divergences, orders, and effects with intervals.
-
-divergences      JSD, total variation and entropy; for torch KL too, inside a loss
-ranks            Kendall's tau, weighted tau, orders
-inference        every interval of the kit: means, contrasts and statistics over trainings and texts
-variance         its closed form: cells of trainings × texts, degrees of freedom
-jackknife        what is no mean over texts, in the form of one
-judge            what an interval says about a border
-"""
+"""Statistics: divergences, orders (`ranks`), effects with intervals (`inference`), and what these say (`judge`)."""
 
 from attnlib.stats.divergences import LN2, jsd, normalized_entropy, tvd
 from attnlib.stats.inference import Effect, contrast, effect, exact_share, holm

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 LN2 = float(np.log(2.0))
 """The largest Jensen-Shannon divergence, reached by disjoint supports."""
-UNIT_SUM = 1e-3
-"""How far the sum of a distribution may be from one: the rounding of long texts in single precision."""
-FLOOR = 1e-12
-"""Smaller probabilities are raised to this inside the logarithms of a loss."""
+UNIT_SUM = 1e-3  # how far the sum of a distribution may be from one: rounding of long texts in single precision
+FLOOR = 1e-12  # smaller probabilities are raised to this inside the logarithms of a loss
 
 
 def jsd(p: ArrayLike, q: ArrayLike) -> np.ndarray:
@@ -80,10 +78,7 @@ def torch_tvd(p: Tensor, q: Tensor) -> Tensor:
 
 
 def torch_kl(p: Tensor, q: Tensor) -> Tensor:
-    r""":math:`\sum_i p_i (\ln p_i - \ln q_i)` over the last dimension, both floored inside the logarithms.
-
-    Padding, zero on both sides, adds nothing to the value and nothing to the gradient.
-    """
+    r""":math:`\sum_i p_i (\ln p_i - \ln q_i)` over the last dimension, both floored inside the logarithms."""
     return (p * (p.clamp_min(FLOOR).log() - q.clamp_min(FLOOR).log())).sum(-1)
 
 

@@ -1,7 +1,7 @@
 """What is no mean over texts, brought to the form of one: a delete-one jackknife.
 
-F1, a standard deviation or a correlation is one number per training. Its pseudovalues are one number per text whose
-mean and spread are those of the statistic, so that `inference.effect` gives it an interval like any mean.
+Pseudovalues are one number per text whose mean and spread are those of the statistic, so that `inference.effect`
+gives it an interval like any mean.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The one judge: what an interval says about a border, for the claims of papers and for the rows of an audit.
 
-A statement about *every* one of several cases holds where each of them is past the border, and fails where one is
-short of it; since any of k cases may be the one to fail, that is asked of intervals of level 1 - (1 - level) / k,
-and such an interval is the one that is shown then.
+A statement about *every* one of k cases holds where each of them is past the border, and fails where one is short
+of it by its interval of level 1 - (1 - level) / k, which is the one that is shown then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 r"""The variance of an effect over trainings and texts, in closed form.
 
-A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of dataset,
-encoder and so on. Trainings are **nested** in cells (each has its own seed), texts are **crossed** with trainings
-and cells (every model of a dataset reads the same test texts). An effect is a weighted sum of cell means
+A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c* (a dataset, an encoder and so on).
+Trainings are **nested** in cells, texts **crossed** with both. An effect is a weighted sum of cell means
 
 .. math:: \hat\theta = \sum_c w_c \bar y_c, \qquad \bar y_c = \frac1{R_c}\sum_r \bar y_{cr},
 

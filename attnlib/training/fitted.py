@@ -133,10 +133,8 @@ class TextClassifier:
         if not trace.logits.isfinite().all():
             bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
             why = f"NaN or infinity stands in {some(bad)}" if bad else "its weights are too large to compute with"
-            raise TrainingError(
-                f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a "
-                "smaller learning rate, or load an undamaged copy."
-            )
+            told = f"This model answers with NaN or infinity, which is no decision: {why}"
+            raise TrainingError(f"{told}. Train it again with a smaller learning rate, or load another copy.")
         return trace
 
     @contextmanager

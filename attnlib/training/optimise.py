@@ -94,8 +94,7 @@ class Optimisers:
                 self.all.append(kind(own, lr=config.learning_rate, amsgrad=config.amsgrad, **options))
         if not self.all:
             raise ConfigError(
-                f"Nothing is left to train: freeze={config.freeze}, train_embeddings={config.train_embeddings}. "
-                "Free a part, or ask for epochs=0."
+                f"Nothing is left to train: freeze={config.freeze}. Free a part, or ask for epochs=0."
             )
         self.parameters = [p for group in self.groups for p in group["params"]]
 

@@ -1,10 +1,4 @@
-"""A trained model as a folder: weights in safetensors, everything else in JSON. Nothing is pickled.
-
-fitted.json          format version, configs, classes, seed, notes, checksums of the other files
-vectoriser.json      vocabulary (or word pieces) and preprocessing
-history.json         one record per epoch
-weights.safetensors
-"""
+"""A trained model as a folder: weights in safetensors, everything else in JSON. Nothing is pickled."""
 
 from __future__ import annotations
 
