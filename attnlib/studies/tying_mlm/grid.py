@@ -124,7 +124,7 @@ def grid(params: Params) -> list[Run]:
     runs: list[Run] = [*fits, *undecided(params)]
     runs += [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in fits]
     clustered = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
-    clustered |= {"inputs": params.mi_inputs, "estimator": params.mi_estimator, "batch_size": params.mi_batch}
+    clustered["batch_size"] = params.mi_batch
     narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
     for corpus, variant in product(params.corpora, narrow):
         states = [fit(params, corpus, variant, "additive", seed) for seed in params.seeds_of(variant)]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.measures.information import Estimator
 from attnlib.studies.datasets import Dataset, short
 from attnlib.studies.params import (
     ByDataset,
@@ -86,8 +85,6 @@ class Params(StudyParams):
     mi_clusters: int = Field(50, ge=2)
     mi_batch: Size = 4096
     mi_occurrences: int | None = Field(3000, ge=2)
-    mi_inputs: Literal["words", "clusters"] = "words"
-    mi_estimator: Estimator = "plugin"
     shown: int = Field(3, ge=0)
 
     @model_validator(mode="after")
