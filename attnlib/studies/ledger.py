@@ -25,10 +25,8 @@ from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
 from attnlib.stats.judge import DIRECTIONS, Decision, Direction, decide, holds
 from attnlib.studies.beside import Printed
-from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity, required
+from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity
 from attnlib.utils.errors import ConfigError, unknown
-
-__all__ = ["FEWEST_TEXTS", "Claim", "Direction", "Judged", "NotTested", "Printed", "judged", "ledger", "required"]
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
@@ -99,11 +97,6 @@ class Claim:
         if self.direction == "within":
             return f"{self.test}, within ±{self.border:.3g}{unit}"
         return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
-
-
-def numbered(study: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims with the ids that reports and links use: `erasure-1`, `erasure-2`, in order, or by name"""
-    return tuple(replace(claim, id=f"{study}-{claim.id or k}") for k, claim in enumerate(claims, start=1))
 
 
 @dataclass(frozen=True)
@@ -208,7 +201,7 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
         texts=effect.texts, df=effect.df, p=effect.p, level=found.level, case=found.case, note=" ".join(notes),
         found=effect,
     )  # fmt: skip
-    return row if row.decided or math.isnan(effect.low) else replace(row, settles=settling(found, **border))
+    return row if row.decided or math.isnan(effect.low) else replace(row, settles=_settles(found, **border))
 
 
 def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: str = "") -> list[Judged]:
@@ -234,60 +227,45 @@ def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> S
     Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
     on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
     """
-    size = _against(effect, claim, printed, verdict)
-    if size in ("", "no printed value") and verdict == "undetermined" and claim.border == 0:
-        return "negligible" if max(abs(effect.low), abs(effect.high)) < claim.negligible else size
-    return size
-
-
-def _against(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
-    if math.isnan(printed) or claim.direction == "within":
-        return "no printed value"
     border, paper = claim.sign * claim.border, claim.sign * printed
-    if math.isnan(effect.low) or border < 0 or paper <= border:
-        return ""
     low, high = sorted((claim.sign * effect.low, claim.sign * effect.high))
-    if high < paper:
-        return "smaller"
-    if low > paper:
-        return "larger"
-    return "as large" if verdict == "reproduced" else ""
+    size: Size = ""
+    if math.isnan(printed) or claim.direction == "within":
+        size = "no printed value"
+    elif not math.isnan(low) and 0 <= border < paper:
+        reached: Size = "as large" if verdict == "reproduced" else ""
+        size = "smaller" if high < paper else "larger" if low > paper else reached
+    unsized = size in ("", "no printed value") and verdict == "undetermined" and claim.border == 0
+    return "negligible" if unsized and max(abs(low), abs(high)) < claim.negligible else size
 
 
-def settling(found: Decision, direction: Direction, border: float) -> str:
+def _settles(found: Decision, direction: Direction, border: float) -> str:
     """What would settle a claim, were its estimate to stay: telling it from its border."""
     effect = found.effect
     if not effect.from_trainings >= 0:
         return "It counts cells or models: more of them would settle it, not more trainings or texts of these."
     targets = (border, -border) if direction == "within" else (border,)
     needs = [effect.needed(target, found.level) for target in targets]
-    if min(abs(effect.estimate - target) for target in targets) < 1e-12:
-        return "The estimate lies on the border: no number of trainings would settle it."
     if None in needs:
         return "The estimate lies so near the border that more than a thousand times the trainings would be needed."
-    trainings, texts = (max(counts) for counts in zip(*needs, strict=True))
-    now = f"now {effect.trainings:,} and {effect.texts:,}" if effect.texts else f"now {effect.trainings:,}"
-    parts = [f"{trainings:,} trainings"] if effect.trainings else []
-    parts += [f"{texts:,} texts"] if effect.texts else []
-    return f"About {' and '.join(parts)} ({now}) would tell it from its border, if the estimate stays."
+    needed, now = [max(counts) for counts in zip(*needs, strict=True)], [effect.trainings, effect.texts]
+    more = [f"{n:,} {name}" for n, have, name in zip(needed, now, ("trainings", "texts"), strict=True) if have]
+    known = " and ".join(f"{have:,}" for have in now if have)
+    return f"About {' and '.join(more)} (now {known}) would tell it from its border, if the estimate stays."
 
 
 def tally(claims: Sequence[Judged]) -> str:
-    """How many claims got which verdict, and how many of the decided directions chance alone would give."""
-    counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
-    tested = sum(c.verdict != "not tested" for c in claims)
-    open_ones = [c for c in claims if c.verdict == "undetermined" and c.decided]
-    near = sum(c.size == "negligible" for c in open_ones)
-    told = ""
-    if apart := len(open_ones) - near:
+    """How many claims got which verdict, and which sizes answer those whose direction is open."""
+    told = f"Of {len(claims)} claims: "
+    told += ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS) + "."
+    sizes = [claim.size for claim in claims if claim.verdict == "undetermined" and claim.decided]
+    near = sizes.count("negligible")
+    if apart := len(sizes) - near:
         told += f" For {apart} of the undetermined, the size clearly differs from the paper's."
     if near:
         verb = "is" if near == 1 else "are"
         told += f" {near} of the undetermined {verb} negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
-    return (
-        f"Of {len(claims)} claims: {counts}.{told} If every true effect lay exactly on the border of its claim, "
-        f"{LEVEL:.0%} intervals would still decide about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims."
-    )
+    return told
 
 
 def verdict_of(effect: Effect, claim: Claim) -> Verdict:

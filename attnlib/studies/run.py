@@ -18,10 +18,9 @@ import pandas as pd
 from attnlib.reports.output import Output
 from attnlib.studies.beside import corpus_table
 from attnlib.studies.datasets import short
-from attnlib.studies.learned import about_idle
-from attnlib.studies.ledger import Judged, ledger, tally
+from attnlib.studies.ledger import Judged, tally
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
-from attnlib.studies.results import missing
+from attnlib.studies.results import RULE
 from attnlib.utils.errors import UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.text import plural
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from attnlib.studies.params import StudyParams
     from attnlib.studies.study import Study
     from attnlib.training.fitted import Fitted
+
+NAMED = 6
+"""Models that learned nothing which are named one by one."""
 
 
 class Run:
@@ -46,8 +48,7 @@ class Run:
         self.params = params
         self.results = results
         self.output = output
-        paper = study.paper
-        output.header(**params.facts(), citation=paper.citation, paper_url=paper.url)
+        output.header(**params.facts(), citation=study.paper.citation, paper_url=study.paper.url)
 
     def __repr__(self) -> str:
         return "\n".join([f"Run({self.study.name!r})", *self._summary()])
@@ -56,16 +57,29 @@ class Run:
         return say(*self._summary())._repr_html_()
 
     def _summary(self) -> list[str]:
-        """What was computed, what is missing, which models learned nothing."""
-        results, told = self.results, [self.results.grid.summary, *missing(self.results.grid)]
-        if len(results.idle):
-            trained = len(results.labels[[*results.model, "seed"]].drop_duplicates())
-            named = results.idle.assign(**{c: results.idle[c].map(self._name) for c in results.model})
-            told += about_idle(named, trained)
-        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(results)]
+        """What was computed, what is missing, which models learned nothing, what the study notes."""
+        grid, told = self.results.grid, [self.results.grid.summary]
+        for why, failed in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
+            more = f" and {plural(len(failed) - 1, 'more run')}" if len(failed) > 1 else ""
+            told.append(f"**Missing:** {failed['run'].iloc[0]}{more}: {': '.join(why)}")
+        if len(self.results.idle):
+            told.append(self._idle())
+        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(self.results)]
 
-    def _name(self, name: object) -> object:
-        return self.study.numbers.NAMES.get(name, name) if hasattr(self.study.numbers, "NAMES") else name
+    def _idle(self) -> str:
+        """A sentence on the models that learned nothing, the first of them by name."""
+        idle, names = self.results.idle, getattr(self.study.numbers, "NAMES", {})
+        trained = len(self.results.labels[[*self.results.model, "seed"]].drop_duplicates())
+        varying = [column for column in idle if len(idle[column].unique()) > 1] or ["seed"]
+        each = []
+        for row in idle[varying].head(NAMED).to_dict("records"):
+            known = [(column, value) for column, value in row.items() if value == value]
+            each.append(", ".join(names.get(v, v) if isinstance(v, str) else f"{c} {v:g}" for c, v in known))
+        more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
+        return (
+            f"**{len(idle)} of {plural(trained, 'model')} learned nothing** ({RULE}); the claims leave them out: "
+            f"{'; '.join(each)}{more}."
+        )
 
     @property
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -98,9 +112,7 @@ class Run:
     @cached_property
     def claims(self) -> list[Judged]:
         """The paper's claims, judged by the trainings that learned something."""
-        return ledger(
-            self.study.claims, self.results.learned, paper=self.study.paper.citation, setting=self.params.setting
-        )
+        return self.study.ledger(self.results.learned, self.params.setting)
 
     def short(self) -> None:
         """*In short*: what was asked, what was found, what stays open."""
@@ -160,22 +172,12 @@ class Run:
 
     def settings(self) -> None:
         """What deviates from the paper and why, then every setting of the paper next to ours."""
-        self.output.table(
-            self.study.deviations(),
-            "deviations",
-            caption="Where this run deviates from the paper, and why.",
-            folded=False,
-        )
+        table = self.study.settings(self.params)
+        differs = table[table["why"] != ""]
+        caption = "Where this run deviates from the paper, and why."
+        self.output.table(differs, "deviations", caption=caption, folded=False)
         caption = "Every setting that the paper or its code states, and that of the models of this run."
-        self.output.table(self.study.settings(self.params), "settings", caption=caption, folded=True)
-
-    def describe(self) -> None:
-        """What is computed, in a few lines that are the same on every machine."""
-        runs = self.study.grid(self.params)
-        models = {fit for run in runs for fit in run.fits}
-        print(f"{plural(len(runs), 'run')} on {plural(len(models), 'model')}")
-        for corpus in map(short, self.params.corpora):
-            print(f"- {corpus}")
+        self.output.table(table, "settings", caption=caption, folded=True)
 
     def checks(self) -> None:
         """What must hold whatever the data; an error where something does not."""
