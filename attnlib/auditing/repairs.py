@@ -17,7 +17,6 @@ from attnlib.auditing.rules import rules
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
 from attnlib.engine.explainable import Explainable
-from attnlib.studies.verdict.recommendations import recommendations
 from attnlib.training.fit import fit
 
 TEXTS, DEEP = 100, 16
@@ -28,15 +27,11 @@ GONE = "\N{REPLACEMENT CHARACTER}masked"
 
 @dataclass(frozen=True)
 class Repair:
-    """A change of the training, and roughly how much longer than the plain training it takes.
-
-    part  what it makes of the model, by the name of the recommendations
-    """
+    """A change of the training, and roughly how much longer than the plain training it takes."""
 
     name: str
     does: str
     factor: float
-    part: str = ""
     corpus: Callable[[Corpus, int], Corpus] = lambda corpus, seed: corpus
     config: Callable[[ModelConfig], ModelConfig] = lambda config: config
     applies: Callable[[ModelConfig], bool] = lambda config: True
@@ -108,11 +103,15 @@ MASKING = Repair("masking in training", "words hidden at random in half of the t
 REPAIRS = (
     MASKING,
     Repair(
-        "TaSc", "attention scaled by one learned number per word (lin)", 1.1, "lin",
+        "TaSc", "attention scaled by one learned number per word (lin)", 1.1,
         config=lambda c: c.replace(scaling="lin"), applies=lambda c: c.scaling == "none",
     ),
     Repair(
-        "tying", "states kept close to their words by a loss", 1.2, "tying",
+        "sparse attention", "sparsemax in place of softmax", 1.1,
+        config=lambda c: c.replace(projection="sparsemax"), applies=lambda c: c.projection == "softmax",
+    ),
+    Repair(
+        "tying", "states kept close to their words by a loss", 1.2,
         # without the size that must follow another under tying
         config=lambda c: ModelConfig(
             **c.model_dump(exclude_defaults=True, exclude={"hidden_size", "regulariser"}), regulariser="tying"
@@ -120,24 +119,12 @@ REPAIRS = (
         applies=lambda c: c.regulariser == "none" and c.encoder not in ("none", "bert"),
     ),
     Repair(
-        "sparse attention", "sparsemax in place of softmax", 1.1, "sparsemax",
-        config=lambda c: c.replace(projection="sparsemax"), applies=lambda c: c.projection == "softmax",
-    ),
-    Repair(
         "MiniLM", "a pretrained encoder in place of this one, attention on top", 40.0,
         config=lambda c: ModelConfig(encoder="bert", attention=c.attention),
         applies=lambda c: c.encoder in ("lstm", "gru"),
     ),
 )  # fmt: skip
-"""The cheapest first."""
-
-
-def in_order(encoder: str) -> list[Repair]:
-    """The repairs as they are tried: masking, what the verdict recommends for such an encoder, then the rest."""
-    advised = recommendations(encoder)
-    parts = [] if advised.empty else advised.loc[0, ["scaling", "regulariser", "projection"]].tolist()
-    return sorted(REPAIRS, key=lambda repair: repair is not MASKING and repair.part not in parts)
-
+"""In the order in which they are tried: after masking, the cheapest first."""
 
 FINE_TUNING = ("fine-tuning with masking", "a copy of the model trained on with words hidden at random")
 """Of a Hugging Face classifier: name, and what it does."""

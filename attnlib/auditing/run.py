@@ -142,7 +142,7 @@ class Audit:
             gates, rows = judging.gates(found), {row.objection.id: row for row in judging.judged(found)}
             self.f1 = model.evaluate(probe.examples)["f1_macro"]
             step("trying masking")
-            tried, rest = [], repairs.in_order(trainer.config.encoder) if trains else []
+            tried, rest = [], list(repairs.REPAIRS) if trains else []
             if scores is None and not closed:
                 tried = self._finetuning(model, probe)
             elif trains and judging.in_element(gates) is False:  # what the answer waits for

@@ -1,12 +1,8 @@
-"""Every test of the five papers on one trained model, and the test of the tests; workers import these by name.
-
-`TESTS` says of each test what it measures, where it comes from, whether more is better for an explanation, and what
-it costs: passes of the encoder per text of n tokens.
-"""
+"""Every test of the five papers on one trained model, and the test of the tests; workers import these by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +14,7 @@ from attnlib.erasure.flips import erasure_curves, fraction_to_flip
 from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
-from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficiency_of
+from attnlib.measures.faithfulness import comprehensiveness_of, sufficiency_of
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked, usable_counts
 from attnlib.measures.rationales import average_precision
@@ -39,31 +35,29 @@ class Test:
 
     better  1 where higher values are better for the explanation, -1 where lower ones are
     ranks   whether it can judge any ranking, or a model's own attention alone
-    passes  tokens of a text -> passes of the encoder that the test takes
     """
 
     name: str
     paper: str
     better: int
-    ranks: bool
-    passes: Callable[[float], float]
+    ranks: bool = False
 
 
 TESTS = {
-    "flips_input": Test("fraction to flip, input", "Chrysostomou & Aletras 2021", -1, True, lambda n: 1 + n),
-    "flips_attention": Test("fraction to flip, attention", "Serrano & Smith 2019", -1, True, lambda n: 1),
-    "top_input": Test("top token flips, input", "Chrysostomou & Aletras 2021", 1, True, lambda n: 2),
-    "comprehensiveness": Test("comprehensiveness", "DeYoung et al. 2020", 1, True, lambda n: 1 + len(SHARES)),
-    "sufficiency": Test("sufficiency", "DeYoung et al. 2020", -1, True, lambda n: 1 + len(SHARES)),
-    "tau_gradient": Test("τ with gradients", "Meister et al. 2021", 1, True, lambda n: 2),
-    "tau_omission": Test("τ with leave-one-out", "Meister et al. 2021", 1, True, lambda n: 1 + n),
-    "uniform": Test("change under uniform attention", "Tutek & Šnajder 2020", 1, False, lambda n: 1),
-    "permuted": Test("change under permuted attention", "Jain & Wallace 2019", 1, False, lambda n: 1),
-    "adversary": Test("distance of an adversary", "Jain & Wallace 2019", -1, False, lambda n: 1),
-    "token_probability": Test("probability from single tokens", "Tutek & Šnajder 2020", -1, False, lambda n: 1),
-    "information": Test("information by rank", "Wen et al. 2022", 1, False, lambda n: 1),
-    "plausibility": Test("plausibility", "DeYoung et al. 2020", 1, False, lambda n: 1),
-}  # fmt: skip
+    "flips_input": Test("fraction to flip, input", "Chrysostomou & Aletras 2021", -1, ranks=True),
+    "flips_attention": Test("fraction to flip, attention", "Serrano & Smith 2019", -1, ranks=True),
+    "top_input": Test("top token flips, input", "Chrysostomou & Aletras 2021", 1, ranks=True),
+    "comprehensiveness": Test("comprehensiveness", "DeYoung et al. 2020", 1, ranks=True),
+    "sufficiency": Test("sufficiency", "DeYoung et al. 2020", -1, ranks=True),
+    "tau_gradient": Test("τ with gradients", "Meister et al. 2021", 1, ranks=True),
+    "tau_omission": Test("τ with leave-one-out", "Meister et al. 2021", 1, ranks=True),
+    "uniform": Test("change under uniform attention", "Tutek & Šnajder 2020", 1),
+    "permuted": Test("change under permuted attention", "Jain & Wallace 2019", 1),
+    "adversary": Test("distance of an adversary", "Jain & Wallace 2019", -1),
+    "token_probability": Test("probability from single tokens", "Tutek & Šnajder 2020", -1),
+    "information": Test("information by rank", "Wen et al. 2022", 1),
+    "plausibility": Test("plausibility", "DeYoung et al. 2020", 1),
+}
 """All tests, by the name they have in frames; plausibility needs texts whose decisive words are marked."""
 DRAWS = 10
 """Permutations of attention per text."""
@@ -95,8 +89,9 @@ def battery(
     frames += _of_weights(fitted, some, sampled(corpus.test, min(adversary_texts, len(some))), adversary_steps)
     frames.append(_plausible(fitted, some))
     states = ranked(fitted, corpus.test)
-    possible = [n for n in counts if 2 * n <= (states.lengths > 1).sum()] or [int((states.lengths > 1).sum()) // 2]
-    facts = rank_information(states, usable_counts(possible, int((states.lengths > 1).sum())), resamples=2)[1]
+    usable = int((states.lengths > 1).sum())
+    possible = [n for n in counts if 2 * n <= usable] or [usable // 2]
+    facts = rank_information(states, usable_counts(possible, usable), resamples=2)[1]
     frames.append(_rows("information", [""], [facts["tau"]]))
     labels = decisions(fitted, corpus.test).drop(columns="value")
     return {"scores": pd.concat(frames, ignore_index=True), "labels": labels}
@@ -120,12 +115,14 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
         name: pd.concat(_by_ranking(fitted, some, scores, name, others)).set_index(["test", "instance"])["value"]
         for name, scores in made.items()
     }
-    better = np.array([TESTS[test].better for test, _ in found["true"].index])
-    rows = []
-    for against in diagnosticity.FALSE:
-        value = diagnosticity.preferred(better * found["true"], better * found[against])
-        rows.append(found["true"].index.to_frame(index=False).assign(against=against, value=value))
-    lengths = {e.id: len(e.tokens) for e in some}
+    tests, lengths = found["true"].index, {e.id: len(e.tokens) for e in some}
+    better = np.array([TESTS[test].better for test in tests.get_level_values("test")])
+    rows = [
+        tests.to_frame(index=False).assign(
+            against=against, value=diagnosticity.preferred(better * found["true"], better * found[against])
+        )
+        for against in diagnosticity.FALSE
+    ]
     frame = pd.concat(rows, ignore_index=True)
     return frame.assign(length=frame["instance"].map(lengths))
 
