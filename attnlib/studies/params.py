@@ -42,19 +42,16 @@ def _some(values: tuple[T, ...]) -> tuple[T, ...]:
     return values
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
-def _by_name(value: Any) -> Any:
-    return {str(Dataset(key)): v for key, v in value.items()} if isinstance(value, Mapping) else value
-
-
-Once = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_once)]
-"""A list that names nothing twice; it may be empty, and a single entry needs no list."""
-Some = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_some), AfterValidator(_once)]
+Listed = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value])
+"""A single entry needs no list."""
+ByName = BeforeValidator(
+    lambda given: {str(Dataset(k)): v for k, v in given.items()} if isinstance(given, Mapping) else given
+)
+Once = Annotated[tuple[T, ...], Listed, AfterValidator(_once)]
+"""A list that names nothing twice; it may be empty."""
+Some = Annotated[Once[T], AfterValidator(_some)]
 """The same with at least one entry."""
-ByDataset = Annotated[dict[str, T], BeforeValidator(_by_name)]
+ByDataset = Annotated[dict[str, T], ByName]
 """Values by the name of a data set, which may also be given as its file."""
 Entry = Annotated[
     Dataset,
@@ -62,9 +59,9 @@ Entry = Annotated[
     PlainSerializer(lambda dataset: dataset.spec),
 ]
 """A name, a path, `hub:NAME` or a mapping of loader options."""
-Datasets = Annotated[tuple[Entry, ...], BeforeValidator(_listed), AfterValidator(_once)]
-"""Several of them; a single one needs no list."""
-Corpora = Annotated[Datasets, AfterValidator(_some)]
+Datasets = Once[Entry]
+"""Several of them."""
+Corpora = Some[Entry]
 """At least one of them."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
@@ -110,10 +107,8 @@ class StudyParams(Config):
 
     def facts(self) -> dict[str, Any]:
         """What the header of the report says of the run."""
-        said = {"corpora": [short(name) for name in self.corpora]}
-        if "seeds" in type(self).model_fields:
-            said["seeds"] = list(self.seeds)
-        return said
+        seeds = getattr(self, "seeds", None)
+        return {"corpora": list(map(short, self.corpora))} | ({} if seeds is None else {"seeds": list(seeds)})
 
     @property
     def setting(self) -> str:
@@ -148,12 +143,16 @@ class StudyParams(Config):
 
     def absent(self) -> Iterator[tuple[str, str]]:
         """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""
+        from attnlib.data.corpora import check_source
         from attnlib.data.vectors import check_vectors
 
-        checked = [(o, self._check, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
+        def usable(data: DataConfig) -> None:
+            if (corpus := check_source(data)) is not None:
+                self.suits(corpus)
+
+        checked = [(o, usable, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
         checked.append(("vectors", check_vectors, self.vectors))
-        own = getattr(self, "vector_files", {})
-        checked += [("vector_files", check_vectors, file) for file in own.values()]
+        checked += [("vector_files", check_vectors, file) for file in getattr(self, "vector_files", {}).values()]
         for option, check, value in checked:
             try:
                 check(value)
@@ -162,13 +161,6 @@ class StudyParams(Config):
 
     def suits(self, corpus: Corpus) -> None:
         """Raise DataError for a corpus that the study cannot use."""
-
-    def _check(self, data: DataConfig) -> None:
-        from attnlib.data.corpora import check_source
-
-        corpus = check_source(data)
-        if corpus is not None:
-            self.suits(corpus)
 
     def _check_keys(self, *options: str, known: Sequence[str]) -> None:
         """Refuse values for data sets that are not there."""
