@@ -1,17 +1,15 @@
 """The ledger: what a paper said, what was found, and two verdicts on it.
 
-A `Claim` stands next to the quantity that decides it: the sentence, its place in the paper, the border and the
-paper's printed effect. The ledger answers two questions by the interval of the effect (`attnlib.stats.judge`):
+A `Claim` stands next to the quantity that decides it. The interval of the effect (`attnlib.stats.judge`) answers two
+questions:
 
 - **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
   where it lies on the other side, *undetermined* where it covers the border;
 - **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
-  where it includes it and the direction is reproduced. Where there is nothing printed to compare with and the
-  direction is open, *negligible* says that the whole interval lies within `NEGLIGIBLE` of the scale around zero:
-  whichever side the truth is on, it is too near zero to matter.
+  where it includes it and the direction is reproduced. Where the direction is open, *negligible* says that the whole
+  interval lies within `NEGLIGIBLE` of the scale around zero: whichever side the truth is on, it is too near zero.
 
-A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why. An undetermined claim
-says what would settle it.
+A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why.
 """
 
 from __future__ import annotations

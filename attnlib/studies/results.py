@@ -80,9 +80,9 @@ def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd
     if labels.empty:
         return labels[by]
     grouped = labels.groupby(by, dropna=False)
-    names = pd.concat([labels["truth"].astype(str), labels["prediction"].astype(str)])
-    codes, classes = pd.factorize(names)
-    model, (truth, said) = grouped.ngroup().to_numpy(), codes.reshape(2, -1)
+    model = grouped.ngroup().to_numpy()
+    codes, classes = pd.factorize(pd.concat([labels["truth"], labels["prediction"]]).astype(str))
+    truth, said = codes.reshape(2, -1)
 
     def counted(chosen: np.ndarray | slice, of: np.ndarray) -> np.ndarray:
         """(models, classes): how many of the chosen texts are of which class."""
@@ -103,8 +103,6 @@ def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     keys = [name for name in models if name in frame]
     if frame.empty or models.empty:
         return frame
-    named = models[keys].drop_duplicates().assign(left_out=True)
-    number = frame.groupby(keys, sort=False, dropna=False).ngroup()
-    each = frame.loc[~number.duplicated().to_numpy(), keys]  # in the order of their numbers
-    kept = each.merge(named, on=keys, how="left")["left_out"].isna().to_numpy()
-    return frame[kept[number.to_numpy()]]
+    left = models[keys].drop_duplicates().assign(_left=True)
+    kept = frame[keys].merge(left, on=keys, how="left")["_left"].isna().to_numpy()
+    return frame[kept]

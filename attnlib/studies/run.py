@@ -70,11 +70,10 @@ class Run:
         """A sentence on the models that learned nothing, the first of them by name."""
         idle, names = self.results.idle, getattr(self.study.numbers, "NAMES", {})
         trained = len(self.results.labels[[*self.results.model, "seed"]].drop_duplicates())
-        varying = [column for column in idle if len(idle[column].unique()) > 1] or ["seed"]
-        each = []
-        for row in idle[varying].head(NAMED).to_dict("records"):
-            known = [(column, value) for column, value in row.items() if value == value]
-            each.append(", ".join(names.get(v, v) if isinstance(v, str) else f"{c} {v:g}" for c, v in known))
+        each = [
+            ", ".join(names.get(v, v) if isinstance(v, str) else f"{c} {v:g}" for c, v in row.items() if v == v)
+            for row in idle.head(NAMED).to_dict("records")
+        ]
         more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
         return (
             f"**{len(idle)} of {plural(trained, 'model')} learned nothing** ({RULE}); the claims leave them out: "
@@ -131,29 +130,29 @@ class Run:
             if name not in figures and name not in tables:
                 raise UnknownName(unknown(f"figure or table of {self.study.name}", name, [*figures, *tables]))
             if name in figures:
-                self._draw(figures[name])
+                self._say(figures[name], self._drawn(figures[name]))
             if name in tables:
-                self._list(tables[name])
+                self._say(tables[name], self._listed(tables[name]))
 
-    def _draw(self, figure: Figure) -> None:
+    def _drawn(self, figure: Figure) -> bool:
+        """Show a figure, or several of which each has a name; False where there is nothing to draw."""
         try:
             drawn = figure.drawn(self.shown)
         except NotTested:
-            drawn = None
+            return False
         parts = drawn if isinstance(drawn, Mapping) else {"": drawn}
         shown = {end: one for end, one in parts.items() if one is not None}
         for end, one in shown.items():
-            said = f" ({end})" if end else ""
-            name = f"{figure.name}-{end}" if end else figure.name
+            name, said = (f"{figure.name}-{end}", f" ({end})") if end else (figure.name, "")
             self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=f"{figure.alt}{said}")
-        self._say(figure, bool(shown))
+        return bool(shown)
 
-    def _list(self, table: Table) -> None:
+    def _listed(self, table: Table) -> bool:
         frame = table.frame(self.shown)
         if len(frame) or not table.otherwise:
             options = {"digits": table.digits, "folded": table.folded, "keep": table.keep}
             self.output.table(frame, table.name, caption=table.caption, **options)
-        self._say(table, bool(len(frame)))
+        return bool(len(frame))
 
     def _say(self, part: Figure | Table, shown: bool) -> None:
         told = part.otherwise if not shown else part.says(self.shown) if part.says is not None else ""

@@ -87,12 +87,12 @@ class Study:
     @property
     def tables(self) -> dict[str, Table]:
         """Its tables by name."""
-        return _by_name(self.part("numbers", "TABLES"), "table")
+        return {table.name: table for table in self.part("numbers", "TABLES")}
 
     @property
     def figures(self) -> dict[str, Figure]:
         """Its figures by name."""
-        return _by_name(self.part("figures", "FIGURES"), "figure")
+        return {figure.name: figure for figure in self.part("figures", "FIGURES")}
 
     def run(self, values: Mapping[str, Any], executor: Any = None) -> Ran:
         """Check the parameters among these values (`globals()` of a notebook), compute what is missing, gather."""
@@ -130,10 +130,9 @@ class Study:
     def part(self, file: str, name: str) -> Any:
         """What one of its files calls by a name."""
         module = self._file(file)
-        try:
-            return getattr(module, name)
-        except AttributeError:
-            raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.") from None
+        if not hasattr(module, name):
+            raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.")
+        return getattr(module, name)
 
     def _file(self, file: str) -> ModuleType:
         _search()
@@ -191,9 +190,8 @@ def notebook_of(study: str) -> str:
 def seed_of(replicate: int, *cell: object) -> int:
     """The seed of a training, from its cell and its replicate.
 
-    Trainings of different cells share nothing: not the initial values, not the order of batches, not the vectors of
-    unknown words. What is compared within a cell (with TaSc and without; softmax and sparsemax) is given the same
-    cell here, so that it shares all three and differs in the variant alone: such comparisons are paired.
+    Trainings of different cells share nothing: not the initial values, the order of batches or the vectors of
+    unknown words. What is compared within a cell (with TaSc and without) shares all three: it is paired.
 
     >>> seed_of(0, "sst", "lstm") == seed_of(0, "sst", "lstm") != seed_of(1, "sst", "lstm")
     True
@@ -210,13 +208,6 @@ def replicate(k: int, *cell: object, label: Mapping[str, Any] | None = None, **s
 def parted(frame: pd.DataFrame, part: str) -> pd.DataFrame:
     """The rows of the runs that are labelled with a part of the study, without that column."""
     return frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
-
-
-def _by_name(parts: Sequence[Any], kind: str) -> dict[str, Any]:
-    names = [part.name for part in parts]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ConfigError(f"Two {kind}s are called {twice.pop()!r}. Give each its own name.")
-    return dict(zip(names, parts, strict=True))
 
 
 def _search() -> None:
