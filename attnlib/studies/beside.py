@@ -11,7 +11,7 @@ holds for every model of the kit. `why` explains a value that is not the paper's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import product
@@ -198,7 +198,7 @@ def settings(study: str, runs: Iterable[Run]) -> pd.DataFrame:
         raise ConfigError(f"There is no reference/settings/{study}.csv: no settings to compare with.")
     table = pd.read_csv(files[study], dtype=str, keep_default_na=False, encoding="utf-8")
     runs = list(dict.fromkeys(_with_models(runs)))
-    ours = [told[1:].strip() if told.startswith("=") else _listed(_values(told, runs)) for told in table["ours"]]
+    ours = [told[1:].strip() if told.startswith("=") else _listed(told, runs) for told in table["ours"]]
     table = table.assign(ours=ours)[lambda rows: rows["ours"] != ""].reset_index(drop=True)
     return table.assign(why=table["why"].where(table["ours"] != table["paper"], ""))
 
@@ -209,8 +209,8 @@ def _with_models(runs: Iterable[Run]) -> Iterator[Run]:
         yield from _with_models(run.fits)
 
 
-def _values(place: str, runs: Iterable[Run]) -> list[Any]:
-    """What stands at a place of the runs that have it: `params.NAME` of measures, all else of models."""
+def _listed(place: str, runs: Iterable[Run]) -> str:
+    """What stands at a place of the runs, the most frequent first: `params.NAME` of measures, all else of models."""
     missing = object()
 
     def part(whole: Any, name: str) -> Any:
@@ -218,12 +218,8 @@ def _values(place: str, runs: Iterable[Run]) -> list[Any]:
 
     asked = [run for run in runs if isinstance(run, MeasureSpec) == place.startswith("params.")]
     found = [reduce(part, place.split("."), run) for run in asked]
-    return [value for value in found if value is not missing]
-
-
-def _listed(values: Sequence[Any]) -> str:
-    """The values in words, the most frequent first."""
-    return "; ".join(pd.Series([_text(value) for value in values], dtype=object).value_counts().index)
+    told = [_text(value) for value in found if value is not missing]
+    return "; ".join(pd.Series(told, dtype=object).value_counts().index)
 
 
 def _text(value: Any) -> str:

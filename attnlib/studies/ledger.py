@@ -1,13 +1,13 @@
 """The ledger: what a paper said, what was found, and two verdicts on it.
 
-A `Claim` stands next to the quantity that decides it. The interval of the effect (`attnlib.stats.judge`) answers two
-questions:
+A `Claim` stands next to the quantity that decides it. The interval of the effect (`attnlib.stats.judge`) answers
+two questions:
 
 - **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
   where it lies on the other side, *undetermined* where it covers the border;
 - **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
-  where it includes it and the direction is reproduced. Where the direction is open, *negligible* says that the whole
-  interval lies within `NEGLIGIBLE` of the scale around zero: whichever side the truth is on, it is too near zero.
+  where it includes it and the direction is reproduced. Where the direction is open, *negligible* says that the
+  whole interval lies within `NEGLIGIBLE` of the scale around zero: too near zero to matter on either side.
 
 A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why.
 """

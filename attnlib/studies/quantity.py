@@ -58,20 +58,19 @@ def required(rows: R, why: str = "") -> R:
 class Quantity:
     """One number of a study.
 
-    frame   name of the frame of the results
-    value   what a row is worth: a column, or a function of the rows
-    rows    which rows, and what they look like: frame -> frame
-    model   columns that tell models apart; a mean counts them alike
-    bounds  the range of the values (`inference.effect`); None: open
-    apart   the range of a difference of two; None: what `bounds` allow
-    unit    of the values, as readers see it; empty for shares and their like
-    sides   column, a, b of a difference; `paired` where a and b share training and text
-    text    column of the text; None where values are one per training
+    frame     name of the frame of the results
+    value     what a row is worth: a column, or a function of the rows
+    rows      which rows, and what they look like: frame -> frame
+    model     columns that tell models apart; a mean counts them alike
+    bounds    the range of the values (`inference.effect`); None: open. `apart`: that of a difference of two
+    unit      of the values, as readers see it; empty for shares and their like
+    sides     column, a, b of a difference; `paired` where a and b share training and text
+    text      column of the text; None where values are one per training
     training  column of the training; None: the models are given, and texts are the only sample
-    named   key of a model -> its name in sentences
-    printed  study, table and metric of the paper's numbers, which tables show next to ours; the metric may be a
-             column of the table instead, or a mapping of all that picks the number
-    why     a sentence for a run that lacks the rows
+    named     key of a model -> its name in sentences
+    printed   study, table and metric of the paper's numbers, which tables show next to ours; or for the metric a
+              mapping of all that picks the number
+    why       a sentence for a run that lacks the rows
     """
 
     frame: str
@@ -234,8 +233,6 @@ class Table:
     otherwise: str = ""
     says: Callable[[Any], str] | None = None
     shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-    folded: bool | None = None
-    keep: tuple[str, ...] = ()
 
     def frame(self, results: Any) -> pd.DataFrame:
         """The rows, as readers see them; empty where the run has nothing to tell of."""

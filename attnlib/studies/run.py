@@ -62,23 +62,15 @@ class Run:
         for why, failed in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
             more = f" and {plural(len(failed) - 1, 'more run')}" if len(failed) > 1 else ""
             told.append(f"**Missing:** {failed['run'].iloc[0]}{more}: {': '.join(why)}")
-        if len(self.results.idle):
-            told.append(self._idle())
+        if len(idle := self.results.idle):
+            trained = plural(len(self.results.labels[list(idle)].drop_duplicates()), "model")
+            named = [" ".join(str(part) for part in row if part == part) for row in idle.itertuples(index=False)]
+            more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
+            told.append(
+                f"**{len(idle)} of {trained} learned nothing** ({RULE}); the claims leave them out: "
+                f"{'; '.join(named[:NAMED])}{more}."
+            )
         return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(self.results)]
-
-    def _idle(self) -> str:
-        """A sentence on the models that learned nothing, the first of them by name."""
-        idle, names = self.results.idle, getattr(self.study.numbers, "NAMES", {})
-        trained = len(self.results.labels[[*self.results.model, "seed"]].drop_duplicates())
-        each = [
-            ", ".join(names.get(v, v) if isinstance(v, str) else f"{c} {v:g}" for c, v in row.items() if v == v)
-            for row in idle.head(NAMED).to_dict("records")
-        ]
-        more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
-        return (
-            f"**{len(idle)} of {plural(trained, 'model')} learned nothing** ({RULE}); the claims leave them out: "
-            f"{'; '.join(each)}{more}."
-        )
 
     @property
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -150,8 +142,7 @@ class Run:
     def _listed(self, table: Table) -> bool:
         frame = table.frame(self.shown)
         if len(frame) or not table.otherwise:
-            options = {"digits": table.digits, "folded": table.folded, "keep": table.keep}
-            self.output.table(frame, table.name, caption=table.caption, **options)
+            self.output.table(frame, table.name, caption=table.caption, digits=table.digits)
         return bool(len(frame))
 
     def _say(self, part: Figure | Table, shown: bool) -> None:

@@ -25,16 +25,16 @@ NAMES = {
 }  # fmt: skip
 BY = ("level", "importance")
 ANSWERS = {
-    "guide": "**Attention is a usable guide to what these models rely on**: its order of erasing flips decisions "
-    "sooner than a random one, and is nearer to leave-one-out than to random.",
-    "partial guide": "**Attention is a partial guide to what these models rely on**: its order of erasing flips "
-    "decisions sooner than a random one, but is not clearly nearer to leave-one-out than to random.",
-    "misleading": "**Do not read the attention of these models as an explanation**: its order of erasing flips "
-    "decisions no sooner than a random one, although leave-one-out finds words that decide.",
+    "guide": "**Attention is a usable guide to what these models rely on**: its order flips decisions sooner than a "
+    "random one, and is nearer to leave-one-out than to random.",
+    "partial guide": "**Attention is a partial guide to what these models rely on**: its order flips decisions sooner "
+    "than a random one, but is not clearly nearer to leave-one-out than to random.",
+    "misleading": "**Do not read the attention of these models as an explanation**: its order flips decisions no "
+    "sooner than a random one, although leave-one-out finds words that decide.",
     "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
     "random nor clearly nearer to it than to leave-one-out.",
-    "not tested": "**This run cannot say whether attention is an explanation**: no model learned enough, or the "
-    "test texts are too few or too short.",
+    "not tested": "**This run cannot say whether attention is an explanation**: no model learned enough, or the test "
+    "texts are too few or too short.",
 }
 accuracy = Quantity("labels", model=("seed",), training=None)
 erased = accuracy.of(frame="erased", named=lambda key: key[0])
