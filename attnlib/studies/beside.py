@@ -210,7 +210,7 @@ def _with_models(runs: Iterable[Run]) -> Iterator[Run]:
 
 
 def _listed(place: str, runs: Iterable[Run]) -> str:
-    """What stands at a place of the runs, the most frequent first: `params.NAME` of measures, all else of models."""
+    """What stands at a place of the runs (`params.NAME` of measures, else of models), the most frequent first."""
     missing = object()
 
     def part(whole: Any, name: str) -> Any:

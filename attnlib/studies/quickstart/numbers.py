@@ -24,30 +24,20 @@ NAMES = {
     "other": "random other",
 }  # fmt: skip
 BY = ("level", "importance")
-ANSWERS = {
-    "guide": "**Attention is a usable guide to what these models rely on**: its order flips decisions sooner than a "
-    "random one, and is nearer to leave-one-out than to random.",
-    "partial guide": "**Attention is a partial guide to what these models rely on**: its order flips decisions sooner "
-    "than a random one, but is not clearly nearer to leave-one-out than to random.",
-    "misleading": "**Do not read the attention of these models as an explanation**: its order flips decisions no "
-    "sooner than a random one, although leave-one-out finds words that decide.",
-    "open": "**This run leaves open whether attention is an explanation**: its order is neither clearly ahead of "
-    "random nor clearly nearer to it than to leave-one-out.",
-    "not tested": "**This run cannot say whether attention is an explanation**: no model learned enough, or the test "
-    "texts are too few or too short.",
-}
+
+
+def first_flips(frame: pd.DataFrame) -> pd.Series:
+    """1 where erasing the first token changes the decision."""
+    return (frame["removed"] == 1).fillna(False).astype(float)
+
+
 accuracy = Quantity("labels", model=("seed",), training=None)
 erased = accuracy.of(frame="erased", named=lambda key: key[0])
 fractions = erased.only(importance=["alpha", "alpha_grad", "omission", "random"])
-single = erased.only(importance=["alpha", "alpha_grad", "omission", "other"])
-flips = single.where(lambda frame: frame[frame["length"] > 1]).of(value=lambda frame: one_is_enough(frame))
-stays = flips.only(importance="alpha").of(value=lambda frame: 1 - one_is_enough(frame))
+single = erased.where(lambda frame: frame[(frame["length"] > 1) & (frame["importance"] != "random")])
+flips = single.of(value=first_flips)
+stays = single.only(importance="alpha").of(value=lambda frame: 1 - first_flips(frame))
 ahead = fractions.minus("importance", "alpha", "random")
-
-
-def one_is_enough(frame: pd.DataFrame) -> pd.Series:
-    """1 where erasing the first token changes the decision."""
-    return (frame["removed"] == 1).fillna(False).astype(float)
 
 
 def halved(frame: pd.DataFrame) -> pd.DataFrame:
@@ -63,9 +53,8 @@ def nearer(results: Results) -> dict[str, Effect]:
     levels = [level for level, gap in gaps.items() if gap.low > 0]
     if not levels:
         raise NotTested("Leave-one-out is not clearly ahead of random at either level: they mark no distance.")
-    return (
-        fractions.where(halved).only(level=levels).minus("importance", "alpha", "middle").each(results, ["level"])
-    )
+    gap = fractions.where(halved).minus("importance", "alpha", "middle")
+    return gap.only(level=levels).each(results, ["level"])
 
 
 FRACTION = "fraction of tokens to flip by attention minus"
@@ -99,20 +88,26 @@ TABLES = [
 ]  # fmt: skip
 
 
-def verdict(claims: Mapping[int, Judged], results: Results) -> str:
-    """Which of `ANSWERS` holds, decided at the input level, where hiding words does not help."""
+def reading(claims: Mapping[int, Judged], results: Results) -> str:
+    """Whether attention is an explanation, decided at the input level, where hiding words does not help."""
     if claims[3].verdict == "not tested":
-        return "not tested"
+        return "**This run cannot say whether attention is an explanation**: no model learned enough, or texts are few."
     found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))
-    near = verdict_of(found, CLAIMS[3])
-    if verdict_of(ahead.each(results, ["level"])["input"], CLAIMS[2]) == "reproduced":
-        return "guide" if near == "reproduced" else "partial guide"
-    return "misleading" if near == "not reproduced" else "open"
+    sooner, near = verdict_of(ahead.each(results, ["level"])["input"], CLAIMS[2]), verdict_of(found, CLAIMS[3])
+    if sooner == "reproduced":
+        word = "a usable" if near == "reproduced" else "a partial"
+    else:
+        word = "no" if near == "not reproduced" else "perhaps a"
+    return (
+        f"**Attention is {word} guide to what these models rely on**: that erasing words from the input in its "
+        f"order flips decisions sooner than a random order does is {sooner}; that it is nearer to leave-one-out "
+        f"than to random is {near}."
+    )
 
 
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*."""
-    said = [ANSWERS[verdict(claims, results)]]
+    said = [reading(claims, results)]
     if claims[1].verdict != "not tested":
         asked = (
             quantity.only(level="input").plain(results, ["importance"], "mean") for quantity in (fractions, flips)
@@ -135,7 +130,5 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
         "every text and seed has a prediction": len(results.labels) == params.repeats * texts,
         "every text is erased from in every order at both levels": len(found) == 10 * len(results.labels),
         "fractions to a flip are fractions": bool(found["value"].between(0, 1).all()),
-        "a decision that never flips counts as all words": bool(
-            (found["value"][found["status"] == "never"] == 1).all()
-        ),
+        "what never flips counts as all words": bool((found["value"][found["status"] == "never"] == 1).all()),
     }

@@ -1,5 +1,6 @@
 """The first notebook: its claims worked by hand, and on an honest, a deceptive and an idle model."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -54,8 +55,8 @@ def ledger(found):
     return dict(enumerate(STUDY.ledger(found.learned, "by hand"), start=1))
 
 
-def verdict(found):
-    return numbers.verdict(ledger(found), found)
+def reading(found):
+    return re.sub(r".*Attention is (.*) guide.*", r"\1", numbers.answer(ledger(found), found)[0])
 
 
 def test_the_claims_hold_where_attention_finds_the_words_at_both_levels():
@@ -63,7 +64,7 @@ def test_the_claims_hold_where_attention_finds_the_words_at_both_levels():
     judged = ledger(found)
     assert {claim.verdict for claim in judged.values()} == {"reproduced"}
     assert [judged[k].effect for k in (1, 2, 3, 4)] == pytest.approx([0.3, 0.7, -0.5, 0.3 - 0.5], abs=0.02)
-    assert verdict(found) == "guide"
+    assert reading(found) == "a usable"
     table = STUDY.tables["flips"].frame(found).set_index(["level", "importance"])["share changed"]
     assert table["input", "attention"].startswith("0.30 [")
     assert all("<svg" in figure.drawn(found).svg() for figure in figures.FIGURES)
@@ -76,20 +77,17 @@ def test_one_level_alone_is_not_enough():
     assert judged[4].verdict == "not reproduced"
     assert judged[1].case == judged[4].case == "input"
     assert judged[1].low < 0 < judged[1].high, "where no text differs an interval has a width all the same"
-    assert verdict(found) == "misleading"
+    assert reading(found) == "no"
 
 
 def test_most_decisions_means_more_than_half():
     assert ledger(by_hand(both(0.9), both(0.0), **HONEST))[2].verdict == "not reproduced"
 
 
-@pytest.mark.parametrize(
-    ("alpha", "answer"), [(0.3, "guide"), (0.65, "partial guide"), (0.8, "misleading"), (0.95, "misleading")]
-)
+@pytest.mark.parametrize(("alpha", "answer"), [(0.3, "a usable"), (0.65, "a partial"), (0.8, "no"), (0.95, "no")])
 def test_the_answer_follows_the_input_level(alpha, answer):
     found = by_hand(both(0.3), both(0.0), **HONEST | {"alpha": {"attention": 0.3, "input": alpha}})
-    assert verdict(found) == answer
-    assert numbers.answer(ledger(found), found)[0] == numbers.ANSWERS[answer]
+    assert reading(found) == answer
 
 
 def test_without_a_distance_between_random_and_leave_one_out_a_level_is_not_judged():
@@ -97,7 +95,7 @@ def test_without_a_distance_between_random_and_leave_one_out_a_level_is_not_judg
     assert (claim.verdict, claim.case) == ("reproduced", "input")
     found = by_hand(both(0.3), both(0.0), **HONEST | {"omission": both(0.8)})
     assert ledger(found)[4].verdict == "not tested"
-    assert verdict(found) == "partial guide"
+    assert reading(found) == "a partial"
 
 
 def test_few_texts_or_idle_models_are_not_tested():
@@ -105,7 +103,7 @@ def test_few_texts_or_idle_models_are_not_tested():
     idle = gathered(good.labels.assign(prediction="a"), good.erased)
     for found in (by_hand(both(0.3), both(0.0), **HONEST, texts=10), idle):
         assert {claim.verdict for claim in ledger(found).values()} == {"not tested"}
-        assert numbers.answer(ledger(found), found)[0] == numbers.ANSWERS["not tested"]
+        assert "cannot say" in reading(found)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +135,7 @@ def test_models_that_hide_their_words_are_called_out_and_honest_ones_pass(found,
     assert "reproduced" not in (caught[1].verdict, caught[3].verdict)
     fooled = numbers.ahead.each(hiding, ["level"])["attention"]
     assert fooled.high < 0, "the attention level alone is fooled"
-    assert (verdict(found), verdict(hiding)) == ("guide", "misleading")
+    assert (reading(found), reading(hiding)) == ("a usable", "no")
 
 
 def test_single_flips_agree_with_erasing_by_hand(honest, found, texts):
