@@ -91,7 +91,7 @@ TABLES = [
 def reading(claims: Mapping[int, Judged], results: Results) -> str:
     """Whether attention is an explanation, decided at the input level, where hiding words does not help."""
     if claims[3].verdict == "not tested":
-        return "**This run cannot say whether attention is an explanation**: no model learned enough, or texts are few."
+        return "**This run cannot say whether attention is an explanation**: too few texts, or nothing learned."
     found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))
     sooner, near = verdict_of(ahead.each(results, ["level"])["input"], CLAIMS[2]), verdict_of(found, CLAIMS[3])
     if sooner == "reproduced":
