@@ -100,7 +100,7 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
 def printed_minus(
     study: str, table: str | int, a: Mapping[str, str], b: Mapping[str, str], **where: Iterable[str | None]
 ) -> float:
-    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`; each as in `printed`."""
+    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`."""
     cells = [dict(zip(where, cell, strict=True)) for cell in product(*where.values())]
     gaps = [printed(study, table, **cell, **a) - printed(study, table, **cell, **b) for cell in cells]
     return float(np.mean(gaps))
@@ -112,13 +112,13 @@ def quoted(results: Any, study: str, metric: str, where: str) -> Printed:
 
 
 def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[float, str]:
-    """The number that `value` has for the paper's closest corpus, and its name; else the mean over its corpora."""
+    """The number of the paper's closest corpus, and its name; else the mean over its corpora."""
     own = value(dataset=dataset, **where)
     return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
 
 
 def closest(study: str, table: str | int, datasets: Iterable[str]) -> tuple[list[str | None], str]:
-    """The corpora of a paper's table that are among the data sets or closest to them, and how to cite them.
+    """The corpora of a paper's table that are closest to the data sets, and how to cite them.
 
     Where there is none, the one entry None, which for `printed` means all of its corpora.
     """
@@ -134,14 +134,14 @@ def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:
-    """`value` divided by that of the row where `column` is `base`, within the group `by`; NaN where that is 0."""
+    """`value` divided by that of the row of the group where `column` is `base`; NaN where that is 0."""
     bases = frame.loc[frame[column] == base, [*by, "value"]].rename(columns={"value": "base"})
     divisor = frame[by].merge(bases, on=by, how="left", validate="many_to_one")["base"]
     return frame["value"] / divisor.where(divisor != 0).to_numpy(float)
 
 
 def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
-    """A table of effects (join keys, value, low, high, n) with the paper's value, where it prints one.
+    """A table of effects (keys, value, low, high, n) with the paper's value, where it prints one.
 
     Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
     Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
@@ -165,7 +165,7 @@ def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) ->
 
 
 def corpus_table(corpora: Mapping[str, Corpus], study: str, table: str | int) -> pd.DataFrame:
-    """Sizes, mean words and |V| of corpora, next to what the paper prints of its own or of the closest one.
+    """Sizes, mean words and |V| of corpora, next to what the paper prints of its closest one.
 
     Mean sentences too, where the paper's table has them.
     """
@@ -189,7 +189,7 @@ def corpus_table(corpora: Mapping[str, Corpus], study: str, table: str | int) ->
 
 
 def settings(study: str, runs: Iterable[Run]) -> pd.DataFrame:
-    """One row per setting: the paper's value, that of the models of these runs, and where the paper's stands.
+    """One row per setting: the paper's value, that of these runs, and where the paper's stands.
 
     Where models differ among themselves, each value is listed once. `why` explains a row that differs.
     """
@@ -210,7 +210,7 @@ def _with_models(runs: Iterable[Run]) -> Iterator[Run]:
 
 
 def _listed(place: str, runs: Iterable[Run]) -> str:
-    """What stands at a place of the runs (`params.NAME` of measures, else of models), the most frequent first."""
+    """What stands at a place of models, or (`params.NAME`) of measures, the most frequent first."""
     missing = object()
 
     def part(whole: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Data sets of a study: their names in tables, where their texts come from, and the papers' names for them."""
+"""Data sets of a study: their names, where their texts come from, and the papers' names for them."""
 
 from __future__ import annotations
 

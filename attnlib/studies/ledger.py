@@ -33,11 +33,11 @@ Size = Literal["as large", "smaller", "larger", "negligible", "no printed value"
 ANSWERS = ("as large", "smaller", "larger", "negligible")
 """Sizes that answer a claim whose direction is open."""
 NEGLIGIBLE = 1 / 20
-"""An effect below this share of its scale is too small to matter, whatever the claim: one rule for all of them."""
+"""An effect below this share of its scale is too small to matter: one rule for all claims."""
 AS_ACCURATE = 2.0
-"""Points of F1 or accuracy that two models may differ by and still be called as accurate: one margin for all."""
+"""Points of F1 or accuracy by which two models may differ and still count as equally accurate."""
 SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": math.inf, "hidden states": math.inf}
-"""From the least to the greatest value of a unit; shares, probabilities and their like run from 0 to 1."""
+"""From the least to the greatest value of a unit; shares and their like run from 0 to 1."""
 Effects = Effect | Mapping[str, Effect]
 
 
@@ -84,7 +84,7 @@ class Claim:
 
     @property
     def negligible(self) -> float:
-        """How far from zero an effect in this unit must be to matter; none in an open-ended unit is too small."""
+        """How far from zero an effect must be to matter; in an open-ended unit none is too small."""
         scale = SCALES.get(self.unit, 1.0)
         return 0.0 if math.isinf(scale) else NEGLIGIBLE * scale
 
@@ -165,12 +165,6 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
         second = None if claim.also is None else _cases(claim.also, results)
     except NotTested as why:
         return Judged(**said, **border, verdict="not tested", note=str(why) or ABSENT)
-    if all(math.isnan(effect.estimate) for effect in cases.values()):
-        return Judged(**said, **border, verdict="not tested", note=ABSENT)
-    few = min((e.texts for e in cases.values() if e.texts and not math.isnan(e.estimate)), default=FEWEST_TEXTS)
-    if few < FEWEST_TEXTS:
-        why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
-        return Judged(**said, **border, verdict="not tested", note=why)
     found, notes = decide(cases, claim.direction, claim.border), []
     if second is not None:
         there = decide(second, "greater")
@@ -184,10 +178,10 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
     if math.isnan(effect.low) and math.isnan(effect.se):
         notes.append("A training per cell leaves no interval.")
     if found.level != LEVEL:
-        notes.append(
-            f"Picked from {len(cases)} cases, this one is judged by the {100 * found.level:.3g}% interval shown."
-        )
-    printed = _printed(claim, results, found.case)
+        level = f"{100 * found.level:.3g}%"
+        notes.append(f"Picked from {len(cases)} cases, this one is judged by the {level} interval shown.")
+    printed = claim.paper(results) if claim.paper is not None else None
+    printed = (printed.get(found.case) if isinstance(printed, Mapping) else printed) or Printed(NAN, "")
     size = size_of(effect, claim, printed.value, verdict)
     if size == "" and claim.sign * (printed.value - claim.border) < 0:
         notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
@@ -208,15 +202,16 @@ def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: s
 
 
 def _cases(effect: Quantity | Callable[[Any], Effects], results: Any) -> dict[str, Effect]:
+    """Case -> effect; raises `NotTested` where no case has a value, or one has too few texts."""
     found = effect.mean(results) if isinstance(effect, Quantity) else effect(results)
-    return dict(found) if isinstance(found, Mapping) else {"": found}
-
-
-def _printed(claim: Claim, results: Any, case: str) -> Printed:
-    found = claim.paper(results) if claim.paper is not None else None
-    if isinstance(found, Mapping):
-        found = found.get(case)
-    return found or Printed(NAN, "")
+    cases = dict(found) if isinstance(found, Mapping) else {"": found}
+    known = [effect for effect in cases.values() if not math.isnan(effect.estimate)]
+    if not known:
+        raise NotTested(ABSENT)
+    few = min((effect.texts for effect in known if effect.texts), default=FEWEST_TEXTS)
+    if few < FEWEST_TEXTS:
+        raise NotTested(f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}.")
+    return cases
 
 
 def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:

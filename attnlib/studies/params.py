@@ -1,4 +1,4 @@
-"""What the parameters of every study share: data sets, seeds, numbers with a range, files that must be there."""
+"""What the parameters of every study share: data sets, seeds, ranges, files that must be there."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class StudyParams(Config):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters among the names of a notebook (`globals()`), and those that its `options` hold."""
+        """The parameters among the names of a notebook, and those that its `options` hold."""
         own = {name: values[name] for name in cls.model_fields if name in values}
         more = values.get(OPTIONS) if folds(values, cls) else None
         return cls(**own | dict(more or {}))
@@ -126,7 +126,7 @@ class StudyParams(Config):
         return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
 
     def dataset(self, name: str) -> Dataset:
-        """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
+        """The data set of that name, with its source; else the corpus so called."""
         return next((dataset for dataset in self.all_corpora if dataset == name), Dataset(name))
 
     def named(self, kind: type[Config]) -> dict[str, Any]:
@@ -138,11 +138,11 @@ class StudyParams(Config):
         return kind(**self.named(kind) | own)
 
     def data(self, corpus: str, **own: Any) -> DataConfig:
-        """Where a corpus comes from, and how it is read: by the parameters named as there, but for `own`."""
+        """Where a corpus comes from, and how it is read: by the parameters, but for `own`."""
         return self.dataset(corpus).config(**self.named(DataConfig) | own)
 
     def absent(self) -> Iterator[tuple[str, str]]:
-        """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""
+        """Files that are missing, and tables that the study cannot use: parameter, what is wrong."""
         from attnlib.data.corpora import check_source
         from attnlib.data.vectors import check_vectors
 

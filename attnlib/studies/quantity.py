@@ -48,7 +48,7 @@ class NotTested(Exception):
 
 
 def required(rows: R, why: str = "") -> R:
-    """The rows that a quantity is about; where there are none, it is not tested, and `why` says so."""
+    """The rows that a quantity is about; without any it is not tested, and `why` says so."""
     if not len(rows):
         raise NotTested(why)
     return rows
@@ -116,7 +116,7 @@ class Quantity:
         return replace(self, **{"sides": (column, a, b), "printed": None} | changes)
 
     def values(self, results: Any) -> pd.DataFrame:
-        """The rows that it is about, with what each is worth in `value`; raises `NotTested` without any."""
+        """The rows that it is about, with what each is worth in `value`; `NotTested` without any."""
         kept = self._rows(results)
         found = kept.assign(value=self._worth(kept)).dropna(subset="value")
         if self.sides is not None:
@@ -127,7 +127,7 @@ class Quantity:
         return required(found, self.why)
 
     def mean(self, results: Any) -> Effect:
-        """The mean over models that count alike, without those of a single text, which would leave no interval."""
+        """The mean over models that count alike, without those of a single text."""
         values = self.values(results)
         if self.text is not None and self.model:
             enough = values.groupby(list(self.model), sort=False)[self.text].transform("nunique") >= 2
@@ -147,7 +147,7 @@ class Quantity:
         return {k: e for k, e in found.items() if not e.texts or e.texts >= FEWEST_TEXTS} or found
 
     def share(self, results: Any, border: float = 0.0, sign: int = 1) -> Effect:
-        """Of the trainings, those whose mean over texts lies beyond the border (below it for sign -1), exactly.
+        """The exact share of trainings whose mean over texts lies beyond the border (sign -1: below).
 
         A training counts as one of the paper's models. Those of different models hit with different probabilities:
         the number of hits then varies less than a binomial one of the same mean (Hoeffding 1956), so that the
@@ -166,7 +166,7 @@ class Quantity:
         return _share(int((sign * means > sign * border).sum()), len(means))
 
     def table(self, results: Any, by: Sequence[str] | None = None, cells: Sequence[str] = ()) -> pd.DataFrame:
-        """One row per group of `by` (a model): value, low, high, what they rest on; Holm's p of a difference."""
+        """One row per group of `by` (a model): value, low, high, counts; Holm's p of a difference."""
         values, by = self.values(results), list(by or self.model)
         if self.sides is None:
             return effects(values, by, cells, **self._sample)
@@ -188,7 +188,7 @@ class Quantity:
 
     @property
     def _sample(self) -> dict[str, Any]:
-        """What the statistics take: columns of the training and the text, and the range of the effect."""
+        """What the statistics take: columns of training and text, and the range of the effect."""
         bounds = self.bounds
         if self.sides is not None and bounds is not None:
             bounds = self.apart or (bounds[0] - bounds[1], bounds[1] - bounds[0])

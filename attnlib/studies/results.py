@@ -99,7 +99,7 @@ def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd
 
 
 def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `frame` that belong to none of `models` (as `idle` gives them), by the columns of both."""
+    """The rows of `frame` that belong to none of `models`, by the columns that both have."""
     keys = [name for name in models if name in frame]
     if frame.empty or models.empty:
         return frame

@@ -84,7 +84,7 @@ class Run:
 
     @cached_property
     def shown(self) -> Any:
-        """What figures and tables show: what claims rest on, the trainings that learned something; else all."""
+        """What figures and tables show: the trainings that learned something; if none did, all."""
         learned = self.results.learned
         lost = [n for n in learned.judged if learned.frames[n].empty and len(self.results.frames[n])]
         return self.results if lost else learned
@@ -116,7 +116,7 @@ class Run:
         self.output.claims(self.claims)
 
     def show(self, *names: str) -> None:
-        """Figures and tables by name, with their captions; a figure comes before the table of the same name."""
+        """Figures and tables by name; a figure comes before the table of the same name."""
         figures, tables = self.study.figures, self.study.tables
         for name in names:
             if name not in figures and name not in tables:
@@ -127,7 +127,7 @@ class Run:
                 self._say(tables[name], self._listed(tables[name]))
 
     def _drawn(self, figure: Figure) -> bool:
-        """Show a figure, or several of which each has a name; False where there is nothing to draw."""
+        """Show a figure, or several by name; False where there is nothing to draw."""
         try:
             drawn = figure.drawn(self.shown)
         except NotTested:

@@ -57,7 +57,7 @@ class Paper:
 
 
 class Study:
-    """A study by name. Its files are imported when they are asked for, so that checking parameters stays quick."""
+    """A study by name. Its files are imported when they are asked for."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -80,7 +80,7 @@ class Study:
 
     @property
     def claims(self) -> Sequence[Claim]:
-        """The paper's claims and how each is decided, with the ids of reports: `erasure-1`, in order or by name."""
+        """The paper's claims with the ids of reports: `erasure-1`, in order or by name."""
         claims = enumerate(self.part("numbers", "CLAIMS"), start=1)
         return [replace(claim, id=f"{self.name}-{claim.id or k}") for k, claim in claims]
 
@@ -95,7 +95,7 @@ class Study:
         return {figure.name: figure for figure in self.part("figures", "FIGURES")}
 
     def run(self, values: Mapping[str, Any], executor: Any = None) -> Ran:
-        """Check the parameters among these values (`globals()` of a notebook), compute what is missing, gather."""
+        """Check the parameters among these values, compute what is missing, gather."""
         from attnlib.reports.output import Output
         from attnlib.studies.run import Run
 
@@ -111,7 +111,7 @@ class Study:
         return self.part("grid", "results")(params, **options)
 
     def settings(self, params: StudyParams) -> pd.DataFrame:
-        """The paper's settings next to those of a run, of models of the paper (`papers` of its grid)."""
+        """The paper's settings next to those of a run (of the runs that its grid calls `papers`)."""
         from attnlib.studies.beside import settings
 
         papers = getattr(self._file("grid"), "papers", None)
@@ -171,7 +171,7 @@ def study_for(notebook: str) -> Study | None:
 def planned(
     notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = (), run: str | None = None
 ) -> list[Plan]:
-    """`reports.plan.plans`, where every parameter has the type and the checks of its study's `Params`."""
+    """`reports.plan.plans` with the types and the checks of each study's `Params`."""
     return plans(notebooks, profile, texts, run, params_of)
 
 
@@ -201,7 +201,7 @@ def seed_of(replicate: int, *cell: object) -> int:
 
 
 def replicate(k: int, *cell: object, label: Mapping[str, Any] | None = None, **spec: Any) -> FitSpec:
-    """The k-th training of a cell, with the seed of that; `seed` in its frames is k. spec: as FitSpec has it."""
+    """The k-th training of a cell, with the seed of that; `seed` in its frames is k."""
     return FitSpec(**spec, seed=seed_of(k, *cell), label={"seed": k, **(label or {})})
 
 
@@ -211,7 +211,7 @@ def parted(frame: pd.DataFrame, part: str) -> pd.DataFrame:
 
 
 def _search() -> None:
-    """Look into the folders of ATTNLIB_STUDIES again: a notebook may name them after this package was imported."""
+    """Look into the folders of ATTNLIB_STUDIES, which a notebook may name late."""
     for folder in filter(None, os.environ.get(attnlib.studies.VARIABLE, "").split(os.pathsep)):
         if folder not in attnlib.studies.__path__:
             attnlib.studies.__path__.append(folder)

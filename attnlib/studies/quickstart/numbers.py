@@ -48,7 +48,7 @@ def halved(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def nearer(results: Results) -> dict[str, Effect]:
-    """Fraction by attention minus the middle, at each level where leave-one-out is clearly ahead of random."""
+    """Fraction by attention minus the middle, where leave-one-out is clearly ahead of random."""
     gaps = fractions.minus("importance", "random", "omission").each(results, ["level"])
     levels = [level for level, gap in gaps.items() if gap.low > 0]
     if not levels:
@@ -89,7 +89,7 @@ TABLES = [
 
 
 def reading(claims: Mapping[int, Judged], results: Results) -> str:
-    """Whether attention is an explanation, decided at the input level, where hiding words does not help."""
+    """The answer, decided at the input level, where hiding words does not help."""
     if claims[3].verdict == "not tested":
         return "**This run cannot say whether attention is an explanation**: too few texts, or nothing learned."
     found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))

@@ -20,7 +20,7 @@ BLUE, ORANGE = plots.COLOURS["blue"], plots.COLOURS["vermillion"]
 
 @plots.styled
 def agreement(results: Results) -> plots.Chart:
-    """τ of every pair of tests: blue where they order models alike, orange where they contradict each other."""
+    """τ of every pair of tests: blue where they order models alike, orange elsewhere."""
     table = numbers.agreement(results)
     tests = [test for test in TESTS if test in {*table["a"], *table["b"]}]
     figure, axis = plots.chart(size=(8.6, 6.4))
@@ -51,7 +51,7 @@ def _dots(axis: Any, own: pd.DataFrame, tests: list[str], k: int, shift: float =
 
 @plots.styled
 def diagnosticity(results: Results) -> plots.Chart:
-    """How often each test prefers the truth: to false rankings (left), to deceptive models (right)."""
+    """How often each test prefers the truth to false rankings and to deceptive models."""
     table = numbers.told(numbers.diagnosticity(results))
     models = table["against"] == "honesty"
     parts = {"True and false rankings": table[~models], "Honest and deceptive models": table[models]}

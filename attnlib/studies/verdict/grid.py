@@ -65,7 +65,7 @@ class Results(results_of.Results):
 
     @cached_property
     def signed(self) -> pd.DataFrame:
-        """`scores` of models that learned something, the sign of every test turned so that more is better."""
+        """`scores` of models that learned something, turned so that more is better."""
         kept = self.learned.scores
         return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
 
@@ -91,12 +91,12 @@ def results(params: Params, **options: Any) -> Results:
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """The results from their frames; of models that learned nothing neither scores nor labels decide."""
+    """The results from their frames; models that learned nothing do not decide."""
     return Results(params, found, frames, CELL, judged=("scores", "labels"))
 
 
 def _obeyed(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Scores of the texts on which the honest and the deceptive model of a pair both decide by the known words."""
+    """Scores of the texts on which both models of a pair decide by the known words."""
     keys = ["dataset", "encoder", "seed", "instance"]
     both = labels.groupby(keys).size()
     both = both[both == both.max()].index if len(both) else both.index

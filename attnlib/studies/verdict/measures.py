@@ -107,7 +107,7 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
     right = fitted.logits(corpus.test).argmax(1) == np.array([e.label for e in corpus.test])
     some = sampled([e for e, yes in zip(corpus.test, right, strict=True) if yes and any(e.rationale)], texts)
     if not some:
-        return pd.DataFrame(columns=["test", "against", "instance", "length", "value"])
+        return pd.DataFrame(columns=["test", "against", "instance", "value"])
     words = diagnosticity.associations(corpus.train, len(corpus.classes))
     made = diagnosticity.rankings(some, words, unattended=fitted.model_config.unattended, seed=seed)
     others = importances(fitted, some)
@@ -115,16 +115,13 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
         name: pd.concat(_by_ranking(fitted, some, scores, name, others)).set_index(["test", "instance"])["value"]
         for name, scores in made.items()
     }
-    tests, lengths = found["true"].index, {e.id: len(e.tokens) for e in some}
+    tests = found["true"].index
     better = np.array([TESTS[test].better for test in tests.get_level_values("test")])
-    rows = [
-        tests.to_frame(index=False).assign(
-            against=against, value=diagnosticity.preferred(better * found["true"], better * found[against])
-        )
-        for against in diagnosticity.FALSE
-    ]
-    frame = pd.concat(rows, ignore_index=True)
-    return frame.assign(length=frame["instance"].map(lengths))
+    frames = []
+    for against in diagnosticity.FALSE:
+        value = diagnosticity.preferred(better * found["true"], better * found[against])
+        frames.append(tests.to_frame(index=False).assign(against=against, value=value))
+    return pd.concat(frames, ignore_index=True)
 
 
 def importances(fitted: Fitted, examples: Sequence[Example]) -> dict[str, list[np.ndarray]]:
@@ -158,9 +155,8 @@ def _of_weights(
     fitted: Fitted, examples: Sequence[Example], fewer: Sequence[Example], steps: int
 ) -> list[pd.DataFrame]:
     """The tests that ask whether the weights matter: other weights in their place, the farthest, none but one."""
+    names, frames = [example.id for example in examples], []
     swaps = attention_swaps(fitted, examples, permutations=DRAWS)
-    names = [example.id for example in examples]
-    frames = []
     for swap in ("uniform", "permuted"):
         change = swaps[swaps["swap"] == swap].groupby("instance")["change"].mean()
         frames.append(_rows(swap, names, change.sort_index()))
@@ -171,8 +167,7 @@ def _of_weights(
             found = search(trace, restarts=RESTARTS, steps=steps, learning_rate=0.05, rows=rows)
             far[rows] = found[1].cpu().numpy()
     frames.append(_rows("adversary", [example.id for example in fewer], far))
-    frames.append(_rows("token_probability", names, token_table(fitted, examples)["token_probability"]))
-    return frames
+    return [*frames, _rows("token_probability", names, token_table(fitted, examples)["token_probability"])]
 
 
 def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
@@ -180,10 +175,11 @@ def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
     out = set(fitted.model_config.unattended)
     marked = [e for e in examples if e.rationale is not None and any(e.rationale)]
     values = []
-    scores = importance(fitted, marked, "alpha") if marked else []
-    for place, (weights, e) in enumerate(zip(scores, marked, strict=True)):
-        marks = np.array([m for m, token in zip(e.rationale, e.tokens, strict=True) if token not in out])
-        values.append(average_precision(weights, marks, seed=place))
+    for place, weights in enumerate(importance(fitted, marked, "alpha") if marked else []):
+        words = zip(marked[place].rationale, marked[place].tokens, strict=True)
+        values.append(
+            average_precision(weights, np.array([m for m, token in words if token not in out]), seed=place)
+        )
     return _rows("plausibility", [e.id for e in marked], values)
 
 

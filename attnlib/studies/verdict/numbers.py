@@ -43,7 +43,7 @@ prefers = Quantity("rankings", model=tuple(STRATUM), named=lambda key: ", ".join
 
 
 def taus(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Kendall's τ-b of every pair of columns of (N, T) values: (T, T), and (N, T, T) without each row in turn."""
+    """Kendall's τ-b of all pairs of columns of (N, T) values: (T, T); without each row: (N, T, T)."""
     signs = np.sign(values[:, None, :] - values[None, :, :])
     products = signs[..., :, None] * signs[..., None, :]
     total = products.sum((0, 1))
@@ -75,7 +75,7 @@ def _tau_values(results: Results) -> pd.DataFrame:
 
 
 def _over_models(values: pd.DataFrame) -> Effect:
-    """Mean over corpora of a statistic of the models, from its pseudovalues; the sample are the models."""
+    """Mean over corpora of a statistic from its pseudovalues; the sample are the models."""
 
     def told(found: Effect) -> Effect:
         again = None if found.again is None else lambda level: told(found.again(level))
@@ -86,7 +86,7 @@ def _over_models(values: pd.DataFrame) -> Effect:
 
 
 def agreement(results: Results) -> pd.DataFrame:
-    """τ over models of every pair of tests (a, b), mean over corpora, with its interval over models."""
+    """τ of every pair of tests (a, b), mean over corpora, with its interval over models."""
     pairs = _tau_values(results).groupby(["a", "b"], sort=False)
     rows = [{"a": a, "b": b} | _over_models(part).row() for (a, b), part in pairs]
     return pd.DataFrame(rows, columns=["a", "b", *Effect(NAN).row()])
@@ -126,7 +126,7 @@ def part_change(results: Results, part: str, test: str, reading: str = "alpha") 
 
 
 def part_changes(results: Results) -> pd.DataFrame:
-    """What each part changes by each test, in standard deviations over models, signed: more is better."""
+    """What each part changes by each test, in standard deviations over models: more is better."""
     rows = []
     for part in CHANGES:
         for test in (test for test in TESTS if test in results.by_model):
@@ -138,14 +138,14 @@ def part_changes(results: Results) -> pd.DataFrame:
 
 
 def tasc(results: Results) -> pd.DataFrame:
-    """What Lin-TaSc changes in the fraction of tokens to a flip at the input, by reading, and in macro-F1."""
+    """What Lin-TaSc changes in the fraction to a flip at the input, and in macro-F1."""
     asked = {f"fraction to a flip, by {NAMES[reading]}": ("flips_input", reading) for reading in READINGS}
     found = {name: part_change(results, "TaSc", *how) for name, how in (asked | {"macro-F1": ("f1",)}).items()}
     return pd.DataFrame([{"change of": name} | one.row() for name, one in found.items()])
 
 
 def honesty(results: Results) -> pd.DataFrame:
-    """One row per test, pair of guided models and text: 1 where the test prefers the honest model."""
+    """One row per test, pair of models and text: 1 where the test prefers the honest model."""
     part = results.honesty
     if part.empty:
         return pd.DataFrame(columns=[*PAIR, "value"])
@@ -246,7 +246,7 @@ CLAIMS = [
 
 
 def answer(by: Mapping[int, Judged], results: Results) -> list[str]:
-    """*In short*: whether TaSc helps and which test to use, then whether the tests agree, and the other parts."""
+    """*In short*: whether TaSc helps, which test to use, whether they agree, and the other parts."""
     judged = overall(results)
     ranked = judged[judged["judged on"] == "three false rankings"].assign(text=interval_texts)
     best, second = (ranked.iloc[k] for k in (0, 1))

@@ -82,7 +82,7 @@ class Params(StudyParams):
         return f"{super().setting}; {designs}, {trained}"
 
     def data(self, corpus: str) -> DataConfig:
-        """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""
+        """Texts are cut at a length that 95% do not exceed, as in 01_tasc."""
         return super().data(corpus, max_length="95%")
 
     @property
@@ -125,7 +125,7 @@ class Params(StudyParams):
         return plain + [(encoder, guide) for encoder in mixing[:1] for guide in GUIDES if guide != "none"]
 
     def guided(self, corpus: str, encoder: str) -> dict[str, Config]:
-        """Data, model and training of known honesty; short, since a shortcut is learned in an epoch or two."""
+        """Data, model and short training of known honesty."""
         data, sizes = self.data(corpus), {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
         own = {"epochs": self.guide_epochs, "learning_rate": self.guide_learning_rate}
         return {

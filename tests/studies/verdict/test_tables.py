@@ -39,7 +39,7 @@ def made(gain: float = -0.2, seed: int = 0) -> Results:
                 labels.append({**key, "instance": text, "truth": place % 2, "prediction": said})
     ranked = [
         {"dataset": "planted", "encoder": e, "seed": s, "test": test, "against": against, "instance": t,
-         "length": 12.0, "value": float(rng.random() < (0.95 if test == "comprehensiveness" else 0.5))}
+         "value": float(rng.random() < (0.95 if test == "comprehensiveness" else 0.5))}
         for e in ("lstm", "mlp") for s in (0, 1, 2) for test in TESTS if TESTS[test].ranks
         for against in ("random", "inverted", "plausible") for t in TEXTS
     ]  # fmt: skip
