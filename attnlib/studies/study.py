@@ -30,7 +30,7 @@ import attnlib.studies
 from attnlib.reports.plan import Plan, plans
 from attnlib.store.specs import FitSpec
 from attnlib.utils import paths
-from attnlib.utils.errors import ConfigError, UnknownName, unknown
+from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,8 +60,9 @@ class Study:
     """A study by name. Its files are imported when they are asked for."""
 
     def __init__(self, name: str) -> None:
+        if name not in studies():
+            raise UnknownName(unknown("study", name, studies()))
         self.name = name
-        self._file("")
 
     @property
     def paper(self) -> Paper:
@@ -129,20 +130,11 @@ class Study:
 
     def part(self, file: str, name: str) -> Any:
         """What one of its files calls by a name."""
-        module = self._file(file)
-        if not hasattr(module, name):
-            raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.")
-        return getattr(module, name)
+        return getattr(self._file(file), name)
 
     def _file(self, file: str) -> ModuleType:
         _search()
-        module = f"attnlib.studies.{self.name}" + (f".{file}" if file else "")
-        try:
-            return import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
-            raise ConfigError(f"Study {self.name!r} has no module {module!r}.") from None
+        return import_module(f"attnlib.studies.{self.name}" + (f".{file}" if file else ""))
 
 
 def study(name: str) -> Study:
@@ -151,8 +143,6 @@ def study(name: str) -> Study:
     >>> al.study("erasure").paper.citation
     'Serrano & Smith 2019'
     """
-    if name not in studies():
-        raise UnknownName(unknown("study", name, studies()))
     return Study(name)
 
 

@@ -12,7 +12,7 @@ import pytest
 import attnlib.studies
 from attnlib.studies.beside import printed
 from attnlib.studies.study import Study, notebook_of, parted, planned, replicate, seed_of, studies, study_for
-from attnlib.utils.errors import ConfigError
+from attnlib.utils.errors import UnknownName
 
 PAPERS = ["erasure", "mutual_information", "sparsity", "tasc", "tying_mlm"]
 FILES = {
@@ -167,9 +167,9 @@ def test_cells_do_not_share_seeds() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
-def test_a_study_that_lacks_a_file_says_so() -> None:
-    with pytest.raises(ConfigError, match="has no module"):
-        Study("nosuch")
+def test_an_unknown_study_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'tasc'"):
+        Study("tsac")
 
 
 def test_a_replicate_has_the_seed_of_its_cell_and_its_number_in_frames() -> None:
