@@ -240,7 +240,7 @@ def _settles(found: Decision, direction: Direction, border: float) -> str:
     targets = (border, -border) if direction == "within" else (border,)
     needs = [effect.needed(target, found.level) for target in targets]
     if None in needs:
-        return "The estimate lies on the border, or so near that over a thousand times the trainings were needed."
+        return "The estimate lies on the border, or so near it that a thousand times the trainings would not do."
     needed, now = [max(counts) for counts in zip(*needs, strict=True)], [effect.trainings, effect.texts]
     more = [f"{n:,} {name}" for n, have, name in zip(needed, now, ("trainings", "texts"), strict=True) if have]
     known = " and ".join(f"{have:,}" for have in now if have)
