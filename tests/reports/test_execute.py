@@ -223,9 +223,9 @@ def test_the_verdict_comes_last_and_each_has_all_cores(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(execute, "run", run)
     (one,) = planned(["06_verdict"])
-    assert one.notebook.last
-    others = [replace(one, notebook=replace(one.notebook, name=f"0{k}_other", last=False)) for k in (1, 7)]
-    execute.run_all([one, *others], tmp_path, "local", 2, lambda outcome: None)
+    others = [replace(one, notebook=replace(one.notebook, name=f"0{k}_other")) for k in (1, 7)]
+    last = replace(one, notebook=replace(one.notebook, last=True))
+    execute.run_all([last, *others], tmp_path, "local", 2, lambda outcome: None)
     assert begun == [(name, "local", 2) for name in ("01_other", "07_other", "06_verdict")]
 
 

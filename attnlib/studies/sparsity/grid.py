@@ -21,8 +21,7 @@ import pandas as pd
 from attnlib.data.types import Corpus
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
-from attnlib.studies.learned import without
-from attnlib.studies.results import Results
+from attnlib.studies.results import Results, without
 from attnlib.studies.sparsity import measures
 from attnlib.studies.sparsity.params import PAIR, Params, cell_of, models
 from attnlib.studies.study import seed_of

@@ -20,8 +20,8 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies import results as generic
-from attnlib.studies.learned import RULE, idle, without
 from attnlib.studies.quantity import NotTested, required
+from attnlib.studies.results import RULE, idle, without
 from attnlib.studies.study import parted, replicate
 from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
