@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from attnlib.stats.inference import exact_share
-from attnlib.studies.erasure import numbers
 from attnlib.studies.erasure.numbers import checks
 from attnlib.studies.ledger import ledger
 from attnlib.studies.study import Study
@@ -273,9 +272,6 @@ def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     for k in (17, 18):
         assert made[k].n == 4, "half of the texts is still allowed"
         assert made[k].verdict == "undetermined", "four trainings are no majority of the next ones"
-    left_out = numbers.forced(found.fractions, "grad_alpha")
-    assert left_out["d", "han_rnn"] == pytest.approx(0.6)
-    assert ("d", "flan_rnn") not in left_out
     found.fractions["status"] = "only_when_empty"
     made = by_id(found, 17, 18)
     assert [(made[k].verdict, made[k].n) for k in (17, 18)] == [("not tested", 0)] * 2
@@ -325,12 +321,9 @@ def test_models_that_learned_nothing_decide_nothing():
 
 def test_checks_see_what_is_lost():
     found = frames(good=True)
-    params = SimpleNamespace(trained={"d": ("han", "flan"), "e": ("han", "flan"), "amazon": ("flan",)}, texts=N)
-    params.encoders, params.seeds = ("rnn", "conv", "noenc"), (0, 1)
+    params = SimpleNamespace(corpora="de", encoders=("rnn", "conv", "noenc"), seeds=(0, 1))
     whole = checks(found, params)
     assert whole["r is never the top item"]
-    assert not whole["every model met every ranking"], "amazon has one of three models"
-    params.texts = N - 1
-    assert not checks(found, params)["no more texts were erased from than asked for"]
+    assert not whole["every model met every ranking"], "amazon has a thirteenth"
     found.single["other"] = found.single["top"].astype("Int64")
     assert not checks(found, params)["r is never the top item"]

@@ -7,7 +7,7 @@ import pytest
 
 import attnlib as al
 from attnlib.studies.beside import corpus_table
-from attnlib.studies.erasure.measures import erasures
+from attnlib.studies.erasure.grid import erasures
 from attnlib.studies.erasure.params import Params
 from attnlib.utils import paths
 
