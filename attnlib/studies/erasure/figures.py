@@ -76,7 +76,7 @@ def flip_bars(results: Results) -> Chart | None:
     """Figures 9, 12 and 13 as bars: percent of texts that only the top item, only r, or both flip, by ranking."""
 
     def draw(axis: Axes, part: pd.DataFrame) -> int:
-        top, other = part["flip_top"].astype(bool), part["flip_other"].astype(bool)
+        top, other = part["flip_top"], part["flip_other"]
         kinds = {"only the top item": top & ~other, "both": top & other, "only the random item": ~top & other}
         for k, (kind, cells) in enumerate(kinds.items()):
             heights = 100 * cells.groupby(part["importance"]).mean().reindex(TOPS)

@@ -89,7 +89,8 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
 def compared(single: pd.DataFrame, sampling: str = "any other", importance: str | None = None) -> pd.DataFrame:
     """Single removals where there is another item to remove, r drawn as named; by one ranking, or by all."""
     kept = single[(single["status"] == "compared") & (single["sampling"] == sampling)]
-    return kept if importance is None else kept[kept["importance"] == importance]
+    kept = kept if importance is None else kept[kept["importance"] == importance]
+    return kept.astype({"flip_top": bool, "flip_other": bool})
 
 
 def several(fractions: pd.DataFrame) -> pd.DataFrame:

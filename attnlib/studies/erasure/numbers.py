@@ -21,12 +21,13 @@ from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, common_set, compared, several
 from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.ledger import Claim, Judged, Printed
-from attnlib.studies.quantity import Quantity, Table, required
+from attnlib.studies.quantity import ABSENT, Quantity, Table, required
 from attnlib.studies.results import Results
-from attnlib.utils.text import percent
 
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
 """The rankings in the paper's words."""
+STEPS = {f"{NAMES[a]} minus {NAMES[b]}": (a, b) for a, b in pairwise(RANKINGS)}
+"""From one ranking to the next."""
 CELLS = {
     "percent_both_flip": "both flip",
     "percent_only_top_flips": "only the top item flips",
@@ -88,9 +89,8 @@ def not_emptied(ranking: str, fractions: pd.DataFrame) -> pd.DataFrame:
     two = same[same["importance"].isin((ranking, "alpha"))]
     empty = two["status"].eq("only_when_empty").groupby([two[k] for k in (*MODEL, "seed", "instance")]).any()
     share = empty.groupby(level=MODEL, sort=False).mean()
-    told = ", ".join(f"{on(key)} ({percent(part)})" for key, part in share.items())
     kept = same[pd.MultiIndex.from_frame(same[MODEL]).isin(share.index[share <= EMPTIED])]
-    return required(kept, f"Every model flips more than half of its texts only when nothing is left: {told}.")
+    return required(kept, "Every model flips more than half of its texts only when nothing is left.")
 
 
 def by_context(single: pd.DataFrame) -> pd.DataFrame:
@@ -113,27 +113,18 @@ def on(key: tuple) -> str:
 accuracy = Quantity("labels", named=on)
 flips = Quantity("single", "flip_top", compared, named=on, why=ALONE)
 matters = flips.only(importance="alpha").of(value=lambda frame: frame["delta_js"] > 0)
-near = matters.where(below_zero).of(
-    value="near", why="No text has ΔJS < 0: the most attended item mattered more in every one."
-)
-alone = matters.where(lambda frame: frame[frame["flip_top"].astype(bool) != frame["flip_other"].astype(bool)])
+near = matters.where(below_zero).of(value="near", why="No text has ΔJS < 0.")
+alone = matters.where(lambda frame: frame[frame["flip_top"] != frame["flip_other"]])
 alone = alone.of(value="flip_top", why="No decision is flipped by exactly one of the two items.")
-stays = matters.of(value=lambda frame: ~frame["flip_top"].astype(bool))
-either = Quantity(
-    "single",
-    lambda frame: frame["flip_top"].astype(bool) | frame["flip_other"].astype(bool),
-    by_context,
-    ("dataset", "architecture"),
-    why="No data set of this run has models with an rnn, with convolutions and without an encoder.",
-    paired=False,
-)
+stays = matters.of(value=lambda frame: ~frame["flip_top"])
+either = Quantity("single", lambda frame: frame["flip_top"] | frame["flip_other"], by_context, paired=False)
+either = either.of(model=("dataset", "architecture"), named=lambda key: f"{key[1].upper()} on {key[0]}")
 first = Quantity("fractions", "fraction", several, named=on, why=ALONE)
 late = first.of(value=beyond_half)
 same = first.of(rows=common_set, why=UNSHARED)
-smaller = Quantity("fractions", "faster", duel, named=on, why="Neither ranking flips a text.")
-faster = smaller.where(lambda frame: frame[frame["faster"] | frame["slower"]]).of(
-    why="Neither ranking is faster on any text."
-)
+smaller = first.of(value="faster", rows=duel, why="Neither ranking flips a text.")
+faster = smaller.where(lambda frame: frame[frame["faster"] | frame["slower"]])
+faster = faster.of(why="Neither ranking is faster on any text.")
 
 
 def fewer(a: str, b: str, encoders: Sequence[str] = (*WITH_ENCODER, *NOENC)) -> Quantity:
@@ -143,9 +134,8 @@ def fewer(a: str, b: str, encoders: Sequence[str] = (*WITH_ENCODER, *NOENC)) -> 
 
 def context(more: str, less: str) -> Quantity:
     """Share of words removed by attention with more context minus that with less, where both models flip."""
-    why = f"{model_name(more)} and {model_name(less)} flip no text in common, learned nothing, or are not there."
-    gap = first.of(rows=partial(both_flip, more, less), model=("dataset",), why=why)
-    return gap.minus("encoder", more, less, paired=False)
+    rows, sides = partial(both_flip, more, less), ("encoder", more, less)
+    return late.of(value="fraction", rows=rows, model=("dataset",), why=ABSENT).minus(*sides, paired=False)
 
 
 def mass(ranking: str) -> Quantity:
@@ -156,25 +146,14 @@ def mass(ranking: str) -> Quantity:
 
 def without_encoder(results: Results) -> dict[str, Effect]:
     """Share of texts that at least one removal flips, without an encoder minus with an rnn, with convolutions."""
-    found = {}
-    for other in ("rnn", "conv"):
-        for name, gap in either.minus("context", "noenc", other).each(results).items():
-            dataset, architecture = name.rsplit(", ", 1)
-            found[f"{architecture.upper()} on {dataset}, against {other}"] = gap
-    return found
+    gaps = {other: either.minus("context", "noenc", other).each(results) for other in ("rnn", "conv")}
+    return {f"{name}, against {other}": gap for other, own in gaps.items() for name, gap in own.items()}
 
 
 def rarer_tails(results: Results) -> dict[str, Effect]:
     """Share of first flips beyond one half of the words, from one ranking to the next, in Amazon's FLANnoenc."""
-    tail = late.only(dataset="amazon", encoder="flan_noenc").of(
-        model=(), why="Amazon's FLANnoenc is not part of this run, or learned nothing."
-    )
-    return {step(a, b): tail.minus("importance", a, b).mean(results) for a, b in pairwise(RANKINGS)}
-
-
-def step(a: str, b: str) -> str:
-    """The name of a difference between two rankings."""
-    return f"{NAMES[a]} minus {NAMES[b]}"
+    tail = late.only(dataset="amazon", encoder="flan_noenc").of(model=(), why=ABSENT)
+    return {step: tail.minus("importance", a, b).mean(results) for step, (a, b) in STEPS.items()}
 
 
 # tables -------------------------------------------------------------------------------------------
@@ -191,20 +170,13 @@ def cell(k: int, metric: str) -> Quantity:
     """A cell of the 2 × 2 table in percent, r drawn as the released code does, next to the paper's Table 2."""
     drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
     top, other = k < 2, k % 2 == 0
-    both = lambda f: (f["flip_top"].astype(bool) == top) & (f["flip_other"].astype(bool) == other)  # noqa: E731
-    return drawn.of(value=both, printed=("erasure", 2, metric)).percent()
+    both = drawn.of(value=lambda f: (f["flip_top"] == top) & (f["flip_other"] == other))
+    return both.of(printed=("erasure", 2, metric)).percent()
 
 
 def status(name: str, ranking: str = "alpha") -> tuple[Quantity, str]:
     """How many texts with more than one item a ranking leaves with this status."""
     return first.only(importance=ranking).of(value=lambda f: f["status"].eq(name)), "sum"
-
-
-def drawn_twice(results: Results) -> str:
-    """How often the released code's r is i* itself."""
-    drawn = compared(results.single, "authors", "alpha")
-    share = percent(float((drawn["top"] == drawn["other"]).mean()))
-    return f"Drawn as in the released code, r is i* itself in {share} of the cases." if len(drawn) else ALONE
 
 
 REST = [name for name in RANKINGS if name != "alpha"]
@@ -219,7 +191,7 @@ TABLES = [
     Table("flips_paper", {words: cell(k, metric) for k, (metric, words) in enumerate(CELLS.items())},
           "Percent of texts by which of two removals flips the decision, with r drawn as the "
           "released code draws it, which is how the paper's Table 2 was drawn (HANrnn).", digits=1,
-          otherwise=ALONE, shown=told, says=drawn_twice),
+          otherwise=ALONE, shown=told),
     Table("fractions", {"mean": first, "median": (first, "median"), "mean, same texts": same,
           "% above 0.5": late.percent().of(printed=("erasure", "figure6", "percent_above_half"))},
           "Share of items removed at the first flip, with 95% intervals: over the texts that the "
@@ -260,11 +232,11 @@ def stated(metric: str, total: str, results: Results) -> Printed:
 def figure6(results: Results) -> dict[str, Printed]:
     """How much rarer late flips are with the next ranking."""
     shares = {name: printed("erasure", "figure6", importance=name) / 100 for name in RANKINGS}
-    return {step(a, b): Printed(shares[a] - shares[b], "Figure 6") for a, b in pairwise(RANKINGS)}
+    return {step: Printed(shares[a] - shares[b], "Figure 6") for step, (a, b) in STEPS.items()}
 
 
 ONLY_TOP, ONLY_RANDOM, NEITHER = list(CELLS)[1:]
-MODELS = "share of trained models, on these corpora and texts (exact bounds; every training counts as a model)"
+MODELS = "share of trained models (exact bounds; every training counts as a model)"
 SAME = "difference of the share of items removed, on the texts that all rankings flip, mean over models"
 CLAIMS = [
     Claim("In the vast majority of texts, removing the most attended item changes the output "
@@ -276,8 +248,8 @@ CLAIMS = [
           "their model's median, mean over models", near, border=0.5, figure="negative"),
     Claim("Removing the most attended item flips a decision that the random item does not flip far "
           "more often than the other way round.", "section 4.2, Table 2, Figure 9", "of the texts "
-          "that exactly one of the two flips, the share that the top item flips, mean over models "
-          "(2 / 3: 2 times as often)", alone, border=2 / 3, paper=partial(table2, of=[ONLY_TOP],
+          "that exactly one of the two flips, the share that the top item flips (2 / 3: twice as "
+          "often)", alone, border=2 / 3, paper=partial(table2, of=[ONLY_TOP],
           among=[ONLY_TOP, ONLY_RANDOM]), figure="flip_bars"),
     Claim("In the vast majority of texts, removing the most attended item leaves the decision as "
           "it was.", "section 4.2, Table 2, Figure 9", "share of decisions that stay, mean over "
@@ -306,8 +278,7 @@ CLAIMS = [
           "flips is the slower), the share that are the gradient's, in each model (1.6 / 2.6)",
           faster.only(encoder=WITH_ENCODER).each, border=8 / 13, figure="duel"),
     Claim("In most models with encoders, the gradient finds a smaller flipping set for over half "
-          "of the texts.", "section 5.4", f"{MODELS} in which that holds for more than half of the "
-          f"texts that at least one of the two flips",
+          "of the texts.", "section 5.4", f"{MODELS} in which it does so for more than half",
           partial(smaller.only(encoder=WITH_ENCODER).share, border=0.5), border=0.5,
           paper=partial(stated, "models_gradient_smaller_in_most_texts", "models_with_encoder"),
           figure="duel"),
@@ -323,15 +294,13 @@ CLAIMS = [
             "flan_conv", "flan_noenc"))),
     Claim("Without an encoder, removing one item (the top or the random one) flips more decisions "
           "than with an rnn or with convolutions (the FLANs on Yahoo excepted).", "appendix A.2, "
-          "Figure 9", "difference of the share of texts that at least one of the two removals "
-          "flips, to rnn and to conv, for HAN and FLAN on each data set that has all three",
-          without_encoder, figure="flip_bars"),
+          "Figure 9", "difference of the share of texts that one of them flips, to rnn and to conv, "
+          "for HAN and FLAN on each data set that has all three", without_encoder, figure="flip_bars"),
     *(Claim(f"In most models, the {NAMES[ranking]} ranking has removed less attention mass than "
             f"attention itself at the first flip, by {SHIFT} or more.", "appendix A.3, Figure 11",
-            f"of the models that flip at most {EMPTIED:.0%} of their texts only when nothing is "
-            f"left: {MODELS} whose mean difference, on the texts that all rankings flip, is below "
-            f"−{SHIFT}", partial(mass(ranking).share, border=-SHIFT, sign=-1), border=0.5,
-            figure="mass") for ranking in ("grad_alpha", "alpha_grad")),
+            f"{MODELS} whose mean difference is below −{SHIFT}, of those that flip at most "
+            f"{EMPTIED:.0%} of their texts only when nothing is left", partial(mass(ranking).share,
+            border=-SHIFT, sign=-1), border=0.5, figure="mass") for ranking in TOPS[1:]),
     Claim("In Amazon's FLANnoenc, flips beyond one half of the words grow rarer from random to "
           "attention, gradient and product.", "Figure 6", "difference of the share of first flips "
           "beyond one half of the words, at each of the three steps", rarer_tails, paper=figure6,

@@ -191,6 +191,6 @@ def balanced(flips: pd.DataFrame) -> pd.DataFrame:
 def tidy(flips: pd.DataFrame) -> pd.DataFrame:
     """Measured flips as one row per metric: the fraction (never = 1) and 100 or 0 for the top token alone."""
     fraction = np.where(flips["status"] == "never", 1.0, flips["fraction"].to_numpy(float))
-    top, kept = 100.0 * (flips["removed"].fillna(0) == 1), flips.drop(columns=["removed", "fraction"])
-    parts = {FRACTION: fraction, TOP1: top}
-    return pd.concat([kept.assign(metric=name, value=v) for name, v in parts.items()], ignore_index=True)
+    top = 100.0 * (flips["removed"].fillna(0).to_numpy(int) == 1)
+    kept, values = flips.drop(columns=["removed", "fraction"]), {FRACTION: fraction, TOP1: top}
+    return pd.concat([kept.assign(metric=name, value=v) for name, v in values.items()], ignore_index=True)

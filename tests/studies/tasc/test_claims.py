@@ -119,13 +119,11 @@ def test_what_was_not_measured_is_not_tested():
     assert "6 test texts" in few[3].note
 
 
-@pytest.mark.parametrize(("seeds", "verdict"), [((0,), "not tested"), ((0, 1, 2), "reproduced")])
-def test_a_claim_about_bert_needs_three_trainings(seeds, verdict):
-    part = frame(paper_like, encoders=("bert",), seeds=seeds)
+def test_a_claim_about_bert_needs_three_trainings():
+    part = frame(paper_like, encoders=("bert",), seeds=(0,))
     found = judged(pd.concat([frame(paper_like), part], ignore_index=True), only=(4, 11, 12))
-    assert found[11].verdict == found[12].verdict == verdict
-    told = "undetermined" if seeds == (0,) else "reproduced"
-    assert found[4].verdict == told, "no encoder of the run is left out, and one training has no interval"
+    assert found[11].verdict == found[12].verdict == "not tested"
+    assert found[4].verdict == "undetermined", "no encoder of the run is left out, and one training has no interval"
 
 
 def test_performance_is_judged_for_each_encoder():
@@ -174,8 +172,6 @@ def test_cases_are_counted_in_every_training():
     assert (claim.verdict, claim.size, claim.trainings, claim.texts) == ("reproduced", "smaller", 12, TEXTS)
     assert [found[k].paper_effect for k in (14, 15)] == pytest.approx([12 / 18, 17 / 18], abs=1e-5)
     assert found[18].verdict == "not tested", "one variant leads nobody"
-    noisy = judged(frame(helps_gradients, noise=lambda variant: 2.0), only=[15])[15]
-    assert noisy.high - noisy.low > claim.high - claim.low
 
 
 @pytest.mark.parametrize(("gap", "share"), [(0.02, 1.0), (0.1, 0.0)])
@@ -184,15 +180,6 @@ def test_lin_leads_where_the_others_are_no_more_than_a_digit_better(gap, share):
     levels = {"none": 0.5, "lin": 0.3, "feat": 0.3 - gap}
     claim = judged(frame(lambda e, a, v, r: levels[v], variants=tuple(levels)), only=[18])[18]
     assert claim.effect == share
-
-
-def test_tanh_and_dot_are_compared_without_tasc_over_all_rankings():
-    def tanh_flips(encoder, attention, variant, importance):
-        return 0.1 if attention == "additive" and variant == "none" and importance == "alpha" else 0.6
-
-    claim = judged(frame(tanh_flips), only=[16])[16]
-    assert (claim.effect, claim.verdict) == (pytest.approx(100 / 3), "reproduced")
-    assert claim.paper_effect == pytest.approx((8.4 + 8.2 + 11.7 - 5.4 - 6.9 - 8.2) / 3)
 
 
 def test_medians_ignore_a_few_texts_that_spoil_the_mean():

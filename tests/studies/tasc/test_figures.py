@@ -26,14 +26,6 @@ def test_means_are_drawn_by_encoder_and_by_corpus(two_corpora):
     assert lin.tolist() == pytest.approx([(0.275 + 0.9) / 2] * 2, abs=0.01)
 
 
-def test_an_encoder_with_one_training_has_a_marker_without_whiskers():
-    bert = frame(paper_like, encoders=("bert",), seeds=(0,))
-    drawn = figures.grouped(FRACTION, results(pd.concat([frame(paper_like), bert], ignore_index=True)))
-    labels = [tick.get_text() for tick in drawn.axes[0].get_xticklabels()]
-    assert labels[-1].startswith("BERT")
-    assert len(drawn.axes[0].containers[0].lines[0].get_ydata()) == 3
-
-
 def test_boxes_hold_single_cells(two_corpora):
     found = results(two_corpora)
     cells = [("imdb", "mlp", "dot"), ("sst", "lstm", "additive")]

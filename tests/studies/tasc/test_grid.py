@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-from attnlib.models.attention import build_attention
 from attnlib.store.specs import columns
 from attnlib.studies.study import seed_of
 from attnlib.studies.tasc import grid as tasc
@@ -51,25 +49,6 @@ def test_the_paper_profile_reads_the_words_of_the_papers_cells():
     assert sorted(words_of(profile("paper"))) == sorted(expected)
 
 
-def test_where_no_cell_is_named_words_come_from_the_first_one():
-    alone = Params(encoders=["mlp"], attentions=["additive"], seeds=[4])
-    assert words_of(alone) == [("rotten_tomatoes", "mlp", "additive", "lin", 4)]
-    assert tasc.shown(alone, 3) == [("rotten_tomatoes", "mlp", "additive")]
-
-
-@pytest.mark.parametrize("name", ["smoke", "cpu", "paper"])
-def test_the_query_of_dot_attention_starts_as_the_authors_does(name):
-    """Uniform in ±1/√N (their attentions.py), in every profile and for every encoder."""
-    params = profile(name)
-    dot = [run.fits[0].model for run in tasc.grid(params) if run.fits[0].model.attention == "dot"]
-    assert {config.dot_init for config in dot} == {"kaiming"}
-    torch.manual_seed(0)
-    width = params.hidden_size
-    query = torch.cat([build_attention(dot[0], width).query.detach() for _ in range(2000 // width)]) * width**0.5
-    assert 0.99 < query.abs().max() <= 1, "the whole range"
-    assert query.std().item() == pytest.approx(3**-0.5, rel=0.1), "uniform"
-
-
 def test_the_paper_profile_trains_as_the_released_code():
     params = profile("paper")
     lstm = tasc.fit(params, "sst", "lstm", "additive", "lin", 24)
@@ -79,6 +58,8 @@ def test_the_paper_profile_trains_as_the_released_code():
     assert (train.epochs, train.batch_size, train.patience, train.clip_norm) == (20, 32, None, None)
     assert (train.weight_decay, dict(train.weight_decays), train.amsgrad) == (1e-4, {}, True)
     assert (train.monitor, train.train_embeddings) == ("loss", False)
+    dot = tasc.fit(params, "sst", "gru", "dot", "none", 24).model
+    assert (dot.dot_init, dot.dot_scaled) == ("kaiming", True), "uniform in ±1/√N"
     epochs = {
         (e, v): tasc.fit(params, "adr", e, "dot", v, 7).train.epochs
         for e in ("mlp", "cnn")

@@ -10,11 +10,6 @@ from attnlib.utils.errors import AttnlibError
 from tests.studies.tasc.made import profile
 
 
-@pytest.mark.parametrize("name", ["smoke", "cpu", "paper"])
-def test_a_profile_is_valid(name):
-    assert profile(name).corpora
-
-
 def test_the_cell_shows_the_defaults():
     assert profile("smoke") == Params()
 
