@@ -1,8 +1,8 @@
 """Is attention interpretable? (Serrano & Smith 2019): every number of the study, its tables and its claims.
 
-Where the paper speaks of its models in general, an effect is the mean over models (data set and encoder) that count
-alike; where it says "every model", there is an effect for each. Where it counts models, each of which it trained
-once, trainings are counted (`Quantity.share`). Rankings of one model are compared text by text.
+Where the paper speaks of its models in general, an effect is the mean over models (data set and
+encoder) that count alike; where it says "every model", there is an effect for each. Where it counts
+models, which it trained once, trainings are counted (`Quantity.share`).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ CELLS = {
     "percent_only_random_flips": "only the random item flips",
     "percent_neither_flips": "neither flips",
 }
-"""The four cells of a contingency table (1, 1; 1, 0; 0, 1; 0, 0), by the names of the reference file."""
+"""The cells of a contingency table (1, 1; 1, 0; 0, 1; 0, 0), by the reference file's names."""
 WITH_ENCODER, NOENC = ["han_rnn", "han_conv", "flan_rnn", "flan_conv"], ["han_noenc", "flan_noenc"]
 MAJORITY = 0.8
 """A vast majority: the "no" rows of Table 2, of which the paper says so, hold 85.6 to 90.9% of the texts."""
 SHIFT = 0.25
 """Appendix A.3: attention mass is "shifted down by around 0.25 or more"."""
 EMPTIED = 0.5
-"""The largest share of texts that may flip only when nothing is left where the attention mass removed is compared:
+"""The largest share of texts that may flip only when nothing is left where masses are compared:
 once everything is removed so is all attention, whatever the ranking."""
 ALONE = "No text has more than one item, so there is nothing to compare."
 UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
@@ -56,7 +56,7 @@ def model_name(encoder: str) -> str:
 
 
 def below_zero(single: pd.DataFrame) -> pd.DataFrame:
-    """The texts in which the random item matters more; `near`: whether Δα lies below its model's median."""
+    """The texts in which r matters more; `near`: whether Δα lies below its model's median."""
     middle = single.groupby([*MODEL, "seed"])["delta_alpha"].transform("median")
     return single.assign(near=single["delta_alpha"] < middle)[single["delta_js"] < 0]
 
@@ -67,8 +67,8 @@ def beyond_half(frame: pd.DataFrame) -> pd.Series:
 
 
 def duel(fractions: pd.DataFrame) -> pd.DataFrame:
-    """One row per text that gradient or attention flips: `faster` where the gradient removes fewer items, `slower`
-    where it removes more. A ranking that never flips the text counts as infinitely slow."""
+    """One row per text that gradient or attention flips: `faster` where the gradient removes fewer
+    items, `slower` where more. A ranking that never flips the text counts as infinitely slow."""
     kept = several(fractions)
     kept = kept[kept["importance"].isin(("grad_alpha", "alpha"))].assign(removed=kept["removed"].astype(float))
     both = kept.pivot_table("removed", [*MODEL, "seed", "instance"], "importance", sort=False).fillna(np.inf)
@@ -94,7 +94,7 @@ def not_emptied(ranking: str, fractions: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_context(single: pd.DataFrame) -> pd.DataFrame:
-    """Single removals by architecture and context, where a data set has all three; not the FLANs on Yahoo."""
+    """Single removals by architecture and context, where all three are; not the FLANs on Yahoo."""
     kept = compared(single, importance="alpha")
     kept = kept[(kept["dataset"] != "yahoo") | ~kept["encoder"].str.startswith("flan")]
     names = kept["encoder"].str.split("_", expand=True).reindex(columns=[0, 1])
@@ -128,12 +128,12 @@ faster = faster.of(why="Neither ranking is faster on any text.")
 
 
 def fewer(a: str, b: str, encoders: Sequence[str] = (*WITH_ENCODER, *NOENC)) -> Quantity:
-    """Share of items removed at the first flip by ranking a minus that by b, where all rankings flip the text."""
+    """Share of items removed at the first flip by ranking a minus that by b, where all flip."""
     return same.only(encoder=encoders).minus("importance", a, b)
 
 
 def context(more: str, less: str) -> Quantity:
-    """Share of words removed by attention with more context minus that with less, where both models flip."""
+    """Share of words removed by attention with more context minus that with less."""
     rows, sides = partial(both_flip, more, less), ("encoder", more, less)
     return late.of(value="fraction", rows=rows, model=("dataset",), why=ABSENT).minus(*sides, paired=False)
 
@@ -145,13 +145,13 @@ def mass(ranking: str) -> Quantity:
 
 
 def without_encoder(results: Results) -> dict[str, Effect]:
-    """Share of texts that at least one removal flips, without an encoder minus with an rnn, with convolutions."""
+    """Share of texts that a removal flips, without an encoder minus with an rnn, or conv."""
     gaps = {other: either.minus("context", "noenc", other).each(results) for other in ("rnn", "conv")}
     return {f"{name}, against {other}": gap for other, own in gaps.items() for name, gap in own.items()}
 
 
 def rarer_tails(results: Results) -> dict[str, Effect]:
-    """Share of first flips beyond one half of the words, from one ranking to the next, in Amazon's FLANnoenc."""
+    """Share of first flips beyond one half, from ranking to ranking, in Amazon's FLANnoenc."""
     tail = late.only(dataset="amazon", encoder="flan_noenc").of(model=(), why=ABSENT)
     return {step: tail.minus("importance", a, b).mean(results) for step, (a, b) in STEPS.items()}
 
@@ -167,7 +167,7 @@ def told(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell(k: int, metric: str) -> Quantity:
-    """A cell of the 2 × 2 table in percent, r drawn as the released code does, next to the paper's Table 2."""
+    """A cell of Table 2 in percent, r drawn as the released code does, next to the paper's."""
     drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
     top, other = k < 2, k % 2 == 0
     both = drawn.of(value=lambda f: (f["flip_top"] == top) & (f["flip_other"] == other))
@@ -215,7 +215,7 @@ TABLES = [
 
 
 def table2(results: Results, of: Sequence[str], among: Sequence[str] = ()) -> Printed:
-    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over the run's data sets."""
+    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over data sets."""
     rows, (names, where) = reference("erasure", 2), closest("erasure", 2, results.single["dataset"].unique())
     kept = rows if names == [None] else rows[rows["dataset"].isin(names)]
     cells = kept.pivot_table(index="dataset", columns="metric", values="value") / 100
@@ -237,7 +237,7 @@ def figure6(results: Results) -> dict[str, Printed]:
 
 ONLY_TOP, ONLY_RANDOM, NEITHER = list(CELLS)[1:]
 MODELS = "share of trained models (exact bounds; every training counts as a model)"
-SAME = "difference of the share of items removed, on the texts that all rankings flip, mean over models"
+SAME = "difference of the share of items removed, where all rankings flip, mean over models"
 CLAIMS = [
     Claim("In the vast majority of texts, removing the most attended item changes the output "
           "distribution more than removing a random other.", "section 4.1, Figures 3 and 7",
@@ -311,22 +311,24 @@ CLAIMS = [
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
     asked = (
-        "If attention explained decisions, removing the item with the largest weight should change them, and going "
-        "down the ranking by attention should flip them with few removals."
+        "If attention explained decisions, removing the item with the largest weight should change "
+        "them, and going down the ranking by attention should flip them with few removals."
     )
     if claims[3].verdict == "not tested":
         return [asked, f"**This run cannot say.** {claims[3].note}"]
     few = {k: claims[k].text(1, 100) for k in (3, 4, 7, 9, 10)}
     return [
         asked,
-        "**One item.** Of the decisions that exactly one of two removals flips, that of the most attended item "
-        f"flips **{few[3]}%** and that of a random other one the rest (that it does so far more often: "
-        f"{claims[3].verdict}{claims[3].against(100, '%')}). Yet **{few[4]}%** of all decisions stay without it.",
-        "**Sets of items.** In models with encoders, following the gradient instead of attention changes the share "
-        f"of items that must go until a decision flips by **{few[7]}** percentage points (that it needs fewer: "
-        f"{claims[7].verdict}); following attention instead of a random order, by {few[9]} ({claims[9].verdict}).",
+        "**One item.** Of the decisions that exactly one of two removals flips, that of the most "
+        f"attended item flips **{few[3]}%**, that of a random one the rest (that it does so far more "
+        f"often: {claims[3].verdict}{claims[3].against(100, '%')}). Yet **{few[4]}%** of all decisions "
+        "stay without it.",
+        "**Sets of items.** In models with encoders, following the gradient instead of attention "
+        f"changes the share of items that must go until a flip by **{few[7]}** points (that it needs "
+        f"fewer: {claims[7].verdict}); attention instead of a random order, by {few[9]} "
+        f"({claims[9].verdict}).",
         "**Without an encoder**, where a weight belongs to one word alone, attention needs "
-        f"{few[10]} points of the items more than the gradient (that it is on par there: {claims[10].verdict}).",
+        f"{few[10]} points more than the gradient (that it is on par: {claims[10].verdict}).",
     ]
 
 

@@ -24,16 +24,16 @@ PUBLISHED: dict[str, dict[str, Any]] = {
     "amazon": {"words": 0.6, "sentences": 0.2, "han": 0.4, "flan": 0.4, "rate": 2e-4, "epochs": 60},
     "yelp": {"words": 0.7, "sentences": 0.1, "han": 0.7, "flan": 0.7, "rate": 1e-4, "epochs": 60},
 }
-"""Appendix A.1: dropout of words, sentences and the logits of each architecture, learning rate, most epochs."""
+"""Appendix A.1: dropout of words, sentences and each architecture's logits; rate; most epochs."""
 CONV_DROPOUT = 0.3
-"""Of what the authors' convolutions read, besides that of the appendix; the paper does not mention it."""
+"""Of what the authors' convolutions read, besides that of the appendix (released code)."""
 
 
 class Params(StudyParams):
     """The parameters of `05_erasure`, each explained in its first cell.
 
-    Accuracy always sees all test texts. A data set that is not one of the paper's borrows the appendix's values for
-    Yahoo, its topic task.
+    Accuracy always sees all test texts. A data set that is not one of the paper's borrows the
+    appendix's values for Yahoo, its topic task.
     """
 
     corpora: Corpora = (SMALL,)
@@ -76,7 +76,7 @@ class Params(StudyParams):
         return self.config(ModelConfig, encoder=ENCODERS[context], attention_size=width, dropout=0.0, **more)
 
     def training(self, dataset: str, context: str) -> TrainConfig:
-        """Adam, clipped at 10; the epoch with the best dev accuracy; word vectors are trained, as in the paper."""
+        """Adam, clipped at 10; the epoch with the best dev accuracy; word vectors are trained."""
         own = PUBLISHED.get(dataset, PUBLISHED["yahoo"])
         stop: dict[str, Any] = {"patience": 2, "embedding_update": "lazy"}  # fewer epochs than the paper's
         if self.epochs is None:

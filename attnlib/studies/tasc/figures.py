@@ -23,8 +23,8 @@ UNITS = {FRACTION: "fraction of tokens removed", TOP1: "decisions flipped (%)"}
 def grouped(metric: str, results: Results) -> Chart:
     """Figures 1 and 2: means by encoder (row 1) and by corpus (row 2), a panel per ranking.
 
-    A mean is over cells of corpus, encoder and attention, which count alike however many texts they have; one by
-    corpus is over the encoders that every corpus and variant has.
+    A mean is over cells of corpus, encoder and attention, which count alike however many texts
+    they have; one by corpus is over the encoders that every corpus and variant has.
     """
     part = of(metric, RANKINGS, results.tested)
     rows = ["encoder"] + ["dataset"] * (part["dataset"].nunique() > 1)
@@ -38,7 +38,8 @@ def grouped(metric: str, results: Results) -> Chart:
             at = own[by].map(groups.index) + (k - (len(variants) - 1) / 2) * 0.17
             charts.whiskers(axis, at, own, k, ms=5, capsize=2, label=NAMES.get(variant, variant))
         counts = found.groupby(by)["n"].max()
-        axis.set_xticks(range(len(groups)), [f"{on((g,))}\nn = {counts[g]:,}" for g in groups], fontsize=8)
+        names = [f"{on((g,))}\nn = {counts[g]:,}" for g in groups]
+        axis.set_xticks(range(len(groups)), names, fontsize=8)
         label(axis, NAMES[ranking], "", UNITS[metric], outer=True)
     charts.from_zero(axes.flat)
     legend_below(figure)
@@ -46,7 +47,7 @@ def grouped(metric: str, results: Results) -> Chart:
 
 
 def boxes(results: Results) -> dict[str, Chart]:
-    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, of each cell that was measured."""
+    """Figure 3: the fraction over texts without TaSc and with Lin-TaSc, of each measured cell."""
     params, corpora = results.params, results.grid.corpora
     part = of(FRACTION, RANKINGS, results.tested)
     part = part[part["variant"].isin(["none", "lin"])]
@@ -67,20 +68,21 @@ def explore(run: Any) -> Any:
     from attnlib.viz.explorer import explore
 
     cell = shown(run.params, 4)[0]
-    names = {"none": "without TaSc", "lin": "Lin-TaSc"}
-    pair = {words: run.fitted(fit(run.params, *cell, v, run.params.seeds[0])) for v, words in names.items()}
+    seed = run.params.seeds[0]
+    pair = {NAMES[v]: run.fitted(fit(run.params, *cell, v, seed)) for v in ("none", "lin")}
     return explore(pair, run.corpora[short(cell[0])].test[:6], level="input")
 
 
 MARKERS = "Markers with intervals, one panel per ranking and one marker per variant: "
 FIGURES = [
-    Figure("top_token", partial(grouped, TOP1), "After the paper's Figure 1: decisions flipped by the top "
-           "token, by encoder (and by corpus where there are several). Whiskers: 95% intervals over texts "
-           "and trainings. Higher is better.", MARKERS + "share of decisions flipped by the top token.",
+    Figure("top_token", partial(grouped, TOP1), "After the paper's Figure 1: decisions flipped by "
+           "the top token, by encoder (and by corpus where there are several). Whiskers: 95% "
+           "intervals over texts and trainings. Higher is better.", MARKERS + "decisions flipped.",
            "No model learned anything, so there is nothing to draw."),
-    Figure("fraction", partial(grouped, FRACTION), "After the paper's Figure 2: the fraction by encoder "
-           "(and by corpus where there are several). Lower is better.", MARKERS + "fraction to a flip."),
-    Figure("boxes", boxes, "After the paper's Figure 3: fraction of tokens over the texts and trainings of "
-           "a cell (never = 1). Box: quartiles; line: median.", "Box plots of the fraction of tokens to a "
-           "flip for three rankings, without TaSc and with Lin-TaSc."),
+    Figure("fraction", partial(grouped, FRACTION), "After the paper's Figure 2: the fraction by "
+           "encoder (and by corpus where there are several). Lower is better.", MARKERS +
+           "fraction to a flip."),
+    Figure("boxes", boxes, "After the paper's Figure 3: fraction of tokens over the texts and "
+           "trainings of a cell (never = 1). Box: quartiles; line: median.", "Box plots of the "
+           "fraction to a flip for three rankings, without TaSc and with Lin-TaSc."),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Task-scaled attention (Chrysostomou & Aletras 2021): every number of the study, its tables and its claims.
 
-Means are over the cells of corpus, encoder and attention of the run, which count alike. Models with TaSc are paired
-with those without by training (seed) and text; different encoders and attentions are trainings of their own.
+Means are over the cells of corpus, encoder and attention of the run, which count alike. Models with
+and without TaSc are paired by training (seed) and text; those of different cells are independent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RANGE = {FRACTION: (0.0, 1.0), TOP1: (0.0, 100.0)}
 BLOCKS = 10
 """Groups of texts that are left out in turn, where a number is no mean over texts."""
 COMPARABLE = 0.05
-"""Mean fractions that differ by less are comparable; so are, of the fraction without TaSc, the paper's ratios."""
+"""Mean fractions that differ by less are comparable (of ratios: this share of that without TaSc)."""
 TRAINING, SCALED = [*CELL, "seed"], ("lin", "feat", "conv")
 KIND = {"lstm": 1, "gru": 1, "mlp": -1, "cnn": -1}
 
@@ -43,14 +43,14 @@ def of(metric: str, rankings: tuple[str, ...], flips: pd.DataFrame) -> pd.DataFr
 
 
 def compared(flips: pd.DataFrame) -> pd.DataFrame:
-    """Fractions without TaSc by WO, x∇x and IG, and with Lin-TaSc by α∇α, on the texts that all of them have."""
+    """Fractions by WO, x∇x and IG without TaSc, by α∇α with Lin-TaSc, on the texts that all have."""
     others, ours = of(FRACTION, BASELINES, flips), of(FRACTION, ("alpha_grad",), flips)
     others, ours = others[others["variant"] == "none"], ours[ours["variant"] == "lin"]
     return pd.concat([others, ours.merge(others[[*CELL, "instance"]].drop_duplicates())])
 
 
 def joined(column: str, how: str, flips: pd.DataFrame) -> pd.DataFrame:
-    """One value per text and training, of those that a column tells apart: `lin - none`, or their mean."""
+    """One value per text and training, of those of a column: `lin - none`, or their mean."""
     keys = [k for k in (*MODEL, "seed", "instance") if k in flips and k != column]
     wide = flips.pivot_table("value", keys, column)
     return (wide.mean(axis=1) if how == "mean" else wide.eval(how)).dropna().rename("value").reset_index()
@@ -62,7 +62,7 @@ def on(key: tuple) -> str:
 
 
 def measured(metric: str, *rankings: str, frame: str = "whole") -> Quantity:
-    """The fraction of tokens to a flip, or the flips by the top token, by some rankings or by the paper's three."""
+    """The fraction to a flip, or the flips by the top token, by some rankings or the paper's."""
     rows, unit = partial(of, metric, rankings or RANKINGS), "points" if metric == TOP1 else "of the tokens"
     return Quantity(frame, rows=rows, model=tuple(CELL), bounds=RANGE[metric], unit=unit, named=on)
 
@@ -109,7 +109,7 @@ def rivals(metric: str, results: Results) -> dict[str, Quantity]:
 
 
 def recurrent(variant: str, results: Results) -> Effect:
-    """The fraction by α∇α with recurrent encoders minus that with MLP and CNN; encoders of a kind count alike."""
+    """The fraction by α∇α with recurrent encoders minus that with MLP and CNN."""
     part = measured(FRACTION, "alpha_grad").only(variant=variant).values(results)
     kind = part[CELL].drop_duplicates().set_index(CELL, drop=False)["encoder"].map(KIND).dropna()
     required(range(kind.nunique() - 1))
@@ -130,12 +130,12 @@ def by_training(
     bounds: tuple[float, float] = (0, 1),
     within: str = "mean",
 ) -> Effect:
-    """The mean over trainings of a statistic that is one number per training and no mean over texts.
+    """The mean over trainings of a statistic that is one number per training, no mean over texts.
 
-    statistic  one row per training, one column per variant and ranking: what the values of its texts are `within`
-               it (their mean or median) -> one number per training
+    statistic  one row per training, one column per variant and ranking, the values of its texts as
+               `within` has them (their mean or median) -> one number per training
 
-    What its texts add to the variance is estimated by leaving out a tenth of them in turn (a grouped jackknife).
+    What texts add to the variance is estimated by leaving out a tenth of them in turn.
     """
     part = quantity.values(results)
     texts = part.groupby(["dataset", "instance"], sort=False).ngroup()
@@ -152,7 +152,7 @@ def by_training(
 
 
 def won(sign: int, means: pd.DataFrame) -> pd.Series:
-    """The share of rankings and variants with a larger mean than without TaSc (sign -1: a smaller one)."""
+    """The share of rankings and variants with a larger mean than without TaSc (-1: a smaller)."""
     changes = sign * means.drop(columns="none", level=0).sub(means["none"], level=1)
     return (changes > 0).mean(axis=1)
 
@@ -167,7 +167,7 @@ def lin_leads(means: pd.DataFrame) -> pd.Series:
 
 
 def papers(table: int, results: Results) -> tuple[pd.DataFrame, str]:
-    """The rows of a table of the paper for the corpora, encoders and attentions of a run, as far as it has them."""
+    """The rows of a table of the paper for the cells of a run, as far as it has them."""
     rows, (_, where) = reference("tasc", table), closest("tasc", table, results.flips["dataset"].unique())
     for column in CELL:
         known = rows[column].isin([kin(name) for name in results.flips[column].unique()])
@@ -190,7 +190,7 @@ def printed_f1(results: Results) -> dict[str, Printed]:
 
 
 def printed_wins(results: Results) -> Printed:
-    """The share of cells of Table 5 where α∇α with Lin-TaSc has the smallest fraction, ties left out."""
+    """The share of cells of Table 5 where α∇α with Lin-TaSc is best, ties left out."""
     rows, where = papers(5, results)
     wide = rows.pivot_table("value", CELL, "importance")
     gap = wide["alpha_grad"] - wide[list(BASELINES)].min(axis=1)
@@ -198,7 +198,7 @@ def printed_wins(results: Results) -> Printed:
 
 
 def in_each(cases: Callable[[Results], Mapping[str, Quantity]], table: int) -> dict[str, Any]:
-    """The effects of a claim that holds in each of several cases, and what a table of the paper has for them."""
+    """The effects of a claim on each of several cases, and what a table of the paper has there."""
     return {
         "effect": lambda results: {case: one.mean(results) for case, one in cases(results).items()},
         "paper": lambda results: {case: printed(table, one, results) for case, one in cases(results).items()},
@@ -214,7 +214,7 @@ def told(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregate(metric: str, results: Results) -> pd.DataFrame:
-    """The paper's Tables 3 and 4: a row per ranking, attention and variant, mean over cells of corpus and encoder.
+    """The paper's Tables 3 and 4, mean over cells of corpus and encoder.
 
     `ratio` is the value over that without TaSc, as the paper prints it in parentheses.
     """
@@ -229,7 +229,7 @@ def aggregate(metric: str, results: Results) -> pd.DataFrame:
 
 
 def word_table(results: Results, n: int = 5) -> pd.DataFrame:
-    """The paper's Figure 4: the n highest and lowest words of u for every cell and seed, with their counts."""
+    """The paper's Figure 4: the n highest and lowest words of u for every cell and seed."""
     model = [*CELL, "seed"]
     groups = results.words.sort_values(["u", "word"], ascending=[False, True]).groupby(model, sort=False)
     ends = {"highest": groups.head(n), "lowest": groups.tail(n)[::-1]}
@@ -243,10 +243,10 @@ STATUS = {"never flips": "never", "only when empty": "only_when_empty", "flips b
 ABOUT = "n counts texts times trainings; trainings in which a model learned nothing are left out."
 ASIDE = "next to the paper's value for the same corpus, or for the closest that it has."
 TABLES = [
-    Table("parameters", {name: (Quantity("parameters", column, bounds=None), "max") for name, column
-          in SIZES.items()}, "After the paper's Appendix B: the numbers that a variant adds; by its "
-          "formulas |V| with Lin-, |V| d with Feat- and |V| + 15 d + 15 with Conv-TaSc.", ["dataset",
-          "variant"], shown=told),
+    Table("parameters", {name: (Quantity("parameters", column, bounds=None), "max") for name,
+          column in SIZES.items()}, "After the paper's Appendix B: the numbers that a variant adds, "
+          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"],
+          shown=told),
     Table("f1_changes", {NAMES[v]: quantity for v, quantity in f1_changes.items()}, "Change of "
           "macro-F1 against no TaSc, mean over the cells of an encoder; p after Holm correction "
           "over the encoders.", ["encoder"], digits=3, cells=CELL, shown=told),
@@ -255,8 +255,8 @@ TABLES = [
           f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3, shown=told),
     Table("top_token", partial(aggregate, TOP1), f"After the paper's Table 3: decisions flipped by "
           f"the top token (%), mean over cells that count alike. {ABOUT}"),
-    Table("fraction", partial(aggregate, FRACTION), f"After the paper's Table 4: fraction of tokens "
-          f"erased until the decision flips (never = 1), mean over cells that count alike. {ABOUT}"),
+    Table("fraction", partial(aggregate, FRACTION), f"After the paper's Table 4: fraction of "
+          f"tokens erased until a flip (never = 1), mean over cells that count alike. {ABOUT}"),
     Table("conventions", {"n": (by_product, "size"), "mean, never = 1": (by_product, "mean")} |
           {name: (by_product.of(value=lambda flips, status=status: flips["status"] == status),
           "mean") for name, status in STATUS.items()}, "The fraction by α∇α, and what its mean hides.",
@@ -277,7 +277,7 @@ TABLES = [
 
 # claims -------------------------------------------------------------------------------------------
 
-CASES = "share of rankings and variants that are better than without TaSc, mean over trainings and cells"
+CASES = "share of rankings and variants that are better than without TaSc, mean over trainings"
 KINDS = "fraction with recurrent encoders minus that with MLP and CNN"
 CHANGE = "Lin-TaSc minus no TaSc, mean over cells"
 TOKENS = {"unit": "of the tokens", "figure": "fraction"}
@@ -358,8 +358,8 @@ CLAIMS = [
 
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
-    asked = "TaSc scales attention by one learned number per word. Are explanations more faithful then: must fewer "
-    asked += "of the words ranked highest be erased until the decision changes, and is the model as accurate?"
+    asked = "TaSc scales attention by one learned number per word. Must fewer of the words ranked highest "
+    asked += "then be erased until the decision changes, and is the model as accurate?"
     main, each, cost = claims[3], claims[4], claims[1]
     if main.found is None:
         return [asked, f"**This run cannot say.** {main.note}"]
@@ -369,13 +369,13 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     return [
         asked,
         "**By attention times gradient** (α∇α) Lin-TaSc changes the fraction of words to erase by "
-        f"**{main.text(3)}**{main.against(digits=3)}: that fewer must go is **{main.verdict}**. With the least "
-        f"favourable encoder ({each.case}) the change is {each.text(3)}.",
+        f"**{main.text(3)}**{main.against(digits=3)}: that fewer must go is **{main.verdict}**. With "
+        f"the least favourable encoder ({each.case}) the change is {each.text(3)}.",
         "**By attention alone** (α) it changes the share of decisions that the top word flips by "
-        f"**{top.text(1)}** points, and the fraction by **{fraction.text(3)}**: it makes the weights themselves "
-        f"{said.get(worse, 'a better or a worse (this stays open)')} explanation.",
-        f"Macro-F1 changes by {cost.text(1, 100)} points in the least favourable case ({cost.case}): that TaSc is "
-        f"as accurate, a loss of less than {AS_ACCURATE:g} points, is **{cost.verdict}**.",
+        f"**{top.text(1)}** points, and the fraction by **{fraction.text(3)}**: it makes the weights "
+        f"themselves {said.get(worse, 'a better or a worse (this stays open)')} explanation.",
+        f"Macro-F1 changes by {cost.text(1, 100)} points in the least favourable case ({cost.case}): "
+        f"a loss of less than {AS_ACCURATE:g} points, so that TaSc is as accurate, is **{cost.verdict}**.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Parameters of the study of task-scaled attention (Chrysostomou & Aletras 2021), and the models that they name."""
+"""Parameters of the study of TaSc (Chrysostomou & Aletras 2021), and the models that they name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Params(StudyParams):
     epochs_without  corpus -> encoder -> epochs without TaSc, where they differ
     baseline_texts  test texts of word omission and gradients, which are slower; F1 sees all
     quirks          deviations of the authors' code to reproduce
-    shown_cells     corpus, encoder and attention of the cells of Figures 3 and 4; none named: `grid.shown`
+    shown_cells     corpus, encoder and attention of the cells of Figures 3 and 4 (`grid.shown`)
     """
 
     corpora: Corpora = (Dataset("rotten_tomatoes"),)
@@ -61,9 +61,9 @@ class Params(StudyParams):
     @model_validator(mode="after")
     def _sense(self) -> Params:
         if not {"none", "lin"} <= set(self.variants):
-            raise ValueError(f"variants must hold 'none' and 'lin', which claims compare; got {self.variants}.")
+            raise ValueError(f"variants must hold 'none' and 'lin', to compare; got {self.variants}.")
         if not self.words:
-            raise ValueError("encoders must name one besides 'bert': u is read by word, not by word piece.")
+            raise ValueError("encoders must name one besides 'bert', for u by word, not by piece.")
         self._check_keys("vector_files", "epochs_without", known=self.corpora)
         for cell in set(self.shown_cells) - set(product(self.corpora, self.encoders, self.attentions)):
             raise ValueError(f"shown_cells names {', '.join(cell)}, which is not in the grid.")
@@ -97,7 +97,7 @@ class Params(StudyParams):
         return "mlp" if "mlp" in self.words else self.words[0], self.attentions[0]
 
     def data(self, corpus: str, *, bert: bool = False) -> DataConfig:
-        """Where a corpus comes from, and how the word models or BERT read it, as in the released code."""
+        """Where a corpus comes from, and how words or word pieces are read, as in released code."""
         mimic = corpus == "anemia"
         config = super().data(corpus, max_length=(None if bert else 2200) if mimic else "95%")
         options = dict(config.options)
@@ -108,7 +108,7 @@ class Params(StudyParams):
         return config.replace(options=options)
 
     def model(self, corpus: str, encoder: str, attention: str, variant: str, pool: str = "sum") -> ModelConfig:
-        """A model as in the released code: start and end tokens and full stops are read and never attended."""
+        """A model as in the released code: start, end and full stops are read, never attended."""
         options: dict[str, Any] = {"encoder": encoder, "attention": attention, "scaling": variant}
         if attention == "dot":
             options["dot_init"] = "kaiming"  # the authors' query starts uniform in ±1/√N
@@ -121,9 +121,9 @@ class Params(StudyParams):
         return ModelConfig(boundaries=True, unattended=(".",), **options)
 
     def training(self, corpus: str, encoder: str, variant: str) -> TrainConfig:
-        """How a model is trained; embeddings stay as they are, and the epoch with the lowest dev loss is kept."""
-        options: dict[str, Any] = {"amsgrad": True, "train_embeddings": False, "clip_norm": None, "monitor": "loss"}
-        options |= {"weight_decay": 1e-4, "weight_decays": {}, "epochs": self.epochs}
+        """How a model is trained; embeddings stay as they are; the lowest dev loss decides."""
+        options: dict[str, Any] = {"amsgrad": True, "train_embeddings": False, "clip_norm": None}
+        options |= {"monitor": "loss", "weight_decay": 1e-4, "weight_decays": {}, "epochs": self.epochs}
         if encoder == "bert":
             options |= {"epochs": self.bert_epochs, "learning_rate": 10 * BERT_RATE, "batch_size": 8}
             options |= {"shuffle": False, "learning_rates": {"encoder": BERT_RATE}}
