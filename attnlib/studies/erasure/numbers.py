@@ -174,20 +174,10 @@ def cell(k: int, metric: str) -> Quantity:
     return both.of(printed=("erasure", 2, metric)).percent()
 
 
-def status(name: str, ranking: str = "alpha") -> tuple[Quantity, str]:
-    """How many texts with more than one item a ranking leaves with this status."""
-    return first.only(importance=ranking).of(value=lambda f: f["status"].eq(name)), "sum"
-
-
-REST = [name for name in RANKINGS if name != "alpha"]
 TABLES = [
     Table("accuracy", {"accuracy": accuracy.percent().of(printed=("erasure", 3,
           "accuracy_percent"))}, "Test accuracy in percent, with 95% intervals over trainings and "
           "texts, after the paper's Table 3. n: texts × trainings.", digits=1, shown=told),
-    Table("top_flips", {NAMES[name]: flips.only(importance=name).percent() for name in TOPS} |
-          {f"{NAMES[name]} minus attention": flips.minus("importance", name, "alpha").percent() for
-          name in TOPS[1:]}, "Percent of decisions that the first item of each ranking flips; "
-          "paired differences, p after Holm correction.", digits=1, otherwise=ALONE, shown=told),
     Table("flips_paper", {words: cell(k, metric) for k, (metric, words) in enumerate(CELLS.items())},
           "Percent of texts by which of two removals flips the decision, with r drawn as the "
           "released code draws it, which is how the paper's Table 2 was drawn (HANrnn).", digits=1,
@@ -197,14 +187,6 @@ TABLES = [
           "Share of items removed at the first flip, with 95% intervals: over the texts that the "
           "ranking flips (n: texts × trainings), and over those that all rankings flip.",
           [*MODEL, "importance"], otherwise=ALONE, shown=told),
-    Table("excluded", {"items, median": (first.only(importance="alpha").of(value="length",
-          bounds=None), "median")} | {f"never, {NAMES[name]}": status("never", name) for name in
-          RANKINGS} | {"only when empty, attention": status("only_when_empty")}, "Texts × trainings "
-          "with several items: decisions that a ranking never flips, which are left out, and flips "
-          "by attention that came only when nothing was left.", shown=told),
-    Table("rankings", {f"{NAMES[name]} minus attention": fewer(name, "alpha") for name in REST},
-          "Each ranking minus attention: paired differences in the share removed. p after Holm "
-          "correction over the models, for each ranking.", digits=3, otherwise=UNSHARED, shown=told),
     Table("duel", {"gradient faster": smaller, "attention faster": smaller.of(value="slower")},
           "Which ranking flips with fewer items, text by text: shares of the n texts (× trainings) "
           "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE,
@@ -258,21 +240,21 @@ CLAIMS = [
     Claim("In every model, the first item by attention times gradient flips more decisions than "
           "the most attended item.", "appendix A.3, Figure 13", "difference of the share of "
           "decisions flipped, in each model", flips.minus("importance", "alpha_grad", "alpha").each,
-          figure="top_flips"),
+          figure="flip_bars"),
     Claim("In most models, the first item by gradient flips fewer decisions than the most attended "
           "item.", "appendix A.3, Figure 12", f"{MODELS} in which it does",
           partial(flips.minus("importance", "grad_alpha", "alpha").share, sign=-1), border=0.5,
-          paper=partial(stated, "models_top_gradient_flips_fewer", "models"), figure="top_flips"),
+          paper=partial(stated, "models_top_gradient_flips_fewer", "models"), figure="flip_bars"),
     *(Claim(f"In models with encoders, removing by {name} flips decisions with fewer items than "
             f"removing by attention.", "section 5.4, Figures 5 and 10", SAME, fewer(ranking,
-            "alpha", WITH_ENCODER), "less", figure="rankings") for ranking, name in (("grad_alpha",
+            "alpha", WITH_ENCODER), "less", figure="fractions") for ranking, name in (("grad_alpha",
             "gradient"), ("alpha_grad", "attention times gradient"))),
     Claim("Removing by attention flips decisions with fewer items than removing at random.",
           "section 5.4, Figures 5, 6 and 10", SAME, fewer("alpha", "random"), "less",
-          figure="rankings"),
+          figure="fractions"),
     Claim("Without an encoder, attention ranks on par with the gradient or better.", "section 5.6, "
           "Figure 6", f"what attention needs more than the gradient: {SAME}", fewer("alpha",
-          "grad_alpha", NOENC), "less", border=0.05, figure="rankings"),
+          "grad_alpha", NOENC), "less", border=0.05, figure="fractions"),
     Claim("In every model with an encoder, the gradient flips faster at least 1.6 times as often "
           "as attention.", "section 5.4", "of the texts where one is faster (a ranking that never "
           "flips is the slower), the share that are the gradient's, in each model (1.6 / 2.6)",
