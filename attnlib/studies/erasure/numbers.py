@@ -71,9 +71,10 @@ def duel(fractions: pd.DataFrame) -> pd.DataFrame:
     items, `slower` where more. A ranking that never flips the text counts as infinitely slow."""
     kept = several(fractions)
     kept = kept[kept["importance"].isin(("grad_alpha", "alpha"))].assign(removed=kept["removed"].astype(float))
-    both = kept.pivot_table("removed", [*MODEL, "seed", "instance"], "importance", sort=False).fillna(np.inf)
-    gap = both.reindex(columns=["grad_alpha", "alpha"]).diff(axis=1)["alpha"]
-    return both.assign(faster=gap > 0, slower=gap < 0).reset_index()
+    both = kept.pivot_table("removed", [*MODEL, "seed", "instance"], "importance", sort=False)
+    both = both.reindex(columns=["grad_alpha", "alpha"]).fillna(np.inf)
+    more = both["alpha"] - both["grad_alpha"]
+    return both.assign(faster=more > 0, slower=more < 0).reset_index()
 
 
 def both_flip(more: str, less: str, fractions: pd.DataFrame) -> pd.DataFrame:
@@ -134,8 +135,8 @@ def fewer(a: str, b: str, encoders: Sequence[str] = (*WITH_ENCODER, *NOENC)) -> 
 
 def context(more: str, less: str) -> Quantity:
     """Share of words removed by attention with more context minus that with less."""
-    rows, sides = partial(both_flip, more, less), ("encoder", more, less)
-    return late.of(value="fraction", rows=rows, model=("dataset",), why=ABSENT).minus(*sides, paired=False)
+    both = first.of(rows=partial(both_flip, more, less), model=("dataset",), why=ABSENT)
+    return both.minus("encoder", more, less, paired=False)
 
 
 def mass(ranking: str) -> Quantity:

@@ -49,11 +49,12 @@ def compared(flips: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([others, ours.merge(others[[*CELL, "instance"]].drop_duplicates())])
 
 
-def joined(column: str, how: str, flips: pd.DataFrame) -> pd.DataFrame:
-    """One value per text and training, of those of a column: `lin - none`, or their mean."""
+def joined(column: str, flips: pd.DataFrame) -> pd.DataFrame:
+    """One value per text and training: Lin-TaSc minus none, or the mean over rankings."""
     keys = [k for k in (*MODEL, "seed", "instance") if k in flips and k != column]
     wide = flips.pivot_table("value", keys, column)
-    return (wide.mean(axis=1) if how == "mean" else wide.eval(how)).dropna().rename("value").reset_index()
+    gap = wide.mean(axis=1) if column == "importance" else wide.get("lin", math.nan) - wide["none"]
+    return gap.dropna().rename("value").reset_index()
 
 
 def on(key: tuple) -> str:
@@ -84,9 +85,9 @@ spread = gain(FRACTION, "alpha_grad").only(variant=["none", "lin"])
 spread = spread.where(partial(spread_values, by=[*MODEL, "seed"]))
 ACROSS: dict[str, Any] = {"model": ("dataset", "encoder"), "paired": False}
 """Between attentions, which are trainings of their own."""
-gain_of_dot = measured(TOP1, "alpha_grad").where(partial(joined, "variant", "lin - none"))
+gain_of_dot = measured(TOP1, "alpha_grad").where(partial(joined, "variant"))
 gain_of_dot = gain_of_dot.of(bounds=(-100.0, 100.0)).minus("attention", "dot", "additive", **ACROSS)
-tanh_above_dot = measured(TOP1).only(variant="none").where(partial(joined, "importance", "mean"))
+tanh_above_dot = measured(TOP1).only(variant="none").where(partial(joined, "importance"))
 tanh_above_dot = tanh_above_dot.minus("attention", "additive", "dot", **ACROSS)
 
 

@@ -73,6 +73,8 @@ def test_the_duel_counts_texts() -> None:
     removed = {"alpha": [None, 4, 3, None], "grad_alpha": [2, None, 5, None]}
     row = table("duel", fractions=firsts(removed, alone=1)).loc["FLANrnn"]
     assert (row["gradient faster"][:5], row["attention faster"][:5], row["n"]) == ("0.333", "0.667", 6)
+    row = table("duel", fractions=firsts({"alpha": [None], "grad_alpha": [2]})).loc["FLANrnn"]
+    assert row["gradient faster"].startswith("1.000"), "attention never flips"
     row = table("duel").loc["FLANrnn"]
     assert (row["gradient faster"][:5], row["attention faster"][:5]) == ("0.750", "0.000")
 

@@ -148,6 +148,15 @@ def test_where_nothing_was_learned_there_is_nothing_to_judge():
     assert {claim.verdict for claim in nothing.values()} == {"not tested"}
 
 
+def test_where_no_encoder_has_every_cell_the_means_over_cells_are_not_tested():
+    told = labels(0.88)
+    for encoder, attention in (("lstm", "dot"), ("mlp", "additive")):
+        told.loc[(told["encoder"] == encoder) & (told["attention"] == attention), "prediction"] = "no"
+    found = judged(frame(paper_like), told)
+    assert {found[k].verdict for k in (2, 3, 5, 6, 7, 8, *range(13, 20))} == {"not tested"}
+    assert found[4].verdict == "reproduced"
+
+
 def test_cases_are_counted_in_every_training():
     """Lin-TaSc helps by ∇α and α∇α and harms by α, but for one training in which it harms by α∇α as well."""
 
