@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import ByDataset, Corpora, Positive, Seed, Size, Some, StudyParams
-from attnlib.utils.text import plural
 
 ARCHITECTURES = ("han", "flan")
 Context = Literal["rnn", "conv", "noenc"]
@@ -57,12 +56,6 @@ class Params(StudyParams):
         for cell in product(self.corpora, ARCHITECTURES, self.encoders):
             self.model(*cell)  # refuses what no model can be
         return self
-
-    @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        models = f"{plural(len(self.encoders), 'encoder')}, {plural(len(self.seeds), 'training')} per model"
-        return f"{super().setting}; {models}"
 
     def model(self, dataset: str, architecture: str, context: str) -> ModelConfig:
         """One of the six models; attention is as wide inside as what it reads (section 3)."""

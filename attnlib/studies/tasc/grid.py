@@ -101,11 +101,6 @@ def fit(
     return replicate(seed, corpus, encoder, attention, model=model, **spec)
 
 
-def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
-    """Corpus, encoder, attention, variant and seed of every model of the grid."""
-    return list(product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds))
-
-
 def shown(params: Params, figure: int) -> list[tuple[str, str, str]]:
     """The cells of the paper's Figure 3 (boxes) or 4 (words, which word pieces are not): named, or the first."""
     if params.shown_cells:
@@ -123,7 +118,8 @@ def grid(params: Params) -> list[MeasureSpec]:
         options |= {"texts": params.texts, "baseline_texts": params.baseline_texts}
         return MeasureSpec.of(faithfulness, fit(params, *cell, pool), label={"part": part, "pool": pool}, **options)
 
-    runs = [measured("grid", *c, baselines=BASELINES if c[3] in ("none", "lin") else ()) for c in cells(params)]
+    cells = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
+    runs = [measured("grid", *c, baselines=BASELINES if c[3] in ("none", "lin") else ()) for c in cells]
     for seed in params.seeds:
         for cell in shown(params, 4):
             runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed)))

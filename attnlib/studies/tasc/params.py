@@ -11,7 +11,6 @@ from attnlib import quirks as quirk_names
 from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling, TrainConfig
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import ByDataset, Corpora, Once, Positive, Seed, Size, Some, StudyParams
-from attnlib.utils.text import plural
 
 Kind = Literal["additive", "dot"]
 BERT_RATE = 1e-5
@@ -78,13 +77,6 @@ class Params(StudyParams):
     def facts(self) -> dict[str, Any]:
         """What the header of the report says."""
         return super().facts() | {"quirks": list(self.quirks) or "none"}
-
-    @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        encoders = ", ".join(NAMES.get(e, e) for e in self.encoders)
-        told = f"{super().setting}; {encoders} with {' and '.join(NAMES[a] for a in self.attentions)}, "
-        return f"{told}{plural(len(self.seeds), 'training')} per cell, {self.texts or 'all'} test texts"
 
     @property
     def words(self) -> list[str]:
