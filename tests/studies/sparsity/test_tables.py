@@ -92,7 +92,7 @@ def test_states_of_one_word_make_no_rows() -> None:
 
 
 def trend(values: dict[int, list[float]], texts: int = 25):
-    """The trend of one cell: means by seed, in the order of λ; the texts of a model differ by noise that sums to 0."""
+    """The trend of one cell: means by seed, in the order of λ; texts differ by noise that sums to 0."""
     noise = np.linspace(-0.01, 0.01, texts)
     rows = [
         {"dataset": "sst", "encoder": "lstm", "seed": seed, "lam": lam, "instance": i, "share": mean + noise[i]}

@@ -49,7 +49,7 @@ def test_every_figure_is_drawn_with_title_and_axes(one) -> None:
 
 def test_figures_of_two_corpora_keep_them_apart(two) -> None:
     found = drawn(two)
-    for name, lines in {"drops": 6, "information": 4, "per_token": 5}.items():
+    for name, lines in {"drops": 6, "information": 4, "per_token": 4}.items():
         (axis,) = found[name].axes
         told = [label.get_text() for label in axis.get_yticklabels()]
         assert [t.split(",")[0] for t in told] == ["sst"] * lines + ["own"] * lines, name
