@@ -1,4 +1,4 @@
-"""Figures of the study of sparse attention, one for each corpus: texts and models differ too much to pool them."""
+"""Figures of the study of sparse attention, one for each corpus: they differ too much to pool them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> 
 
 
 def boxes(quantity: Quantity, x: Sequence[str], hue: str, y: str, title: str, corpus: str, results: Results):
-    """Distribution over texts and trainings, by the columns `x`, side by side by `hue` (Figures 1, 2 and 4)."""
+    """Figures 1, 2 and 4: distribution over texts and trainings, by the columns `x` and by `hue`."""
     part = numbers.named(quantity.values(results))
     part = part.assign(x=part[list(x)].agg("\n".join, axis=1).str.replace(" ", "\n"))
     return plots.box_by(part, "x", "value", hue, title=f"{corpus}: {title}", x_label="", y_label=y)
@@ -36,9 +36,10 @@ def boxes(quantity: Quantity, x: Sequence[str], hue: str, y: str, title: str, co
 
 @plots.styled
 def along(series: Mapping[str, Quantity], title: str, y: str, corpus: str, results: Results) -> plots.Chart:
-    """Means with intervals along λ, one panel per encoder: of the seeds that trained the whole path."""
+    """Figure 3: means along λ, one panel per encoder, of the seeds that trained the whole path."""
     tables = {k: q.where(numbers.on_path).table(results, ["encoder", "lam"]) for k, q in series.items()}
-    figure, panels = plots.panels(next(iter(tables.values()))["encoder"].unique(), 3.8, 3.6, room=2.2)
+    encoders = next(iter(tables.values()))["encoder"].unique()
+    figure, panels = plots.panels(encoders, 3.8, 3.6, room=2.2)
     places = sorted(results.params.lambdas)
     for encoder, axis in panels.items():
         for k, (name, table) in enumerate(tables.items()):

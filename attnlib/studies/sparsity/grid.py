@@ -1,11 +1,10 @@
 """Sparse attention (Meister et al. 2021): what is computed, and the tidy frames that come of it.
 
-The paper's path from soft to sparse is sparsegen over its lambda; with lambda 0 it *is* sparsemax, and that model
-is trained once. Entmax lies between softmax and sparsemax too.
+The paper's path from soft to sparse is sparsegen over its lambda; with lambda 0 it *is* sparsemax.
 
-Paired (`study.seed_of`) are the projections of a data set and encoder, so that sparsemax minus softmax and a path
-over lambda compare projections alone. An adversary is paired with its base, but draws initial values of its own: a
-fresh one must not start where its base did. `seed` in the frames is the replicate.
+Paired (`study.seed_of`) are the projections of a data set and encoder, so that comparisons are of projections
+alone. An adversary is paired with its base, but draws initial values of its own: a fresh one must not start where
+its base did. `seed` in the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -31,28 +30,20 @@ if TYPE_CHECKING:
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
-KEYS = ["dataset", "encoder", "model"]
-"""The columns that tell the models of the grid apart, seeds aside."""
+KEYS = ["dataset", "encoder", "model"]  # what tells the models apart, seeds aside
 ATTENTION = {"lstm": "additive", "transformer": "dot"}
-"""Each encoder's attention in the paper."""
-PAIR = ("softmax", "sparsemax")
-"""The projections of the paper's Tables 1 and 6."""
+PAIR = ("softmax", "sparsemax")  # the projections of the paper's Tables 1 and 6
 ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
 
 
 def readings(
     fitted: Fitted, corpus: Corpus, *, texts: int | None = None, hidden_texts: int | None = None
 ) -> dict[str, pd.DataFrame]:
-    """Everything a trained model is asked, on a sample of `texts` test texts (None: all).
-
-    agreement  Kendall tau-b of attention with each importance, and its entropy, one row per text and kind
-    spread     support size and entropy of attention, one row per text
-    hidden     entropy of the influence of inputs on each hidden state, for `hidden_texts` texts
-    labels     truth, prediction, and value 1 where they agree, one row per test text: always all of them
-    """
+    """Everything a trained model is asked, on samples of test texts (None: all); its labels on all of them."""
     agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
     hidden = hidden_dispersion(fitted, sampled(corpus.test, hidden_texts))
-    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": decisions(fitted, corpus.test)}
+    labels = decisions(fitted, corpus.test)
+    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": labels}
 
 
 def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
@@ -61,25 +52,28 @@ def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.
 
 
 def projections(params: Params) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Every projection, the softest of a path first: options of the model, columns that name its place."""
+    """Every projection, softest first: options of the model, columns that name its place."""
     yield {"projection": "softmax"}, {"model": "softmax", "lam": None}
     for alpha in sorted(params.entmax_alphas):
         yield {"projection": "entmax", "entmax_alpha": alpha}, {"model": f"entmax {alpha:g}", "lam": None}
     for lam in sorted(params.lambdas):
-        name = f"sparsegen {lam:g}".replace("-", "−") if lam else "sparsemax"
-        options = {"projection": "sparsegen", "sparsegen_lambda": lam} if lam else {"projection": "sparsemax"}
-        yield options, {"model": name, "lam": lam}
+        if lam == 0:
+            yield {"projection": "sparsemax"}, {"model": "sparsemax", "lam": lam}
+        else:
+            name = f"sparsegen {lam:g}".replace("-", "−")
+            yield {"projection": "sparsegen", "sparsegen_lambda": lam}, {"model": name, "lam": lam}
 
 
 def models(params: Params, corpus: str) -> list[FitSpec]:
     """Every model of a corpus, labelled with its place; `seed` is the replicate there."""
     found = []
     for encoder, (projection, place) in product(params.encoders, projections(params)):
-        own = {"encoder": encoder, "attention": ATTENTION[encoder], "hidden_size": params.hidden_sizes[encoder]}
+        attention, size = ATTENTION[encoder], params.hidden_sizes[encoder]
+        own = {"encoder": encoder, "attention": attention, "hidden_size": size, "dot_init": "kaiming"}
         own |= {"layers": 2 if encoder == "transformer" else 1, "transformer_norm": "post", "oov": "zero"}
-        model = params.config(ModelConfig, dot_init="kaiming", **own, **projection)
-        spec = {"data": params.data(corpus), "model": model, "train": params.training(encoder), "label": place}
-        found += [replicate(k, str(corpus), encoder, ATTENTION[encoder], **spec) for k in params.seeds]
+        spec = {"model": params.config(ModelConfig, **own, **projection), "train": params.training(encoder)}
+        spec |= {"data": params.data(corpus), "label": place}
+        found += [replicate(k, str(corpus), encoder, attention, **spec) for k in params.seeds]
     return found
 
 
@@ -87,7 +81,7 @@ def adversary(params: Params, corpus: str, base: FitSpec, kind: str, push: float
     """An adversary next to its base.
 
     A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
-    nearly even weights, much as its base has them, and near its base an adversary stays.
+    nearly even weights, as its base has them, and near its base an adversary stays.
     """
     cell = (str(corpus), base.model.encoder, base.model.attention, "adversary")
     other = base.replace(
@@ -115,32 +109,29 @@ def grid(params: Params) -> list[Run]:
     return runs
 
 
-def results(params: Params, executor: Any = None, corpora: Mapping[str, Corpus] | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those already loaded, by name."""
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="sparsity")
+def results(params: Params, **options: Any) -> Results:
+    """Compute what the store does not hold, and gather; options: as `run_grid` has them."""
+    found = run_grid(grid(params), title="sparsity", **options)
     frames = {name: found.frame(name) for name in ("agreement", "spread", "hidden", "labels")}
-    frames |= {"duels": found.frame("compare", optional=True), "facets": found.frame("appendix", optional=True)}
+    more = {"duels": "compare", "facets": "appendix"}
+    frames |= {name: found.frame(of, optional=True) for name, of in more.items()}
     return gathered(params, found, frames)
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames, all with KEYS, lam (None: not on the path) and seed.
+    """Tidy frames, all with KEYS, lam (NaN: not on the path) and seed.
 
-    agreement  one row per text and importance: value is tau-b of attention with it, status why there is none
-    spread     one row per text: entropy of attention, and the share of words with weight
-    hidden     one row per hidden state: value is the entropy of the inputs' influence on it, own the share of the
-               word at its place, even the share that each word would have if all counted alike
-    labels     one row per test text: truth, prediction, and value 1 where they agree
-    duels      one row per text, kind of adversary (variant) and push: jsd, right_base, right_adversary, change
-    facets     one row per hidden state: total variation and difference of entropies of both ways of Appendix A;
-               neither where there is nothing to spread, and they agree for nothing
+    agreement, spread   one row per text and importance (`attention_agreement`); per text
+    hidden, labels      one row per hidden state (`hidden_dispersion`); per test text
+    duels    one row per text, kind of adversary (variant) and push: jsd, right_base, right_adversary, change
+    facets   one row per hidden state: total variation and difference of entropies of both ways of Appendix A,
+             neither where there is nothing to spread
     """
-    path = {name: frames[name].assign(lam=pd.to_numeric(frames[name]["lam"])) for name in ("agreement", "hidden")}
-    spread = frames["spread"].assign(lam=pd.to_numeric(frames["spread"]["lam"]))
-    every = {**frames, **path, "spread": spread.assign(share=spread["support"] / spread["length"])}
-    if len(duels := frames["duels"]):
+    every = {n: f.assign(lam=pd.to_numeric(f["lam"])) if "lam" in f else f for n, f in frames.items()}
+    every["spread"] = every["spread"].assign(share=lambda texts: texts["support"] / texts["length"])
+    if len(duels := every["duels"]):
         every["duels"] = duels.assign(change=duels["right_adversary"] - duels["right_base"])
-    if len(both := frames["facets"]):
+    if len(both := every["facets"]):
         gap = both["of_norm"] - both["of_facets"]
         every["facets"] = both.assign(gap=gap, apart=both["distance"].where(gap.notna()))
-    return Results(params, found, every, KEYS, judged=("agreement", "spread", "hidden", "duels", "facets"))
+    return Results(params, found, every, KEYS, ("agreement", "spread", "hidden", "duels", "facets"))

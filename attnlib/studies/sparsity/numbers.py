@@ -1,7 +1,6 @@
 """Sparse attention (Meister et al. 2021): every number of the study, its tables and its claims.
 
-Most claims speak of every encoder and corpus: one case each, and a single failure refutes the claim. A trend along
-λ has an interval over seeds: the places on the path are chosen, and each seed trains the whole path once.
+Most claims speak of every encoder and corpus: one case each, and a single failure refutes the claim.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ NAMES = {
     "lstm": "BiLSTM",
     "transformer": "Transformer",
 }
-"""Our names as the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
+"""As the paper writes them: g gradient, D leave-one-out, of inputs x and hidden states I."""
 KINDS = {"gradient": "gradient", "leave_one_out": "leave-one-out"}
 FAR = 0.35  # nats of JSD from which attention counts as moved: half of ln 2, the most there is
 HIGH = 0.45  # a high entropy: just below the lowest mean that the paper prints and calls high, 0.46
 HALF = 0.5  # from here on a state would owe more to its own word than to all others together
 MARGIN = 0.05  # a change of normalised entropy below this is no change
-LOSS = AS_ACCURATE / 100  # of accuracy, up to which it is none; the paper prints no larger one, unfrozen
-MOVED = 0.1  # share of influence that may lie on other words where two measures of it "tell the same"
+LOSS = AS_ACCURATE / 100  # of accuracy, up to which it is none
+MOVED = 0.1  # share of influence that may lie on other words where two measures "tell the same"
 named = partial(spelled, names=NAMES)
 
 
@@ -59,8 +58,8 @@ def pair(frame: pd.DataFrame) -> pd.DataFrame:
 def states(column: str, hidden: pd.DataFrame) -> pd.DataFrame:
     """Means over hidden states, as one number per text: what `effect` takes.
 
-    A text has as many states as words, and the mean of a model is that over all states of all texts, a ratio of two
-    sums over texts: `value` is the jackknife's pseudovalue of a text, `point` the mean of the training.
+    The mean of a model is that over all states of all texts, a ratio of two sums over texts: `value` is the
+    jackknife's pseudovalue of a text, `point` the mean of the training.
     """
     model = [c for c in (*KEYS, "projection", "seed") if c in required(hidden)]
     texts = hidden.groupby([*model, "instance"], sort=False)[column]
@@ -84,16 +83,16 @@ def case(key: tuple) -> str:
 correct = Quantity("labels", named=case, printed=(STUDY, 3, "accuracy"))
 share = Quantity("spread", "share", named=case)
 entropy = share.of(value="entropy")
-agreement = Quantity("agreement", named=case, bounds=TAU, unit="τ-b", printed=(STUDY, 6, "kendall_tau_attention"))
-follows = {kind: agreement.only(importance=f"{kind}_input").of(printed=None) for kind in KINDS}
-importance = {kind: quantity.of(value="entropy", bounds=SHARE) for kind, quantity in follows.items()}
+agreement = Quantity("agreement", named=case, bounds=TAU, unit="τ-b")
+follows = {kind: agreement.only(importance=f"{kind}_input") for kind in KINDS}
+importance = {kind: of.of(value="entropy", bounds=SHARE) for kind, of in follows.items()}
 hidden = Quantity("hidden", model=MODEL, named=case)
 spread = hidden.of(rows=lambda f: states("value", pair(f)), printed=(STUDY, 1, "entropy_grad_fi_of_hidden"))
 own_word = hidden.of(rows=lambda f: states("own", pair(f)))
 apart = Quantity("facets", rows=partial(states, "apart"), named=case)
 gap = apart.of(rows=partial(states, "gap"), bounds=TAU)
-printed_change = (STUDY, 5, "delta_accuracy")
-duels = Quantity("duels", "change", model=DUEL, bounds=TAU, named=tuple, printed=printed_change)
+duels = Quantity("duels", "change", model=DUEL, bounds=TAU, named=tuple)
+jsd = duels.of(value="jsd", bounds=(0, LN2))
 ALONG = {
     "share of words with weight": share,
     "entropy of the influence on hidden states": hidden,
@@ -115,7 +114,7 @@ def sparsemax_minus(quantity: Quantity) -> Quantity:
 
 
 def on_path(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the models along λ, of the seeds that trained all of it: a path is compared within a seed."""
+    """Rows of the models along λ, of the seeds that trained all of it."""
     path = frame[frame["lam"].notna()]
     places, own = (path.groupby(by)["lam"].transform("nunique") for by in (list(CELL), [*CELL, "seed"]))
     return path[own == places]
@@ -124,9 +123,9 @@ def on_path(frame: pd.DataFrame) -> pd.DataFrame:
 def paths(name: str, results: Results) -> Iterator[tuple[tuple, pd.DataFrame, Effect]]:
     """Corpus and encoder, the means of their models (seeds in rows, λ in columns), and the trend along λ.
 
-    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, which are the independent repetitions;
-    texts are the same for all models and enter through the means. Models that are all alike have a τ of 0; without
-    a value at some place there is no trend.
+    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, which are the independent
+    repetitions: the places on the path are chosen, and texts enter through the means. Models that are all alike
+    have a τ of 0; without a value at some place there is no trend.
     """
     quantity = ALONG[name]
     rows = required(quantity.rows(getattr(results, quantity.frame)), quantity.why)
@@ -149,27 +148,26 @@ def trend(name: str, results: Results) -> dict[str, Effect]:
 def cost(base: str, variant: str, results: Results) -> dict[str, Effect]:
     """Change of accuracy at the weakest push that takes attention FAR on average; without bounds where none does.
 
-    A stronger push only buys accuracy for distance that nobody asked for. A case decides nothing either where the
+    A stronger one only buys accuracy for distance that nobody asked for. A case decides nothing either where the
     control (push 0) loses accuracy too: the loss is then not that of other attention.
     """
-    of_base = duels.only(model=base, variant=variant)
-    changes, found = of_base.each(results), {}
-    reach = {key: far.estimate for key, far in of_base.of(value="jsd", bounds=(0, LN2)).each(results).items()}
-    for cell in dict.fromkeys(key[:2] for key in changes):
-        own = {key[-1]: key for key in changes if key[:2] == cell}
-        pushed = sorted(push for push in own if push > 0)
-        far = [push for push in pushed if reach[own[push]] > FAR]
-        if far and not (0 in own and changes[own[0]].high < 0):
-            found[case(cell)] = changes[own[far[0]]]
+    of_base, found = duels.only(model=base, variant=variant), {}
+    changes, reach = of_base.each(results), jsd.only(model=base, variant=variant).each(results)
+    for cell in dict.fromkeys(key[:-1] for key in changes):
+        pushed = sorted(key for key in changes if key[:-1] == cell and key[-1] > 0)
+        far = [key for key in pushed if reach[key].estimate > FAR]
+        lossy = (*cell, 0.0) in changes and changes[*cell, 0.0].high < 0
+        if far and not lossy:
+            found[case(cell[:2])] = changes[far[0]]
         elif pushed:
-            silent = "the control loses accuracy too" if far else "too near"
-            chosen = far[0] if far else max(pushed, key=lambda push: np.nan_to_num(reach[own[push]], nan=-1))
-            found[f"{case(cell)}: {silent}"] = replace(changes[own[chosen]], low=NAN, high=NAN)
+            chosen = far[0] if far else max(pushed, key=lambda key: reach[key].estimate)
+            why = "the control loses accuracy too" if far else "too near"
+            found[f"{case(cell[:2])}: {why}"] = replace(changes[chosen], low=NAN, high=NAN)
     return found
 
 
 def same_influence(results: Results) -> dict[str, Effect]:
-    """Same words and same spread: total variation, and the difference of entropies on the same scale, both ways."""
+    """Same words and same spread: total variation, and, on its scale, the difference of entropies both ways."""
     found = apart.each(results)
     scale = MOVED / MARGIN
     for name, difference in gap.each(results).items():
@@ -179,7 +177,7 @@ def same_influence(results: Results) -> dict[str, Effect]:
 
 
 def softmax_alone(table: pd.DataFrame) -> pd.DataFrame:
-    """The paper prints accuracies of softmax models, and of adversaries that are pushed away from these."""
+    """The paper prints accuracies of softmax models, and of adversaries pushed away from these."""
     pushed = table["push"] > 0 if "push" in table else True
     paper = table.filter(like="paper: ").where((table["model"] == "softmax") & pushed)
     table = named(table.assign(**paper)).rename(columns={"push": "λ"})
@@ -187,7 +185,7 @@ def softmax_alone(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def trends(results: Results) -> pd.DataFrame:
-    """Trends along λ, that of entropy next to the paper's; `largest at λ` tells a rise and fall from a trend."""
+    """Trends along λ; `largest at λ` tells a rise and fall from a trend."""
     rows = []
     for name in ALONG:
         for (dataset, encoder), means, found in paths(name, results):
@@ -199,7 +197,7 @@ def trends(results: Results) -> pd.DataFrame:
 
 
 ENTROPIES = "entropy of gradient importance"
-both = agreement.where(pair)
+both = agreement.where(pair).of(printed=(STUDY, 6, "kendall_tau_attention"))
 TABLES = [
     Table("accuracy", {"accuracy": correct}, "Test accuracy with 95% intervals over trainings and "
           "texts, and the paper's Table 3, which has softmax models. n: texts × trainings.",
@@ -224,20 +222,19 @@ TABLES = [
           "seeds, each of which trains the whole path; the interval is over seeds. Entropy next to "
           "the paper's Table 2. Largest at: the λ with the highest mean.",
           otherwise="There is no trend: no model along λ learned anything."),
-    Table("adversaries", {"JSD": duels.of(value="jsd", bounds=(0, LN2), printed=(STUDY, 5,
-          "jsd_attention")), "accuracy": duels.of(value="right_adversary", bounds=SHARE,
-          printed=(STUDY, 5, "accuracy")), "change": duels}, "After the paper's Table 5: distance of "
-          "an adversary's attention from its base's (nats), its accuracy, and the change against "
-          "its base's, paired by text, with 95% intervals. λ 0: a control, not pushed.", DUEL,
-          shown=softmax_alone, otherwise="There is no adversary: none was asked for, or every one "
-          "failed."),
+    Table("adversaries", {"JSD": jsd.of(printed=(STUDY, 5, "jsd_attention")), "accuracy": duels.of(
+          value="right_adversary", bounds=SHARE, printed=(STUDY, 5, "accuracy")), "change":
+          duels.of(printed=(STUDY, 5, "delta_accuracy"))}, "After the paper's Table 5: distance of an "
+          "adversary's attention from its base's (nats), its accuracy, and the change against its "
+          "base's, paired by text, with 95% intervals. λ 0: a control, not pushed.", DUEL,
+          shown=softmax_alone, otherwise="There is no adversary: none was asked for, or all failed."),
 ]  # fmt: skip
 
 
 def theirs(
     table: int, by: Sequence[str], results: Results, minus: Mapping[str, str] | None = None, **where: str
 ) -> dict[str, Printed]:
-    """Case -> what a table of the paper prints, or a difference: for its closest corpus, or the mean over all."""
+    """Case -> what the paper prints, or a difference: for its closest corpus, or the mean over all."""
 
     def value(**cell: str) -> float:
         own = printed(STUDY, table, **cell | where)
@@ -264,9 +261,9 @@ def trending(id: str, says: str, where: str, name: str, **more) -> Claim:
 def costs(id: str, says: str, where: str, base: str, kind: str, **more) -> Claim:
     """A claim on what other attention costs."""
     test = (
-        f"accuracy of the adversary minus its {base} base's, {EVERY}, at the weakest push (λ above 0) that takes "
-        f"attention more than {FAR} nats away on average (nothing is decided where no push does, or where the "
-        "control, λ = 0, initialised again and trained as long, loses accuracy too)"
+        f"accuracy of the adversary minus its {base} base's, {EVERY}, at the weakest λ above 0 that "
+        f"takes attention more than {FAR} nats away on average (nothing is decided where none does, or "
+        "where the control, λ = 0, initialised again and trained as long, loses accuracy too)"
     )
     effects = partial(cost, base, f"adversary_{kind}")
     return Claim(says, where, test, effects, unit="of accuracy", figure="adversaries", id=id, **more)
@@ -343,14 +340,16 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
     said = {k: f"**{c.verdict}** ({c.text()})" for k, c in claims.items()}
     return [
-        "Sparse attention gives weight to a few words and none to the others. That is a short explanation only if "
-        "a hidden state stands for its own word, and if the words that matter become few along with the weights.",
-        f"A hidden state gathers from many words, by the entropy of their influence: {said[2]}. Attention agrees "
-        f"more with states than with words, in Kendall's τ-b: {said[4]} by gradients, {said[5]} by leave-one-out.",
-        f"The importance of words does not become sparse with attention: {said[6]} by gradients, {said[14]} by "
-        f"leave-one-out. Attention agrees less with words as λ makes it sparser: {said[9]} and {said[10]}.",
-        f"Other attention over the same states costs accuracy: {said[11]}. A model trained from scratch with other "
-        f"attention keeps it, to {100 * LOSS:g} points: {said[12]}.",
+        "Sparse attention gives weight to a few words. That is a short explanation only if a hidden "
+        "state stands for its own word, and if the words that matter become few with the weights.",
+        f"A hidden state gathers from many words, by the entropy of their influence: {said[2]}. "
+        f"Attention agrees more with states than with words, in Kendall's τ-b: {said[4]} by "
+        f"gradients, {said[5]} by leave-one-out.",
+        f"The importance of words does not become sparse with attention: {said[6]} by gradients, "
+        f"{said[14]} by leave-one-out. Attention agrees less with words as λ makes it sparser: "
+        f"{said[9]} and {said[10]}.",
+        f"Other attention over the same states costs accuracy: {said[11]}. A model trained from "
+        f"scratch with other attention keeps it, to {100 * LOSS:g} points: {said[12]}.",
     ]
 
 

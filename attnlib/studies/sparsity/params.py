@@ -9,10 +9,8 @@ from pydantic import Field, model_validator
 from attnlib.config import TrainConfig
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import Corpora, NotNegative, Once, Positive, Seed, Size, Some, StudyParams
-from attnlib.utils.text import plural
 
-ALPHAS = (1.01, 1.99)
-"""Nearer to its ends entmax is softmax or sparsemax but for rounding."""
+ALPHAS = (1.01, 1.99)  # nearer to its ends entmax is softmax or sparsemax but for rounding
 Name = Literal["lstm", "transformer"]
 
 
@@ -31,8 +29,8 @@ class Params(StudyParams):
     boundaries: bool = False
     embedding_size: Size = 50
     encoders: Some[Name] = ("lstm", "transformer")
-    hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 32, "transformer": 32})
-    learning_rates: dict[Name, Positive] = Field(default_factory=lambda: {"lstm": 5e-3, "transformer": 3e-3})
+    hidden_sizes: dict[Name, Size] = Field({"lstm": 32, "transformer": 32})
+    learning_rates: dict[Name, Positive] = Field({"lstm": 5e-3, "transformer": 3e-3})
     attention_rate: Positive = 1.0
     batch_size: Size = 32
     epochs: Size = 4
@@ -55,18 +53,11 @@ class Params(StudyParams):
             if missing := [e for e in self.encoders if e not in getattr(self, option)]:
                 raise ValueError(f"{option} says nothing about {', '.join(missing)}.")
         if 0.0 not in self.lambdas or len(self.lambdas) < 3:
-            raise ValueError(
-                f"lambdas must hold 0 (sparsemax) and two others at least, for a trend; got {list(self.lambdas)}."
-            )
+            raise ValueError(f"lambdas must hold 0 (sparsemax) and two others at least; got {list(self.lambdas)}.")
         return self
 
-    @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        return f"{super().setting}; {plural(len(self.seeds), 'seed')}"
-
     def training(self, encoder: str) -> TrainConfig:
-        """Adam with amsgrad (Appendix B); classes weighted and gradients left whole as in Jain & Wallace's code."""
+        """Adam with amsgrad (Appendix B); classes weighted, gradients left whole as Jain & Wallace do."""
         rate = self.learning_rates[encoder]
         rates = {} if self.attention_rate == 1 else {"attention": rate * self.attention_rate}
         own = {"amsgrad": True, "class_weights": True, "clip_norm": None, "train_embeddings": True}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnlib.data.selection import sampled
-from attnlib.studies.beside import beside
-from attnlib.studies.quantity import Figure, Quantity
+from attnlib.studies.quantity import Figure
 from attnlib.studies.tying_mlm.grid import CELL, fit
-from attnlib.studies.tying_mlm.numbers import STUDY, changes, distances, information, jsd, ordered, tokens
+from attnlib.studies.tying_mlm.numbers import changes, distances, jsd, ordered
 from attnlib.studies.tying_mlm.params import VARIANTS
 from attnlib.viz import plots
 from attnlib.viz.heatmap import read
@@ -24,20 +22,18 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 
-def dots(quantity: Quantity, title: str, x: str, results: Results, n: str = "texts") -> Chart:
-    """A quantity by attention and variant, one colour per metric, next to what the paper prints."""
-    table = quantity.table(results, [*CELL, "metric"])
-    if quantity.printed is not None:
-        table = beside(table, STUDY, quantity.printed[1])
+def drops(results: Results) -> Chart:
+    """Change of macro-F1 by attention and variant, one colour per replacement."""
+    table = ordered(changes.table(results, [*CELL, "metric"]))
     names = CELL[table["dataset"].nunique() < 2 :]
-    table = ordered(table).assign(line=lambda rows: rows[names].agg(", ".join, axis=1))
-    reference = "paper" if "paper" in table else None
-    return plots.intervals(table, "line", hue="metric", reference=reference, n=n, title=title, x=x)
+    lines = table.assign(line=table[names].agg(", ".join, axis=1))
+    title = "Change of macro-F1 when attention is replaced"
+    return plots.intervals(lines, "line", hue="metric", n="texts", title=title, x="points of macro-F1")
 
 
 @plots.styled
 def frontier(results: Results) -> Chart:
-    """Figure 1: mean JSD against mean TVD, one curve per base, one point per λ, one panel per corpus."""
+    """Figure 1: mean JSD against mean TVD, one curve per base, one point per λ."""
     by = ["dataset", "variant", "lam"]
     table = jsd.table(results, by).merge(distances.table(results, by), on=by, suffixes=("_x", ""))
     table = table.sort_values("value_x")
@@ -52,14 +48,15 @@ def frontier(results: Results) -> Chart:
         plots.label(axis, dataset, "JSD of attentions (nats)", "TVD of outputs", n, outer=True)
         axis.legend(title="adversaries of")
     for dataset, axis in panels.items():
-        points = table.loc[table["dataset"] == dataset, ["value_x", "value", "lam", "variant"]].to_numpy()
-        plots.name_points(axis, [(x, y, f"{lam:g}", CYCLE[VARIANTS.index(v)]) for x, y, lam, v in points])
+        part = table.loc[table["dataset"] == dataset, ["value_x", "value", "lam", "variant"]]
+        points = [(x, y, f"{lam:g}", CYCLE[VARIANTS.index(v)]) for x, y, lam, v in part.to_numpy()]
+        plots.name_points(axis, points)
     return figure
 
 
 @plots.styled
 def sentence(models: Mapping[str, Fitted], example: Example) -> Chart:
-    """Figures 2 to 7: p_t of the class that base predicts, token by token, and (dotted) each model's answer."""
+    """Figures 2 to 7: p_t of the class that base predicts, and (dotted) each model's answer."""
     first = read(models["base"], example, ("probability",))[0]
     target = first.classes[first.predicted]
     tokens = first.tokens[: plots.TOKENS]
@@ -78,7 +75,7 @@ def sentence(models: Mapping[str, Fitted], example: Example) -> Chart:
 
 
 def sentences(results: Results) -> dict[str, Chart]:
-    """Three dev texts that fit a line, drawn by chance, as the models of the first training read them."""
+    """Three dev texts that fit a line, by chance, as the models of the first training read them."""
     params, corpus = results.params, results.params.corpora[0]
     names = [v for v in ("base", "tying", "mlm") if v in params.variants]
     models = {v: results.grid.fitted(fit(params, corpus, v, "additive", params.seeds[0])) for v in names}
@@ -89,21 +86,12 @@ def sentences(results: Results) -> dict[str, Chart]:
 
 WHISKERS = "Whiskers: 95% intervals over trainings and texts."
 FIGURES = [
-    Figure("drops", partial(dots, changes, "Change of macro-F1 when attention is replaced",
-           "points of macro-F1"), f"Change of macro-F1, by which the claims are judged. {WHISKERS}",
+    Figure("drops", drops, f"Change of macro-F1, by which the claims are judged. {WHISKERS}",
            "Dots with intervals: change of macro-F1 under uniform and permuted attention."),
-    Figure("information", partial(dots, information, "How much hidden states tell about their words",
-           "mutual information (nats)", n="trainings"), "Mutual information of states and words, "
-           "for the most frequent words (MF) and a random sample (RS). Whiskers: 95% intervals "
-           "over trainings.", "Dots with intervals: mutual information by variant and sample."),
     Figure("frontier", frontier, f"After the paper's Figure 1: each point is the mean over "
            f"adversaries of one λ, which is written where there is room. {WHISKERS}", "Curves of "
            "total variation of outputs against divergence of attentions, one per base model.",
            otherwise="There is no adversary: none was asked for, or every one failed."),
-    Figure("per_token", partial(dots, tokens, "Probability of the prediction, token by token",
-           "mean over tokens and correctly classified texts"), f"Lower: fewer words carry the "
-           f"answer. Hollow: the paper's Table 3. {WHISKERS}", "Dots with intervals: mean per-token "
-           "probability by variant and attention."),
     Figure("sentence", sentences, "What each word of a dev sentence says alone; dotted, the answer "
            "of the whole, after the paper's Figures 2 to 7.", "Lines over the words of a sentence: "
            "the probability that each of them alone gives the prediction."),

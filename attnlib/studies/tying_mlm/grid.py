@@ -1,10 +1,7 @@
 """Word-level objectives (Tutek & Šnajder 2020): the grid of models and measures, and its results.
 
-The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
-compare the two, and the variants shall differ in nothing else.
-
-Paired (`study.seed_of`) is everything of a data set and attention, and so are the adversaries of one replicate,
-whatever their base and λ. The column `seed` of the frames is the replicate.
+Paired (`study.seed_of`) is everything of a data set and attention, and so are the adversaries of one
+replicate, whatever their base and λ. The column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from attnlib.config import ModelConfig
+from attnlib.config import ModelConfig, TrainConfig
 from attnlib.measures.adversary import compare
 from attnlib.measures.perturbation import attention_swaps, token_table
 from attnlib.measures.retention import retention
@@ -29,51 +26,54 @@ from attnlib.studies.tying_mlm.params import REGULARISED, Params
 CELL = ["dataset", "attention", "variant"]
 MODEL = [*CELL, "layers", "strength", "init", "seed"]  # what tells trainings apart
 SWAPPED = ("uniform", "permuted")
-SCORES = {"f1": 1, "macro": None}  # F1 of the positive class, as the paper has it, and its mean over both
+SCORES = {"f1": 1, "macro": None}  # F1 of the positive class, as in the paper; its mean over both
 PERMUTATIONS = 10
-INITIALISATIONS = ("normal", "kaiming")  # starts of the query of dot attention that Appendix C compares
+INITIALISATIONS = ("normal", "kaiming")  # of the query of dot attention, as Appendix C compares
 
 
 def fit(
     params: Params, corpus: str, variant: str, attention: str, k: int, *, layers=1, init="normal", strength=None
 ) -> FitSpec:
-    """One model of the grid, labelled with what tells it apart; `init` is that of the query of dot attention.
+    """A BiLSTM as wide as its embeddings, labelled with what tells it apart; `init`: of the dot query.
 
     δ is next to a loss summed over a batch, and so divided by its size.
     """
     usual = params.strength(corpus, variant)
     weight = usual if strength is None else strength
     own: dict[str, Any] = {"regulariser": "none" if variant == "base" else variant}
-    own |= {"tying": {"tying_delta": weight / params.batch_size}, "mlm": {"mlm_eta": weight}}.get(variant, {})
-    own |= {"dot_init": init} if attention == "dot" else {}
-    own |= {"vectors": params.vector_files.get(corpus, params.vectors), "hidden_size": params.embedding_size}
-    model = params.config(ModelConfig, attention=attention, layers=layers, **own)
-    label = {"variant": variant, "layers": layers, "strength": weight, "chosen": weight == usual, "corpus": corpus}
-    label |= {"init": init if attention == "dot" else "–"}
-    spec = {"data": params.data(corpus), "model": model, "train": params.training, "label": label}
+    weights = {"tying": {"tying_delta": weight / params.batch_size}, "mlm": {"mlm_eta": weight}}
+    own |= weights.get(variant, {}) | ({"dot_init": init} if attention == "dot" else {})
+    own |= {"vectors": params.vector_files.get(corpus, params.vectors), "layers": layers}
+    model = params.config(ModelConfig, attention=attention, hidden_size=params.embedding_size, **own)
+    label = {"variant": variant, "layers": layers, "strength": weight, "chosen": weight == usual}
+    label |= {"corpus": corpus, "init": init if attention == "dot" else "–"}
+    train = params.config(TrainConfig, amsgrad=True)
+    spec = {"data": params.data(corpus), "model": model, "train": train, "label": label}
     return replicate(k, corpus, model.encoder, attention, **spec)
 
 
 def trials(params: Params, corpus: str) -> list[FitSpec]:
-    """Every weight of tying and MLM that is tried on a corpus, with additive attention and few seeds."""
+    """Every weight of tying and MLM that is tried on a corpus, with additive attention, few seeds."""
     tried = [(v, weight) for v in REGULARISED if v in params.variants for weight in params.tried(v)]
-    seeds = params.seeds[: params.few]
-    return [fit(params, corpus, v, "additive", k, strength=weight) for v, weight in tried for k in seeds]
+    few = params.seeds[: params.few]
+    return [fit(params, corpus, v, "additive", k, strength=weight) for v, weight in tried for k in few]
 
 
 def undecided(params: Params) -> list[FitSpec]:
     """The trials by which dev decides on the weights, of adversaries' corpora too."""
-    return [] if params.chosen else [run for corpus in params.all_corpora for run in trials(params, corpus)]
+    corpora = () if params.chosen else params.all_corpora
+    return [run for corpus in corpora for run in trials(params, corpus)]
 
 
 def decided(params: Params, history: pd.DataFrame) -> Params:
-    """The parameters with the weight of the best macro-F1 on dev, mean over trainings; of equals, the smaller.
+    """The parameters with the weights of the best macro-F1 on dev; of equals, the smaller.
 
-    The same weight serves both attentions and every depth; the trials are among the trainings of the tables.
+    The same weight serves both attentions and every depth; the trials are trainings of the tables.
     """
-    kept = history[history["best"]].groupby(["variant", "corpus", "strength"])["dev_f1_macro"].mean().sort_index()
+    by = ["variant", "corpus", "strength"]
+    kept = history[history["best"]].groupby(by)["dev_f1_macro"].mean().sort_index()
     found: dict[str, dict[str, float]] = {}
-    for (variant, corpus), part in kept.groupby(["variant", "corpus"]):
+    for (variant, corpus), part in kept.groupby(by[:2]):
         found.setdefault(variant, {})[corpus] = float(part.idxmax()[-1])
     return params.replace(chosen=found)
 
@@ -96,15 +96,16 @@ def models(params: Params) -> list[FitSpec]:
 
 
 def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> FitSpec:
-    """A fresh model of the base's architecture without its regulariser, since eq. 6 has no other term.
+    """A fresh model of the base's architecture: eq. 6 has no regulariser and no labels.
 
-    From its base's own start it would have less far to go to imitate a base model than a regularised one.
+    From its base's own start it would have less far to go to imitate base than a regularised one.
     """
     base = fit(params, corpus, variant, "additive", k)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
+    schedule = {"epochs": params.adversary_epochs, "patience": min(10, params.adversary_epochs)}
     return base.replace(
         model=plain,
-        train=params.adversary_training,
+        train=base.train.replace(class_weights=False, monitor="train_loss", **schedule),
         seed=seed_of(k, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
         trainer="attnlib.measures.adversary:adversary",
@@ -113,20 +114,18 @@ def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> 
 
 
 def grid(params: Params) -> list[Run]:
-    """Every run: histories of all trainings, and what is measured on them.
-
-    Before dev has decided on a weight, the first that is tried stands for it: as many runs, at the same cost.
-    """
+    """Every run: histories of all trainings, and what is measured on them."""
     fits = models(params)
     runs: list[Run] = [*fits, *undecided(params)]
     for model in fits:
         runs.append(MeasureSpec.of(attention_swaps, model, permutations=PERMUTATIONS))
         runs.append(MeasureSpec.of(token_table, model))
-    told = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences, "inputs": "words"}
-    narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
-    for corpus, variant in product(params.corpora, narrow):
-        states = [fit(params, corpus, variant, "additive", k) for k in params.seeds_of(variant)]
-        runs += [MeasureSpec.of(retention, model, batch_size=params.mi_batch, **told) for model in states]
+    told = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
+    told |= {"inputs": "words", "batch_size": params.mi_batch}
+    for corpus, variant in product(params.corpora, params.variants):
+        if variant != "concat":  # which is wider than its input: no Table 2 for it
+            states = [fit(params, corpus, variant, "additive", k) for k in params.seeds_of(variant)]
+            runs += [MeasureSpec.of(retention, model, **told) for model in states]
     bases = [v for v in params.adversary_bases if v in params.variants]
     for corpus, variant, k in product(params.all_corpora, bases, params.seeds[: params.adversary_seeds]):
         base = fit(params, corpus, variant, "additive", k)
@@ -136,7 +135,7 @@ def grid(params: Params) -> list[Run]:
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather: first the trials by which dev decides, then everything.
+    """Compute what the store does not hold, and gather: first the trials by which dev decides.
 
     A corpus without two classes is refused before anything is trained.
     """
@@ -145,26 +144,29 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
         params.suits(corpora[params.data(name)])
     options = {"executor": executor, "corpora": corpora}
     if tried := undecided(params):
-        params = decided(params, run_grid(tried, **options, title="weights of objectives").frame("history"))
+        dev = run_grid(tried, **options, title="weights of objectives")
+        params = decided(params, dev.frame("history"))
     found = run_grid(grid(params), **options, title="word-level objectives")
-    frames = {"swaps": found.frame("attention_swaps"), "texts": found.frame("token_table")}
-    frames |= {"information": found.frame("retention"), "distances": found.frame("compare", optional=True)}
-    history = found.frame("history")
-    return gathered(params, found, frames | {"kept": history[history["best"]].reset_index(drop=True)})
+    named = {"swaps": "attention_swaps", "texts": "token_table", "information": "retention"}
+    frames = {name: found.frame(of) for name, of in named.items()}
+    frames |= {"distances": found.frame("compare", optional=True)}
+    frames |= {"kept": found.frame("history").query("best").reset_index(drop=True)}
+    return gathered(params, found, frames)
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames, each led by the columns of MODEL and `chosen`, whether its weight is that of Table 1.
+    """Tidy frames, each led by the columns of MODEL and `chosen`: whether its weight is Table 1's.
 
-    swaps, texts   one row per model, test text, swap (trained | uniform | permuted) and draw; per model and text
+    swaps, texts   one row per model, test text, swap and draw (`attention_swaps`); per model and text
     scores, kept   F1 and macro-F1, text by text (`scores`); the epoch that each training kept
     information    one row per model and sample of words
     distances      one row per adversary and test text: lam, tvd, jsd
     """
     swaps = frames["swaps"].rename(columns={"label": "truth"})
     bases = frames["distances"].rename(columns={"prediction_base": "prediction", "label": "truth"})
-    told = [swaps[swaps["swap"] == "trained"], bases]  # bases of adversaries may be trained for them alone
-    labels = pd.concat([part[[*MODEL, "instance", "truth", "prediction"]] for part in told if len(part)])
+    told = [swaps[swaps["swap"] == "trained"], bases]  # some bases are trained for adversaries alone
+    columns = [*MODEL, "instance", "truth", "prediction"]
+    labels = pd.concat([part[columns] for part in told if len(part)])
     labels = labels.drop_duplicates([*MODEL, "instance"], ignore_index=True)
     every = {**frames, "labels": labels, "scores": scores(swaps)}
     judged = ("texts", "scores", "information", "distances")
@@ -172,16 +174,17 @@ def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFram
 
 
 def scores(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Both scores of every model, and their changes under other attention, in percent and points, text by text.
+    """Both scores of every model, and their changes under other attention, in points, text by text.
 
-    `value` has the mean and spread of the score over texts, `point` is that of the model (`f1_values`). Permuted
-    attention counts with its mean over draws.
+    `value` has the mean and spread of the score over texts, `point` is that of the model
+    (`f1_values`). Permuted attention counts with its mean over draws.
     """
     model, found = [*MODEL, "chosen"], []
     for score, positive in SCORES.items():
         values = f1_values(swaps, [*model, "swap", "draw"], positive=positive)
-        means = 100 * values.groupby(["swap", *model, "instance"], sort=False)[["value", "point"]].mean()
+        means = values.groupby(["swap", *model, "instance"], sort=False)[["value", "point"]].mean() * 100
         own = means.xs("trained")
-        made = {f"{score}_trained": own} | {f"delta_{score}_{swap}": means.xs(swap) - own for swap in SWAPPED}
+        made = {f"delta_{score}_{swap}": means.xs(swap) - own for swap in SWAPPED}
+        made[f"{score}_trained"] = own
         found += [rows.reset_index().assign(metric=metric) for metric, rows in made.items()]
     return pd.concat(found, ignore_index=True)

@@ -1,8 +1,7 @@
-"""Staying true to your word (Tutek & Šnajder 2020): every number of the study, its tables and its claims.
+"""Staying true to your word (Tutek & Šnajder 2020): the study's numbers, its tables and its claims.
 
-F1 enters as one number per model and text (`grid.scores`), in percent; it is no mean over texts, so these are its
-pseudovalues. Changes under replaced attention are means over corpora, attentions and both replacements (uniform,
-permuted). Variants are compared within a training (`seed`) and text.
+F1 enters as one number per model and text (`grid.scores`), in percent. Changes under replaced attention are means
+over corpora, attentions and both replacements. Variants are compared within a training (`seed`) and text.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ SAMPLES = {"mi_most_frequent": "MF", "mi_random_sample": "RS"}
 TOKENS = "per_token_probability"
 NAMES = SCORES | SAMPLES | {TOKENS: "per token"}
 """Metrics, as the paper's tables name them -> as readers see them."""
-CLUSTERS = 1000  # of the paper's mutual information (section 3.4): with another number, its size is another
-LEVELS = 50  # places along the JSD that two curves of adversaries share at which their TVD is compared
+CLUSTERS = 1000  # of the paper's mutual information: with another number, its size is another
+LEVELS = 50  # places along the JSD that two curves of adversaries share
 SAME = 1.0  # points of macro-F1: a replacement of attention within this changes nothing
 
 
@@ -44,14 +43,14 @@ def main(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def weighed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Tying and MLM with additive attention and one layer, of the seeds that all weights of a loss have."""
+    """Tying and MLM, additive attention, one layer, of the seeds that all weights of a loss have."""
     seeds = set(frame.loc[~frame["chosen"], "seed"].unique()) or set(frame["seed"].unique())
     kept = frame[(frame["attention"] == "additive") & (frame["layers"] == 1) & frame["seed"].isin(seeds)]
     return kept[kept["variant"].isin(REGULARISED)]
 
 
 def deeper(frame: pd.DataFrame) -> pd.DataFrame:
-    """Additive attention, chosen weights, every depth, which `encoder` names as the paper's Table 6 does."""
+    """Additive attention, chosen weights, every depth, which `encoder` names as Table 6 does."""
     kept = frame[frame["chosen"] & (frame["attention"] == "additive")]
     ends = kept["layers"].map({kept["layers"].max(): "most", 1: "one"})
     return kept.assign(encoder=[f"lstm-{depth}layer" for depth in kept["layers"]], depth=ends)
@@ -69,7 +68,7 @@ def correct(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_of(metrics: Sequence[str], rows: Rows, frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per model, and text where there are texts: the mean over metrics, which are no trainings apart."""
+    """One row per model and text: the mean over metrics, which are no trainings apart."""
     kept = rows(frame)
     keys = [c for c in (*MODEL, "chosen", "depth", "instance") if c in kept]
     values = [c for c in ("value", "point") if c in kept]
@@ -114,9 +113,9 @@ def versus(quantity: Quantity, variant: str, base: str = "base") -> Quantity:
 
 
 def fooled(variant: str, results: Results) -> Effect:
-    """TVD of adversaries of a variant beyond those of base at equal JSD, averaged over the JSD that both reach.
+    """TVD of adversaries of a variant beyond those of base at equal JSD, mean over the JSD that both reach.
 
-    A curve joins the mean (JSD, TVD) of the adversaries of one training in order of JSD; both sides share the seed.
+    A curve joins the mean (JSD, TVD) of the adversaries of one training; both sides share the seed.
     """
     rows = versus(distances, variant).values(results).dropna(subset="jsd")
     places = [("jsd", "tvd"), (variant, "base"), sorted(rows["lam"].unique())]
@@ -148,10 +147,10 @@ def fooled(variant: str, results: Results) -> Effect:
 
 
 def ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows in the paper's order of attentions and variants, and the run's of data sets; metrics as readers know."""
+    """Rows in the paper's order of attentions and variants; metrics as readers see them."""
     order = [*frame["dataset"].unique(), "additive", "dot", *VARIANTS]
     keys = [c for c in ("dataset", "attention", "variant") if c in frame]
-    frame = frame.sort_values(keys, key=lambda column: column.map(order.index), kind="stable", ignore_index=True)
+    frame = frame.sort_values(keys, key=lambda column: column.map(order.index), kind="stable")
     return frame.assign(metric=frame["metric"].map(NAMES)) if "metric" in frame else frame
 
 
@@ -181,8 +180,8 @@ TABLES = [
 
 
 def printed_gap(table: int, metrics: Sequence[str], variant: str, results: Results) -> Printed | None:
-    """The paper's difference of a variant and base, mean over metrics and the run's attentions, for its corpora or
-    the closest that the paper has, else over all; none of information with another number of clusters."""
+    """The paper's difference of a variant and base, mean over metrics, the run's attentions and the
+    closest corpora; none of information with another number of clusters."""
     if table == 2 and set(results.information["k"].unique()) != {CLUSTERS}:
         return None
     corpora, where = closest(STUDY, table, results.swaps["dataset"].unique())
@@ -243,17 +242,19 @@ def answer(claims: Mapping[str, Judged], results: Results) -> list[str]:
 
     def both(name: str) -> str:
         found = {"tying": claims[f"{name}-tying"], "MLM": claims[f"{name}-mlm"]}
-        return "; ".join(f"{v} {c.text(1 if c.unit == 'points' else 3)} ({c.verdict})" for v, c in found.items())
+        digits = 1 if claims[f"{name}-tying"].unit == "points" else 3
+        return "; ".join(f"{v} {c.text(digits)} ({c.verdict})" for v, c in found.items())
 
     return [
-        "Does attention matter more to a classifier whose hidden states are kept close to their words, by tying "
-        "them to the word vectors or by masked language modelling (MLM)? Numbers are differences from base.",
-        f"**When attention is replaced**, macro-F1 should fall further, in points: {both('fragile')}. With its own "
-        f"attention the model should classify as well, within {AS_ACCURATE:g} points of F1: {both('similar')}.",
-        f"**States share more with their words**, in nats: {both('information')}. Single tokens alone predict less "
-        f"confidently: {both('tokens')}.",
-        f"**Adversaries** should change outputs more at equal distance of attentions: {both('adversary')}. A model "
-        "that needs its attention meets a condition for an explanation; whether it is faithful stays open here.",
+        "Does attention matter more to a classifier whose hidden states stay close to their words, by "
+        "tying or by masked language modelling (MLM)? Numbers are differences from the base model.",
+        f"**When attention is replaced**, macro-F1 should fall further: {both('fragile')}. With its own "
+        f"attention F1 should stay within {AS_ACCURATE:g} points: {both('similar')}.",
+        f"**States share more with their words**, in nats: {both('information')}. Single tokens alone "
+        f"predict less confidently: {both('tokens')}.",
+        f"**Adversaries** should change outputs more at equal distance of attentions: "
+        f"{both('adversary')}. A model that needs its attention meets a condition for an explanation; "
+        "whether its attention is faithful stays open here.",
     ]
 
 
@@ -264,10 +265,11 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     tested = [results.grid.corpora[model.data] for model in models(results.params)]
     expected = sum((Counter({corpus.name: len(corpus.test)}) for corpus in tested), Counter())
     known = rows["value"].between(0, rows["ceiling"] + 1e-9)
+    far = apart["jsd"].dropna() if len(apart) else pd.Series(dtype=float)
     found = {
         "every model answered every test text": Counter(trained["dataset"]) == expected,
         "trained attention changes nothing": trained["change"].max() < 1e-5,
         "information lies between zero and the entropy of the words": known.all(),
-        "divergences keep to their ranges": apart.empty or apart["jsd"].dropna().between(0, stats.LN2).all(),
+        "divergences keep to their ranges": far.between(0, stats.LN2).all(),
     }
     return {name: bool(holds) for name, holds in found.items()}

@@ -1,4 +1,4 @@
-"""Parameters of the study of word-level objectives (Tutek & Šnajder 2020), and the models that they name."""
+"""Parameters of the study of word-level objectives (Tutek & Šnajder 2020)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import ModelConfig, TrainConfig
+from attnlib.config import ModelConfig
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import ByDataset, Corpora, Datasets, NotNegative, Once, Seed, Size, Some, StudyParams
 from attnlib.utils.errors import DataError
-from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -67,11 +66,11 @@ class Params(StudyParams):
     @model_validator(mode="after")
     def _sense(self) -> Params:
         if "base" not in self.variants:
-            raise ValueError(f"variants must hold 'base', which claims compare with; got {list(self.variants)}.")
+            raise ValueError(f"variants must hold 'base', for comparison; got {list(self.variants)}.")
         if "additive" not in self.attentions:
-            raise ValueError("attentions must hold 'additive': ablations, depth and adversaries use it.")
+            raise ValueError("attentions must hold 'additive', which ablations and adversaries use.")
         self._check_keys("vector_files", known=self.all_corpora)
-        self.config(ModelConfig, layers=1, hidden_size=self.embedding_size)  # refuses what no model can be
+        self.config(ModelConfig, layers=1, hidden_size=self.embedding_size)  # refuses odd sizes
         return self
 
     @property
@@ -79,17 +78,12 @@ class Params(StudyParams):
         """Those of the tables, and those that only adversaries meet."""
         return {"corpora": self.corpora, "adversary_corpora": self.adversary_corpora}
 
-    @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        return f"{super().setting}; BiLSTM; {plural(len(self.seeds), 'training')} per cell"
-
     def suits(self, corpus: Corpus) -> None:
         """Refuse a corpus without two classes."""
         if (n := len(corpus.classes)) != 2:
             raise DataError(
-                f"{corpus.name!r} has {n} classes ({', '.join(corpus.classes[:6])}). This study measures F1 of the "
-                "positive one of two: choose a corpus with two classes, or keep the texts of two of yours."
+                f"{corpus.name!r} has {n} classes ({', '.join(corpus.classes[:6])}). The study needs "
+                "a positive one of two: choose a corpus with two classes, or keep the texts of two."
             )
 
     def seeds_of(self, variant: str) -> tuple[int, ...]:
@@ -101,17 +95,5 @@ class Params(StudyParams):
         return {"tying": self.deltas, "mlm": self.etas}.get(variant, (0.0,))
 
     def strength(self, corpus: str, variant: str) -> float:
-        """The weight outside the ablation; before dev has decided, the first that is tried stands for it."""
+        """The weight outside the ablation; before dev has decided, the first that is tried."""
         return self.chosen.get(variant, {}).get(corpus, self.tried(variant)[0])
-
-    @property
-    def training(self) -> TrainConfig:
-        """Table 4 of the paper, and what it has from Jain & Wallace."""
-        return self.config(TrainConfig, amsgrad=True)
-
-    @property
-    def adversary_training(self) -> TrainConfig:
-        """As Wiegreffe & Pinter: the epoch with the lowest training loss is kept; eq. 6 has no labels to weight."""
-        patience = min(10, self.adversary_epochs)
-        plain = self.training.replace(class_weights=False, monitor="train_loss")
-        return plain.replace(epochs=self.adversary_epochs, patience=patience)

@@ -40,7 +40,8 @@ def test_sizes_are_told_by_the_papers_numbers() -> None:
     assert (told[7].size, told[7].paper_effect in (-0.866, -0.81)) == ("as large", True)
     assert (told[11].size, told[11].paper_effect in (-0.06, -0.03)) == ("larger", True)
     assert told[8].size == told[6].size == "no printed value"
-    assert judged(found(dataset="planted"), 7)[7].paper_where == "Table 2, mean over its corpora"
+    failed = found().replace(duels=pd.DataFrame(), facets=pd.DataFrame())
+    assert sum(claim != "not tested" for claim in verdicts(failed).values()) == 14
 
 
 def test_the_papers_number_is_that_of_the_same_case() -> None:
@@ -89,20 +90,6 @@ def test_a_cell_without_a_measurement_holds_a_claim_on_every_cell_back() -> None
     results = found()
     results.agreement[["value", "status"]] = [np.nan, "one token"]
     assert {claim.verdict for claim in judged(results, 4, 5, 9, 10).values()} == {"not tested"}
-
-
-def test_two_trainings_decide_less_than_three() -> None:
-    """Sparsemax changes entropy by very little, yet not by the same in both trainings."""
-    widths = {}
-    for trainings in (2, 3):
-        results = found(trainings=trainings)
-        rows = results.agreement
-        shifted = (rows["projection"] == "sparsemax") & (rows["seed"] == 1)
-        rows["entropy"] += np.where(shifted, 0.01, 0.0)
-        claim = judged(results, 6)[6]
-        assert claim.trainings == trainings
-        widths[trainings] = claim.high - claim.low
-    assert widths[2] > 2 * widths[3]
 
 
 def test_importance_that_becomes_sparse_refutes_by_its_kind() -> None:
@@ -155,11 +142,6 @@ def test_sparsemax_bases_have_claims_of_their_own() -> None:
     assert told[11].verdict == told[12].verdict == "not tested"
     assert told[15].verdict == "undetermined"  # nothing lost
     assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -LOSS, "no printed value")
-
-
-def test_runs_that_failed_throughout_leave_the_rest() -> None:
-    results = found().replace(duels=pd.DataFrame(), facets=pd.DataFrame())
-    assert sum(claim != "not tested" for claim in verdicts(results).values()) == 14
 
 
 def test_the_same_spread_over_other_words_is_not_the_same() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from attnlib.stats import kendall_tau
 from attnlib.stats.inference import effect
-from attnlib.studies.beside import reference
 from attnlib.studies.quantity import NotTested
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.study import Study
@@ -46,18 +45,6 @@ def test_tables_stand_next_to_the_paper() -> None:
     assert duels.loc[duels["λ"] == "0", "paper: change"].isna().all(), "a control is next to nothing"
     other = results.replace(hidden=results.hidden.assign(dataset="planted"))
     assert "paper: entropy" not in TABLES["hidden"].frame(other)
-
-
-def test_printed_changes_follow_from_the_printed_accuracies() -> None:
-    """Table 5 against Table 3 of the paper: right to the rounding of three numbers, one slip aside."""
-    base = reference("sparsity", 3).query("metric == 'accuracy'").set_index(["dataset", "encoder"])["value"]
-    rows = reference("sparsity", 5)
-    printed = rows.pivot_table(index=["dataset", "encoder", "variant"], columns="metric", values="value")
-    assert len(printed) == 12
-    expected = printed["accuracy"] - base.reindex(printed.index.droplevel("variant")).to_numpy()
-    off = (printed["delta_accuracy"] - expected).abs()
-    assert list(off[off > 0.005].index) == [("20news", "transformer", "adversary_frozen")]
-    assert off.max() == pytest.approx(0.01)
 
 
 def test_texts_without_an_order_are_counted() -> None:

@@ -66,10 +66,6 @@ def test_sizes_are_those_of_the_papers_tables(holding) -> None:
     assert own["tokens-mlm"].paper_where.startswith("Table 3, mean over its corpora")
 
 
-def test_in_short_says_the_margin(holding) -> None:
-    assert "within 2 points" in numbers.answer(judged(holding), holding)[1]
-
-
 def test_claims_can_fail() -> None:
     swaps = pd.concat(
         [
@@ -129,18 +125,14 @@ def test_adversaries_need_more_than_one_training(holding) -> None:
         assert found["adversary-mlm"].verdict == "not tested"
 
 
-def test_claims_without_their_models_are_not_tested() -> None:
-    alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7})}
-    found = judged(results(**alone, information=information_of({"base": 1.0}), distances=pd.DataFrame()))
-    assert {claim.verdict for claim in found.values()} == {"not tested"}
-    assert all(claim.note for claim in found.values())
-
-
-def test_models_that_learned_nothing_decide_nothing(holding) -> None:
-    """One answer for all texts: every difference is zero, and nothing about attention follows."""
+def test_claims_without_their_models_or_of_models_that_learned_nothing_are_not_tested(holding) -> None:
+    alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7}), "distances": pd.DataFrame()}
     swaps, distances = holding.swaps.assign(prediction=0), holding.distances.assign(prediction_base=0)
-    found = judged(changed(holding, swaps=swaps, distances=distances))
-    assert {claim.verdict for claim in found.values()} == {"not tested"}
+    idle = changed(holding, swaps=swaps, distances=distances)  # one answer for all texts
+    for run in (results(**alone, information=information_of({"base": 1.0})), idle):
+        found = judged(run)
+        assert {claim.verdict for claim in found.values()} == {"not tested"}
+        assert all(claim.note for claim in found.values())
 
 
 def test_a_training_without_a_partner_is_left_out(holding) -> None:
@@ -151,15 +143,6 @@ def test_a_training_without_a_partner_is_left_out(holding) -> None:
     found = judged(broken, "fragile-mlm", "fragile-tying", "tokens-mlm", "adversary-mlm")
     assert (found["fragile-mlm"].trainings, found["fragile-tying"].trainings) == (2, 3)
     assert (found["tokens-mlm"].trainings, found["adversary-mlm"].trainings) == (2, 2)
-
-
-def test_few_texts_that_all_agree_are_not_proof_of_similarity() -> None:
-    for n, verdict in ((30, "undetermined"), (400, "reproduced")):
-        found = judged(results(swaps=swaps_of({"base": STEADY, "tying": STEADY}, n=n)), "similar-tying")
-        found = found["similar-tying"]
-        assert found.effect == 0
-        assert found.low < 0 < found.high
-        assert found.verdict == verdict
 
 
 def test_checks_pass_and_can_fail() -> None:

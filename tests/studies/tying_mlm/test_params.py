@@ -30,11 +30,6 @@ def test_weights_of_single_corpora_next_to_a_sum_over_the_batch() -> None:
     assert fit(params, "imdb", "tying", "dot", 0).model.tying_delta == 20 / 32
 
 
-def test_corpora_of_the_adversaries() -> None:
-    few = Params(corpora=("planted", "imdb"), adversary_corpora=("planted", "sst"))
-    assert few.all_corpora == ("planted", "imdb", "sst")
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
