@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attnlib.studies.quantity import Figure, Quantity
+from attnlib.studies.quantity import Figure, NotTested, Quantity
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
 from attnlib.studies.sparsity.numbers import KINDS, NAMES
@@ -23,7 +24,8 @@ def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> 
     for k, name in enumerate(results.labels["dataset"].unique()):
         own = {of: frame[frame["dataset"] == name] for of, frame in results.frames.items() if len(frame)}
         plain = re.sub(r"[^A-Za-z0-9]+", "-", str(name)).strip("-") or "corpus"
-        drawn[f"{plain}-{k}" if plain in drawn else plain] = draw(name, results.replace(**own))
+        with suppress(NotTested):  # no model of this corpus learned anything
+            drawn[f"{plain}-{k}" if plain in drawn else plain] = draw(name, results.replace(**own))
     return drawn
 
 
@@ -72,7 +74,7 @@ FIGURES = [
     Figure("support", drawn(along, {"words with weight": numbers.share, "entropy of attention": numbers.entropy},
            "realised sparsity", "share of words, entropy / its maximum"), MEANS, "Line charts, one "
            "per encoder: words with weight and entropy of attention against lambda."),
-    *(Figure(f"agreement-{words}", drawn(boxes, numbers.both.only(importance=[f"{kind}_input",
+    *(Figure(f"agreement-{words}", drawn(boxes, numbers.of_pair.only(importance=[f"{kind}_input",
              f"{kind}_hidden"]), ["encoder", "projection"], "importance", "Kendall τ-b",
              f"agreement of attention with {words} importance"), f"After the paper's Figure {n}: one "
              f"value per text and training. Whiskers: 1.5 interquartile ranges.", f"Box plots of "

@@ -197,7 +197,7 @@ def trends(results: Results) -> pd.DataFrame:
 
 
 ENTROPIES = "entropy of gradient importance"
-both = agreement.where(pair).of(printed=(STUDY, 6, "kendall_tau_attention"))
+of_pair = agreement.where(pair).of(printed=(STUDY, 6, "kendall_tau_attention"))
 TABLES = [
     Table("accuracy", {"accuracy": correct}, "Test accuracy with 95% intervals over trainings and "
           "texts, and the paper's Table 3, which has softmax models. n: texts × trainings.",
@@ -212,8 +212,9 @@ TABLES = [
           "of a hidden state and on its components: total variation of the two distributions over "
           "inputs, the paired difference of their entropies, and rank correlation.", CELL, 3,
           shown=named),
-    Table("agreement", {"τ-b": both, "sd": (both, "std"), "tied pairs": (both.of(value="tied"), "mean"),
-          "without an order": (both.of(value=lambda f: f["status"] != "ordered"), "sum")}, "After "
+    Table("agreement", {"τ-b": of_pair, "sd": (of_pair, "std"), "tied pairs":
+          (of_pair.of(value="tied"), "mean"), "without an order":
+          (of_pair.of(value=lambda f: f["status"] != "ordered"), "sum")}, "After "
           "the paper's Table 6: mean Kendall τ-b of attention with the importance of words, g(x) "
           "and D(x), and of hidden states, g(I) and D(I). sd over texts and trainings; the share "
           "of tied pairs in attention, and how many texts × trainings have no order.",

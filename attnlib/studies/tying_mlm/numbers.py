@@ -150,8 +150,9 @@ def ordered(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows in the paper's order of attentions and variants; metrics as readers see them."""
     order = [*frame["dataset"].unique(), "additive", "dot", *VARIANTS]
     keys = [c for c in ("dataset", "attention", "variant") if c in frame]
-    frame = frame.sort_values(keys, key=lambda column: column.map(order.index), kind="stable")
-    return frame.assign(metric=frame["metric"].map(NAMES)) if "metric" in frame else frame
+    names = {"metric": frame["metric"].map(NAMES)} if "metric" in frame else {}
+    ranks = frame[keys].apply(lambda column: column.map(order.index))
+    return frame.assign(**names).loc[ranks.sort_values(keys, kind="stable").index].reset_index(drop=True)
 
 
 COUNTED = {"floor": "floor", "ceiling": "ceiling", "words": "words", "k": "k", "occurrences": "n"}

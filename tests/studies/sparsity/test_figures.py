@@ -48,15 +48,7 @@ def test_boxes_and_lines_stand_in_the_order_of_lambda() -> None:
             assert (np.diff(y) < 0).all()  # the agreement falls as attention becomes sparser
 
 
-def test_a_line_follows_the_seeds_that_trained_the_whole_path() -> None:
-    rows = found().agreement
-    whole = rows[rows["seed"] < 7]
-    broken = rows[(rows["seed"] < 7) | (rows["lam"] != -1)].assign(
-        value=lambda f: f["value"] + np.where(f["seed"] == 7, 5.0, 0.0)
-    )
-    drawn = []
-    for frame in (whole, broken):
-        (chart,) = FIGURES["agreement-lambda"].drawn(changed(found(), agreement=frame)).values()
-        drawn.append([np.asarray(line.get_ydata(), float) for line in chart.axes[0].get_lines()])
-    for mine, theirs in zip(*drawn, strict=True):
-        np.testing.assert_allclose(mine, theirs)
+def test_a_corpus_on_which_nothing_was_learned_leaves_the_others() -> None:
+    both = two_corpora()
+    both.labels["prediction"] = both.labels["prediction"].mask(both.labels["dataset"] == "sst", 0)
+    assert list(FIGURES["agreement-gradient"].drawn(both.replace().learned)) == ["20news"]
