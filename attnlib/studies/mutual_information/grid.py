@@ -17,10 +17,9 @@ from attnlib.measures.adversary import adversary
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.beside import printed
-from attnlib.studies.learned import idle, without
 from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import Params
-from attnlib.studies.results import Results
+from attnlib.studies.results import Results, idle, without
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
 

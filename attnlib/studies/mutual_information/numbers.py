@@ -23,12 +23,11 @@ from attnlib.stats.jackknife import pseudovalues
 from attnlib.studies import beside
 from attnlib.studies.beside import Printed
 from attnlib.studies.datasets import short
-from attnlib.studies.learned import NOTHING
 from attnlib.studies.ledger import Claim, Judged
 from attnlib.studies.mutual_information.grid import CELL, MAIN, MODEL, NAME, adversary_lambda, grid
 from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.quantity import NotTested, Quantity, Table, required
-from attnlib.studies.results import Results
+from attnlib.studies.results import NOTHING, Results
 
 NAMES = {
     "lstm": "BiLSTM", "cnn": "CNN", "mlp": "MLP", "additive": "Additive", "deep": "Deep", "dot": "Dot",
