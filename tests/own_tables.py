@@ -40,7 +40,7 @@ def write(folder: Path, name: str) -> Path:
     header = {"sixty": ("review", "sentiment"), "six": ("text", "topic")}.get(name, ("text", "label"))
     path = folder / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        shown = _page if name == "html" else " ".join
+        shown = {"html": _page, "sixty": _sentence}.get(name, " ".join)
         csv.writer(file).writerows([header, *([shown(words), label] for words, label in rows)])
     return path
 
@@ -50,6 +50,10 @@ def _text(draw: random.Random, telling: list[str]) -> list[str]:
     for word in draw.sample(telling, draw.randint(1, 2)):
         words.insert(draw.randrange(len(words) + 1), word)
     return words
+
+
+def _sentence(words: list[str]) -> str:
+    return f"{' '.join(words)}."
 
 
 def _page(words: list[str]) -> str:
