@@ -62,12 +62,12 @@ lint: $(READY)  ## ruff over code and notebooks; the direction of imports
 	$(BIN)/lint-imports
 
 lowest: $(READY)  ## the lowest versions that pyproject.toml allows: install, train, erase, report
-	$(BIN)/python -m pytest -m lowest tests/test_lowest.py
+	$(BIN)/python -m pytest -m lowest tests/test_setup.py
 
 calibrate: $(READY)  ## the audit's verdicts on models whose truth is known: attnlib/auditing/calibration.csv
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.auditing.calibrate
 
-bench: $(READY)  ## speed, as ratios to the generic path, to Captum and to plain loops
+bench: $(READY)  ## speed, as ratios to the generic path, to Captum and to a loop of the papers' code
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bench
 
 clean:  ## remove reports and caches of the checkout (not downloads, not finished runs)

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from attnlib.config import DataConfig, ModelConfig, TrainConfig
 from attnlib.store.specs import FitSpec, MeasureSpec
+from attnlib.training.fit import fit
 from attnlib.utils.errors import ConfigError, DataError
 
 
 def small_fit(seed: int = 0, **changes) -> FitSpec:
     """A model trained in a moment."""
-    fit = FitSpec(
-        data=DataConfig(corpus="planted", limit=60),
-        model=ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8),
-        train=TrainConfig(epochs=1),
-        seed=seed,
-    )
-    return fit.replace(**changes)
+    model = ModelConfig(encoder="mlp", hidden_size=8, embedding_size=8)
+    made = FitSpec(data=DataConfig(corpus="planted", limit=60), model=model, train=TrainConfig(epochs=1), seed=seed)
+    return made.replace(**changes)
 
 
 def squares(*xs: int, task: str = "square", **params) -> list[MeasureSpec]:
@@ -49,12 +47,6 @@ def square(x: int, pause: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame({"instance": range(3), "value": [x * x + k / 7 for k in range(3)]})
 
 
-def nested(folder: str) -> pd.DataFrame:
-    from attnlib.store.grid import run_grid
-
-    return run_grid([MeasureSpec.of(square, x=1)], store=folder, executor="serial").complete().frame()
-
-
 def fails_on_three(x: int) -> pd.DataFrame:
     log(x)
     if x == 3:
@@ -73,11 +65,16 @@ def unusable(x: int) -> pd.DataFrame:
 
 
 def fails_once(x: int, folder: str) -> pd.DataFrame:
-    mark = Path(folder) / f"{x}"
-    if not mark.exists():
-        mark.touch()
+    if _first(x, folder):
         raise RuntimeError("the first time")
     return square(x)
+
+
+def _first(x: int, folder: str) -> bool:
+    mark = Path(folder) / f"{x}"
+    known = mark.exists()
+    mark.touch()
+    return not known
 
 
 def dies_on_two(x: int) -> pd.DataFrame:
@@ -87,9 +84,7 @@ def dies_on_two(x: int) -> pd.DataFrame:
 
 
 def dies_once(x: int, folder: str) -> pd.DataFrame:
-    mark = Path(folder) / f"{x}"
-    if not mark.exists():
-        mark.touch()
+    if _first(x, folder):
         os.kill(os.getpid(), signal.SIGKILL)
     return square(x)
 
@@ -132,10 +127,6 @@ def threads() -> pd.DataFrame:
 
 def fit_flipped(corpus, model, train, seed):
     """A trainer of a study's own: learns the opposite."""
-    from dataclasses import replace
-
-    from attnlib.training.fit import fit
-
     flipped = tuple(replace(example, label=1 - example.label) for example in corpus.train)
     return fit(replace(corpus, train=flipped), model, train.replace(epochs=4, learning_rate=0.05), seed)
 

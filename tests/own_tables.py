@@ -12,6 +12,7 @@ import csv
 import random
 from pathlib import Path
 
+NAMES = ("sixty", "six", "lopsided", "html")
 GOOD = "gorgeous witty moving clever warm superb tender funny fresh brilliant".split()
 BAD = "dull clumsy boring stale awful tedious hollow bland messy dreadful".split()
 TOPICS = {
@@ -27,47 +28,34 @@ PLAIN = "the a film story actor scene of and with about this that it was is in o
 
 def write(folder: Path, name: str) -> Path:
     """One of the tables, as csv; the same for everybody."""
-    rows, header = {"sixty": _sixty, "six": _six, "lopsided": _lopsided, "html": _html}[name](random.Random(name))
+    draw = random.Random(name)
+    if name == "six":
+        rows = [(_text(draw, telling), topic) for topic, telling in TOPICS.items() for _ in range(50)]
+        draw.shuffle(rows)
+    else:
+        count, good = {"sixty": (60, 30), "lopsided": (400, 20), "html": (200, 100)}[name]
+        labels = ["pos"] * good + ["neg"] * (count - good)
+        draw.shuffle(labels)
+        rows = [(_text(draw, GOOD if label == "pos" else BAD), label) for label in labels]
+    header = {"sixty": ("review", "sentiment"), "six": ("text", "topic")}.get(name, ("text", "label"))
     path = folder / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
+        shown = {"html": _page, "sixty": _sentence}.get(name, " ".join)
+        csv.writer(file).writerows([header, *([shown(words), label] for words, label in rows)])
     return path
 
 
-NAMES = ("sixty", "six", "lopsided", "html")
-
-
-def _text(draw: random.Random, telling: list[str], shortest: int = 5, longest: int = 16) -> list[str]:
-    words = draw.choices(PLAIN, k=draw.randint(shortest, longest))
+def _text(draw: random.Random, telling: list[str]) -> list[str]:
+    words = draw.choices(PLAIN, k=draw.randint(5, 16))
     for word in draw.sample(telling, draw.randint(1, 2)):
         words.insert(draw.randrange(len(words) + 1), word)
     return words
 
 
-def _reviews(draw: random.Random, count: int, positive: float) -> list[tuple[list[str], str]]:
-    labels = ["pos"] * round(count * positive) + ["neg"] * (count - round(count * positive))
-    draw.shuffle(labels)
-    return [(_text(draw, GOOD if label == "pos" else BAD), label) for label in labels]
+def _sentence(words: list[str]) -> str:
+    return f"{' '.join(words)}."
 
 
-def _sixty(draw: random.Random) -> tuple[list[list[str]], list[str]]:
-    return [[" ".join(words) + ".", label] for words, label in _reviews(draw, 60, 0.5)], ["review", "sentiment"]
-
-
-def _six(draw: random.Random) -> tuple[list[list[str]], list[str]]:
-    rows = [[" ".join(_text(draw, telling)), topic] for topic, telling in TOPICS.items() for _ in range(50)]
-    draw.shuffle(rows)
-    return rows, ["text", "topic"]
-
-
-def _lopsided(draw: random.Random) -> tuple[list[list[str]], list[str]]:
-    return [[" ".join(words), label] for words, label in _reviews(draw, 400, 0.05)], ["text", "label"]
-
-
-def _html(draw: random.Random) -> tuple[list[list[str]], list[str]]:
-    rows = []
-    for words, label in _reviews(draw, 200, 0.5):
-        middle = len(words) // 2
-        first, second = " ".join(words[:middle]), " ".join(words[middle:])
-        rows.append([f"{first}.<br /><br />I said &quot;{second}&quot; &amp; <i>meant</i> it.", label])
-    return rows, ["text", "label"]
+def _page(words: list[str]) -> str:
+    first, second = " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
+    return f"{first}.<br /><br />I said &quot;{second}&quot; &amp; <i>meant</i> it."

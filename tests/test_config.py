@@ -31,23 +31,15 @@ CONFIGS = (
         (lambda: TrainConfig(epochs="many"), "epochs must .*integer.*; got 'many'"),
         (lambda: TrainConfig(clip_norm=0), "clip_norm must .*greater than 0; got 0"),
         (lambda: TrainConfig(freeze=("encodr",)), "Unknown part in freeze 'encodr'. Did you mean 'encoder'?"),
-        (
-            lambda: TrainConfig(learning_rates={"atention": 1}),
-            "learning_rates 'atention'. Did you mean 'attention'",
-        ),
+        (lambda: TrainConfig(learning_rates={"atention": 1}), "'atention'. Did you mean 'attention'"),
         (lambda: TrainConfig(weight_decays={"decoder": -1}), r"weight_decays\[decoder\] must be greater"),
         (lambda: DataConfig(), "corpus is missing"),
+        (lambda: ModelConfig(encodr="lstm", layers=0), "layers must.*\n.*encodr"),
     ],
 )
 def test_what_is_wrong_is_said(make, message):
     with pytest.raises(ConfigError, match=message):
         make()
-
-
-def test_every_problem_is_listed():
-    with pytest.raises(ConfigError) as caught:
-        ModelConfig(encodr="lstm", layers=0)
-    assert len(str(caught.value).splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -60,7 +52,6 @@ def test_every_problem_is_listed():
         ({"vectors": "glove", "embedding_size": 300}, "are 50 wide", {"embedding_size": 50}),
         ({"vectors": "word2vec", "embedding_size": 50}, "are 300 wide", {"embedding_size": 300}),
         ({"oov": "random"}, "oov must be 'normal' or 'zero'", {"oov": "zero"}),
-        ({"oov_scale": -1.0}, "oov_scale must be greater than or equal to 0", {"oov_scale": 1.0}),
         ({"encoder": "bert", "vectors": "glove"}, "brings its own embeddings", {"vectors": "none"}),
         ({"scaling": "feat", "scaling_pool": "direct"}, "uses u itself", {"scaling": "lin"}),
         (
@@ -92,7 +83,6 @@ def test_combinations_that_cannot_work_name_the_reason_and_the_fix(values, reaso
         ({"hidden_size": 64}, 64, 64),
         ({"encoder": "cnn"}, 48, 48),  # four kernels share the width evenly
         ({"vectors": "glove"}, 50, 50),
-        ({"vectors": "word2vec"}, 300, 300),
         ({"encoder": "none", "embedding_size": 20}, 20, 20),
     ],
 )
@@ -116,7 +106,8 @@ def test_equal_configs_are_one_key():
     assert one == other
     assert hash(one) == hash(other)
     assert one.digest == other.digest
-    assert len({one, other, TrainConfig()}) == 2
+    copied = one.model_copy(update={"epochs": 17})
+    assert copied.digest == one.replace(epochs=17).digest != one.digest
 
 
 def test_every_option_is_part_of_the_digest():
@@ -135,12 +126,3 @@ def test_configs_do_not_change():
         config.learning_rates["encoder"] = 1.0
     with pytest.raises(TypeError, match=r"config\.replace"):
         config.weight_decays.update(encoder=1.0)
-
-
-def test_a_copy_has_its_own_digest() -> None:
-    config = ModelConfig(encoder="lstm")
-    first = config.digest
-    copied = config.model_copy(update={"encoder": "cnn"})
-    assert copied.digest == ModelConfig(encoder="cnn").digest != first == config.digest
-    assert config == ModelConfig(encoder="lstm"), "one with a digest equals one without"
-    assert "digest" not in config.model_dump()

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hostile.watch import harmless
 
-from attnlib.data import Corpus, load_corpus
 from attnlib.utils.errors import AttnlibError
 
 Check = Callable[[Any], bool]
@@ -24,7 +22,6 @@ NAMES = (
 
 
 def rows(n: int = 20) -> list[list[Any]]:
-    """Texts and labels that make a good corpus."""
     return [[f"a {'fine' if i % 2 else 'dull'} film {NAMES[i]}", "pos" if i % 2 else "neg"] for i in range(n)]
 
 
@@ -39,23 +36,25 @@ def table(
 
 def column(name: str, value: Callable[[int], Any] | Any) -> bytes:
     """The good table with one column more; the value is the same in every row, or a function of the row."""
-    get = value if callable(value) else lambda i: value
-    return table([[*row, get(i)] for i, row in enumerate(rows())], ("text", "label", name))
+    return table([[*row, _at(value, i)] for i, row in enumerate(rows())], ("text", "label", name))
 
 
 def texts(value: Callable[[int], str] | str) -> bytes:
     """The good table with other texts."""
-    get = value if callable(value) else lambda i: value
-    return table([[get(i), label] for i, (_, label) in enumerate(rows())])
+    return table([[_at(value, i), label] for i, (_, label) in enumerate(rows())])
 
 
 def jsonl(**changes: Callable[[int], Any] | Any) -> bytes:
     """The good rows as jsonl, with fields changed or added."""
-    made = []
-    for i, (text, label) in enumerate(rows()):
-        row = {"text": text, "label": label}
-        made.append(row | {k: v(i) if callable(v) else v for k, v in changes.items()})
+    made = [
+        {"text": text, "label": label} | {name: _at(value, i) for name, value in changes.items()}
+        for i, (text, label) in enumerate(rows())
+    ]
     return "\n".join(map(json.dumps, made)).encode()
+
+
+def _at(value: Callable[[int], Any] | Any, i: int) -> Any:
+    return value(i) if callable(value) else value
 
 
 @dataclass
@@ -73,20 +72,6 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def parametrised(cases: Sequence[Case]) -> Any:
-    assert len({case.id for case in cases}) == len(cases)
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
-
-
-def written(case: Case, folder: Path) -> Path:
-    path = folder / case.name
-    if callable(case.content):
-        case.content(path)
-    else:
-        path.write_bytes(case.content)
-    return path
-
-
 def meets(call: Callable[[], Any], says: str | Check, folder: Path) -> Any:
     """The call gives what the check accepts, or an error of ours that says so; it harms nothing."""
     try:
@@ -102,20 +87,3 @@ def meets(call: Callable[[], Any], says: str | Check, folder: Path) -> Any:
     assert not isinstance(says, str), f"no error, but {result!r}"
     assert says(result), result
     return result
-
-
-def usable(corpus: Corpus) -> None:
-    """Every split has texts of words, two classes at least, and a fingerprint."""
-    assert corpus.train and corpus.dev and corpus.test  # noqa: PT018
-    assert len(corpus.classes) >= 2
-    assert all(e.tokens and all(e.tokens) and 0 <= e.label < len(corpus.classes) for _, e in corpus.items())
-    assert len(corpus.fingerprint) == 64
-
-
-def load(case: Case, folder: Path) -> None:
-    """Load the case's file, and hold the outcome against the case."""
-    path = written(case, folder)
-    corpus = meets(lambda: load_corpus(path, **case.options), case.says, folder)
-    if corpus is not None:
-        usable(corpus)
-    assert not list(folder.rglob("canary*"))

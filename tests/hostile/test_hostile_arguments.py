@@ -1,15 +1,73 @@
-"""Arguments of a wrong kind, to the functions that take a model and texts: refused with a sentence."""
+"""Names, options and arguments of a wrong kind: refused with a sentence, and nothing is waited for."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hostile.cases import meets, table
 
 import attnlib as al
 from attnlib.utils.errors import ConfigError, DataError
+
+NAMES = [
+    ("nope.csv", "There is no file"),
+    ("no/such/folder/a.csv", "does not exist either"),
+    ("a\0b.csv", "cannot be a path|no file"),
+    ("x" * 5000 + ".csv", "cannot be a path"),
+    ("text,label\ngood,1\nbad,0\n" * 300, "cannot be a path"),
+    ("~nobody-of-that-name/a.csv", "cannot be a path"),
+    ("pipe.csv", "There is no file"),
+    ("nowhere.csv", "no file|cannot be a path"),
+    ("round.csv", "no file|cannot be a path"),
+    (".", "not a table"),
+    ("a.xlsx", "Unknown corpus"),
+    ("hub:", "not a name of the hub"),
+    ("hub:../../x", "hub"),
+    ("http://example.org/a.csv", "There is no file"),
+    ("/dev/zero", "Unknown corpus|not a table"),
+    ("/dev/stdin.csv", "There is no file"),
+    *((name, "No corpus is named") for name in ("", None, 3, b"a.csv", {"corpus": None})),
+    ({"train": "nope.csv", "test": "nope.csv"}, "same file|no file"),
+    ({"train": Path("a.csv"), "dev": 3}, "cannot be a path|not a table"),
+]
+
+
+@pytest.mark.parametrize(("name", "says"), NAMES, ids=lambda value: str(value)[:30].replace("\0", "0"))
+def test_names_that_are_no_corpus(tmp_path, monkeypatch, name, says):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.csv")
+    Path("nowhere.csv").symlink_to(tmp_path / "gone.csv")
+    Path("round.csv").symlink_to(tmp_path / "round.csv")
+    meets(lambda: al.load_corpus(name), says, tmp_path)
+
+
+OPTIONS = [
+    ({"limit": -5}, "limit"),
+    ({"limit": "many"}, "limit"),
+    ({"max_length": 0}, "max_length"),
+    ({"min_df": 0}, "min_df"),
+    ({"seed": -1}, "seed"),
+    ({"preprocessing": {"tokenizer": "rm -rf"}}, "'spacy' or 'whitespace'"),
+    ({"preprocessing": 7}, "preprocessing must be"),
+    ({"preprocessing": {"max_word": 0}}, "max_word"),
+    ({"preprocessing": {1: "x"}}, "preprocessing.*valid string"),
+    ({"drop_missing": "perhaps"}, "drop_missing"),
+    ({"options": "x"}, "options must be a mapping"),
+    ({"train": "b.csv"}, "either corpus"),
+    ({"path": "b.csv"}, "Unknown option 'path'"),
+    ({"__class__": "x"}, "Unknown option '__class__'"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), OPTIONS, ids=str)
+def test_options(tmp_path, options, says):
+    (tmp_path / "a.csv").write_bytes(table())
+    meets(lambda: al.load_corpus(tmp_path / "a.csv", **options), says, tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +86,8 @@ CALLS = {
     "top_token_flips": lambda model, texts: al.top_token_flips(model, texts, "alpha"),
     "comprehensiveness": lambda model, texts: al.comprehensiveness(model, texts, "alpha"),
     "erase": lambda model, texts: al.erase(model, texts, [[[0]]]),
-    "heatmap": lambda model, texts: al.heatmap(model, texts),
-    "explore": lambda model, texts: al.explore(model, texts),
+    "heatmap": al.heatmap,
+    "explore": al.explore,
 }
 
 
@@ -45,31 +103,26 @@ def test_no_model_and_no_texts(fitted, corpus, name):
             call(fitted, texts)
 
 
-def test_one_string_is_one_text(fitted, corpus):
-    assert '"name":"a great morning"' in al.explore(fitted, "a great morning").html
-    with pytest.raises(ConfigError, match="needs a model"):
-        al.explore({}, corpus.test)
-
-
-@pytest.mark.parametrize("sets", [[0], [[0.5]], [["a"]], 3, None])
-def test_sets_that_name_no_words(fitted, sets):
-    with pytest.raises(DataError, match="sets of whole numbers"):
-        al.erase(fitted, ["a great morning"], [sets])
-
-
-def test_configs_in_the_wrong_order(corpus):
-    with pytest.raises(ConfigError, match="got TrainConfig for ModelConfig"):
-        al.fit(corpus, al.TrainConfig())
-
-
-def test_rows_of_a_heat_map_are_names(fitted):
-    with pytest.raises(ConfigError, match=r"names.*got ndarray.*text_heatmap"):
-        al.heatmap(fitted, "a great morning", [np.ones(3)])
-
-
-def test_scores_without_a_rank(fitted):
-    with pytest.raises(DataError, match="NaN"):
-        al.plausibility([[float("nan"), 0.1]], [[True, False]])
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        *(
+            (lambda fitted, sets=sets: al.erase(fitted, ["a great morning"], [sets]), "sets of whole numbers")
+            for sets in ([0], [[0.5]], [["a"]], 3, None)
+        ),
+        (lambda fitted: al.fit(["a text"], al.TrainConfig()), "got TrainConfig, TrainConfig"),
+        (lambda fitted: al.heatmap(fitted, "a great morning", [np.ones(3)]), "names.*got ndarray.*text_heatmap"),
+        (lambda fitted: al.explore({}, ["a text"]), "needs a model"),
+        (lambda fitted: al.plausibility([[float("nan"), 0.1]], [[True, False]]), "NaN"),
+        (lambda fitted: al.TrainConfig(learning_rate=float("nan")), "learning_rate"),
+        (lambda fitted: al.TrainConfig(learning_rate=float("inf")), "learning_rate"),
+        (lambda fitted: al.run_grid(["lstm"]), "FitSpecs and MeasureSpecs; got 'lstm'"),
+        (lambda fitted: al.run_grid(None), "FitSpecs and MeasureSpecs; got None"),
+    ],
+)
+def test_arguments_of_a_wrong_kind(tmp_path, monkeypatch, fitted, call, says):
+    monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path))
+    meets(lambda: call(fitted), says, tmp_path)
 
 
 def test_own_scores_go_with_their_texts(fitted, corpus):
@@ -80,16 +133,3 @@ def test_own_scores_go_with_their_texts(fitted, corpus):
     pd.testing.assert_frame_equal(al.plausibility(fitted, examples, scores), expected)
     with pytest.raises(DataError, match="5 arrays of scores for 6 texts"):
         al.plausibility(fitted, examples, scores[1:])
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_config_holds_finite_numbers(value):
-    with pytest.raises(ConfigError, match="learning_rate"):
-        al.TrainConfig(learning_rate=value)
-
-
-def test_a_grid_of_something_else(tmp_path):
-    with pytest.raises(ConfigError, match=r"FitSpecs and MeasureSpecs; got 'lstm'"):
-        al.run_grid(["lstm"], store=tmp_path)
-    with pytest.raises(ConfigError, match="FitSpecs and MeasureSpecs; got None"):
-        al.run_grid(None, store=tmp_path)

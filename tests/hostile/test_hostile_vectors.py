@@ -36,55 +36,26 @@ VECTORS = {
     "a word twice": (LINES + b"good 9 9 9\n", None),
     "line ends of Windows": (LINES.replace(b"\n", b"\r\n"), None),
     "NaN": (b"good 1 nan 3\n" + LINES, "the vector of 'good' contains nan.*Correct or remove"),
-    "infinite": (b"good 1 inf 3\n" + LINES, "contains inf"),
-    "minus infinite": (b"good 1 -Infinity 3\n" + LINES, "contains -inf"),
     "too large": (b"good 1 1e39 3\n" + LINES, "contains 1e\\+39.*too large"),
-    "words for numbers": (b"good a b c\n", "vector 1: needs a word and its numbers"),
-    "a word among numbers": (
-        LINES + b"film 1 x 3\n",
-        "vector 4: needs a word and 3 numbers; got 'film 1 x 3'. Correct",
-    ),
-    "too few numbers": (LINES + b"film 1\n", "vector 4: needs a word and 3 numbers"),
+    "a word among numbers": (LINES + b"film 1 x 3\n", "vector 4: needs a word and 3 numbers; got 'film 1 x 3'"),
     "too many numbers": (b"good 1 2 3 4\n", "are 4 wide; got size 3. Set embedding_size=4"),
     "another width in the header": (b"3 300\n" + LINES, "vector 1: needs a word and 300 numbers"),
     "other words": (b"fremd 1 2 3\nwort 4 5 6\n", "know none of the 3 words"),
     "capitals": (LINES.upper(), "know none.*upper-case"),
     "empty": (b"", "no text file.*GloVe"),
-    "blank": (b"\n\n\n", "no text file"),
-    "noise": (
-        bytes(np.random.default_rng(0).integers(0, 256, 4000, dtype=np.uint8)),
-        "no text file.*as text",
-    ),
-    "zeros": (bytes(5000), "no text file"),
+    "noise": (bytes(range(256)) * 9, "no text file.*as text"),
     "packed and cut off": (gzip.compress(LINES * 1000)[:-30], "cannot be read to its end.*Get the file again"),
-    "packed noise": (b"\x1f\x8b" + bytes(range(255)), "cannot be read"),
     "a pickle": (pickled, "no text file.*as text"),
     "a zip": (b"PK\x03\x04" + bytes(100), "no text file"),
-    "numpy": (b"\x93NUMPY\x01\x00v\x00{'descr': '|O'}", "no text file|needs a word"),
-    "NaN of a word that is not needed": (LINES + b"odd 1 nan 3\n", "the vector of 'odd' contains nan"),
     "a header alone": (b"3 3\n", "holds no vector"),
-    "a header of nothing": (b"0 0\n" + LINES, "announces 0 words"),
     "word2vec": (b"3 3\n" + word2vec("good", "bad", "film"), None),
     "word2vec with a broken word": (b"2 3\n" + word2vec("good", b"f\xff\xfe"), None),
     "word2vec cut off within a vector": (b"2 3\n" + word2vec("good", "bad")[:-3], "cut off.*word 2 of 2"),
-    "word2vec cut off within a word": (b"2 3\n" + word2vec("good") + b"ba", "cut off.*word 2 of 2"),
     "word2vec with too many words announced": (b"999999999 3\n" + word2vec("good"), "cut off.*999,999,999"),
     "word2vec with too few words announced": (b"1 3\n" + word2vec("good", "bad"), "damaged: more follows the 1 "),
-    "word2vec of another width": (b"2 2\n" + word2vec("good", "bad"), "damaged|cut off"),
-    "word2vec with far too wide vectors": (b"2 999999\n" + word2vec("good", "bad"), "cut off"),
     "word2vec whose word never ends": (b"2 3\n" + b"\0" * 10**5, "damaged in word 1 of 2"),
-    "word2vec with a number that is none": (
-        b"1 3\n" + b"good " + np.array([1, np.nan, 2], "<f4").tobytes(),
-        "the vector of 'good' contains nan",
-    ),
-    "word2vec of noise": (b"5 3\n" + bytes(range(128, 256)) * 40, "damaged|cut off|contains"),
-    "word2vec packed and cut off": (
-        gzip.compress(b"2 3\n" + word2vec("good", "bad"))[:-12],
-        "cannot be read|cut off",
-    ),
+    "word2vec with a number that is none": (b"1 3\ngood " + b"\xff" * 12, "the vector of 'good' contains nan"),
     "a model of fastText": (b"\xba\x16O/\x0c\0\0\0" + bytes(200), "no text file.*fastText .bin"),
-    "a page": (b"<html><body>404 not found</body></html>\n", "needs a word|numbers"),
-    "a csv": (b"word,x,y,z\ngood,1,2,3\n", "numbers"),
 }
 
 
@@ -117,34 +88,24 @@ def lengths(examples, value):
 
 SCORES = {
     "words": (lambda e: lengths(e, lambda n: ["high"] * n), "no numbers.*one number per token"),
-    "a text for each text": (lambda e: ["good"] * len(e), "no numbers"),
-    "objects": (lambda e: lengths(e, lambda n: [{}] * n), "no numbers"),
-    "nothing in places": (lambda e: lengths(e, lambda n: [None] * n), "NaN|no numbers"),
-    "complex": (lambda e: lengths(e, lambda n: [1j] * n), "no numbers"),
     "ragged": (lambda e: lengths(e, lambda n: [[1, 2], [3]]), "no numbers"),
     "two numbers a word": (lambda e: lengths(e, lambda n: np.ones((n, 2))), "shape"),
     "one too few": (lambda e: lengths(e, lambda n: np.ones(n - 1)), "scores for"),
-    "one too many": (lambda e: lengths(e, lambda n: np.ones(n + 1)), "scores for"),
     "no scores": (lambda e: lengths(e, lambda n: []), "empty ranking"),
     "NaN": (lambda e: lengths(e, lambda n: [float("nan")] * n), "NaN"),
     "fewer texts": (lambda e: lengths(e[1:], np.ones), "arrays for"),
-    "no texts": (lambda e: [], "empty for"),
     "a number": (lambda e: 0.5, "name of a method or one array"),
-    "nothing": (lambda e: None, "name of a method or one array"),
-    "a mapping": (lambda e: {x.id: np.ones(len(x)) for x in e}, "name of a method or one array"),
     "an unknown method": (lambda e: "attenshun", "Unknown.*Available"),
-    "a table of another shape": (lambda e: np.ones((2, 3)), "rows for"),
-}
-GOOD_SCORES = {
-    "numbers as text": lambda e: lengths(e, lambda n: ["0.5"] * n),
-    "infinite": lambda e: lengths(e, lambda n: [float("inf")] * n),
-    "truths": lambda e: lengths(e, lambda n: [True] * n),
-    "all equal": lambda e: lengths(e, np.zeros),
+    "numbers as text": (lambda e: lengths(e, lambda n: ["0.5"] * n), None),
+    "infinite": (lambda e: lengths(e, lambda n: [float("inf")] * n), None),
+    "truths": (lambda e: lengths(e, lambda n: [True] * n), None),
+    "all equal": (lambda e: lengths(e, np.zeros), None),
 }
 
 
-@pytest.mark.parametrize("name", [*SCORES, *GOOD_SCORES])
+@pytest.mark.parametrize("name", SCORES)
 def test_scores(tmp_path, fitted, planted, name):
     examples = list(planted.test[:6])
-    make, says = SCORES[name] if name in SCORES else (GOOD_SCORES[name], lambda frame: len(frame) == 6)
+    make, says = SCORES[name]
+    says = says or (lambda frame: len(frame) == 6)
     meets(lambda: fraction_to_flip(fitted, examples, make(examples)), says, tmp_path)
