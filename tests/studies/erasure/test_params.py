@@ -12,7 +12,7 @@ from tests.studies.erasure.frames import profile
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"corpora": ["bbcc"]}, "Did you mean 'bbc'"),
+        ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
         ({"corpora": "planted", "architectures": {"planted": ["hen"]}}, "'han' or 'flan'"),
         ({"corpora": "planted", "architectures": {"planted": []}}, "at least one"),
         ({"corpora": []}, "at least one"),

@@ -59,7 +59,7 @@ def test_the_tables_of_the_other_rankings_stand_below_each_other() -> None:
 def test_accuracy_stands_beside_the_papers() -> None:
     frames = [
         pd.DataFrame({"dataset": dataset, "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
-        for dataset in ("yelp", "bbc", "amazon")
+        for dataset in ("yelp", "20news", "amazon")
     ]
     right = pd.concat(frame.assign(value=[1.0, 1.0, 1.0, 0.0]) for frame in frames)
     found = TABLES["accuracy"].frame(study([singles(CELLS)], [firsts(FLIPS)]).replace(labels=right))
@@ -68,7 +68,7 @@ def test_accuracy_stands_beside_the_papers() -> None:
     assert found["n"].tolist() == [4, 4, 4]
     paper = next(column for column in found if "paper" in column)
     assert found.loc[["yelp", "amazon"], paper].tolist() == [62.3, 56.6]
-    assert pd.isna(found.loc["bbc", paper])
+    assert pd.isna(found.loc["20news", paper])
     printed = TABLES["accuracy_paper"].frame(None).set_index("data set")
     assert printed.loc["yelp", ["FLANrnn", "HANnoenc"]].tolist() == [62.3, 58.6]
 
