@@ -17,7 +17,7 @@ from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers import frames, hub, packaged, papers, planted  # noqa: F401  they register
 from attnlib.data.readers.base import CorpusSpec, corpora, find_source, register_corpus
 from attnlib.data.readers.tables import SUFFIXES, is_table
-from attnlib.data.types import Corpus, RawCorpus
+from attnlib.data.types import Corpus
 from attnlib.utils.errors import ConfigError, DataError, nearest
 from attnlib.utils.paths import user_path
 
@@ -73,11 +73,6 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
         config, held = data_config({} if corpus is None else corpus, changes=options), None
     else:
         config, held = data_config(HELD, changes=options), corpus
-    return assemble(_read(config, held), config)
-
-
-def _read(config: DataConfig, held: Any = None) -> RawCorpus:
-    """The rows of this configuration, or those held in memory, with the user's changes."""
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
@@ -91,7 +86,8 @@ def _read(config: DataConfig, held: Any = None) -> RawCorpus:
         raw = replace(spec.loader(*first, **own), **spec.prepared)
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
-    return replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
+    changes |= {"source": raw.source or spec.source, "citation": raw.citation or spec.citation}
+    return assemble(replace(raw, **changes), config)
 
 
 def data_config(
@@ -123,7 +119,15 @@ def data_config(
     if isinstance(steps := plain.get("preprocessing"), Preprocessing):
         plain["preprocessing"] = steps.model_dump()
     config = DataConfig(**fields, options=plain)
-    _check_options(*_resolve(config.corpus), config.options)
+    reader, first = _resolve(config.corpus)
+    Preprocessing(**Shared(**{name: plain[name] for name in SHARED if name in plain}).preprocessing)
+    own, general = reader.options[len(first) :], [*DataConfig.model_fields, *SHARED]
+    if wrong := [name for name in plain if name not in (*own, *SHARED)]:
+        guess = nearest(wrong[0], [*own, *general])
+        raise ConfigError(
+            f"Unknown option {wrong[0]!r} of corpus {reader.name!r}.{f' Did you mean {guess!r}?' if guess else ''} "
+            f"Its own: {', '.join(own) or 'none'}. For every corpus: {', '.join(general[2:])}."
+        )
     return config
 
 
@@ -196,22 +200,10 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     path = user_path(name)
     if name == HELD or is_table(path):
         return frames.SPEC, (str(path),)
-    if path.is_dir() or path.is_file():
+    if path.exists():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it holds a "
-            f"corpus in its publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
-            f"{', '.join(taking)}."
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it is a corpus "
+            f"in its publisher's form: load_corpus(NAME, path={name!r}), with NAME one of {', '.join(taking)}."
         )
     return corpora[name], ()
-
-
-def _check_options(spec: CorpusSpec, first: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    Preprocessing(**Shared(**{name: given[name] for name in SHARED if name in given}).preprocessing)
-    own, general = spec.options[len(first) :], [*DataConfig.model_fields, *SHARED]
-    if wrong := [name for name in given if name not in (*own, *SHARED)]:
-        guess = nearest(wrong[0], [*own, *general])
-        raise ConfigError(
-            f"Unknown option {wrong[0]!r} of corpus {spec.name!r}.{f' Did you mean {guess!r}?' if guess else ''} "
-            f"Its own: {', '.join(own) or 'none'}. For every corpus: {', '.join(general[2:])}."
-        )

@@ -8,28 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from attnlib.data.readers.base import read_yaml
 from attnlib.data.splits import SEED
 from attnlib.data.types import SPLITS, Example, RawCorpus
 from attnlib.utils.errors import ConfigError, DataError, unknown
 
-BINS, REACHED, SHORT = 100, 0.95, 50
-"""Of `usual_length`."""
-
-STEMS = """
-    arous asshole bastard bestial bitch blowjob boob breast brothel bukkake clit coitus condom crotch cunt dildo
-    erection erotic escort fellat fetish fuck genital hooker horny incest jizz lesbo lewd libido masturbat milf
-    molest naked nazi nigg nipple nude nympho obscen orgas orgy paedo pedo penis piss pimp porn promiscu
-    prostitut pubic pussy rapist retard scrotum semen sex shit slut smut sodom sperm stripper tranny vagin
-    virgin vulva wank whore abus behead blood bomb butcher carnage child-molest corpse crucif decapit dismember
-    execution gore gory genocid holocaust kill knife lynch maim massacre murder mutilat savage shoot slaughter
-    slay stab strangl suicid terroris tortur violen chink gook kike paki towelhead wetback
-""".split()
-"""Beginnings of words. Deliberately wide: a harmless text that is passed over costs nothing."""
-WHOLE = """
-    anal anus ass cock coon cum dead dick dyke fag gun hang hanged rape raped raping shag shot spic tard tits
-""".split()
-"""Whole words, or their plurals: as beginnings they would hit assume, cumulative or deadpan."""
-_FOUND = re.compile(rf"{'|'.join(STEMS)}|(?:{'|'.join(WHOLE)})(?:e?s)?$")
+_LISTED = {kind: words.split() for kind, words in read_yaml("unshown.yaml").items()}
+_FOUND = re.compile(rf"{'|'.join(_LISTED['beginnings'])}|(?:{'|'.join(_LISTED['whole'])})(?:e?s)?$")
 
 
 def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:
@@ -46,7 +31,7 @@ def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[E
 
 
 def presentable(tokens: Iterable[str]) -> bool:
-    """Whether none of the words is on the list."""
+    """Whether none of the words is listed in `unshown.yaml`."""
     return not any(_FOUND.match(token.lower().lstrip("#'\"-")) for token in tokens)
 
 
@@ -58,31 +43,28 @@ def preferred(examples: Sequence[Example]) -> list[Example]:
 def thinned(
     raw: RawCorpus, splits: Sequence[str], labels: Sequence[int], classes: Sequence[str]
 ) -> tuple[list[int], str]:
-    """Places of the texts that stay where classes have a share of each split (`raw.shares`).
+    """Places of the texts that stay where classes have a share of each split (`raw.shares`), and a note.
 
     Texts of the other classes all stay. The seed is fixed: the corpus is the same in every run.
     """
-    shares, total = raw.shares, sum(raw.shares.values())
-    for label in shares:
+    total, kept = sum(raw.shares.values()), []
+    for label in raw.shares:
         if label not in classes:
             raise DataError(f"{raw.name}: {unknown('class in shares', label, classes)}")
     if total >= 1:
-        raise DataError(f"{raw.name}: shares must leave something for the other classes; got {dict(shares)}.")
-    kept: list[int] = []
+        raise DataError(f"{raw.name}: shares must leave something for the other classes; got {dict(raw.shares)}.")
     for k, split in enumerate(SPLITS):
         members = [[i for i, s in enumerate(splits) if s == split and labels[i] == c] for c in range(len(classes))]
-        others = sum(len(own) for own, label in zip(members, classes, strict=True) if label not in shares)
-        for c, label in enumerate(classes):
-            own = members[c]
-            wanted = round(shares[label] / (1 - total) * others) if label in shares else len(own)
+        others = sum(len(own) for own, label in zip(members, classes, strict=True) if label not in raw.shares)
+        for c, (own, label) in enumerate(zip(members, classes, strict=True)):
+            wanted = round(raw.shares[label] / (1 - total) * others) if label in raw.shares else len(own)
             if wanted > len(own):
                 raise DataError(
-                    f"{raw.name}: a share of {shares[label]:g} would need {wanted:,} {split} texts of the class "
-                    f"{label!r}, which has {len(own):,}. Thin another class."
+                    f"{raw.name}: a share of {raw.shares[label]:g} would need {wanted:,} {split} texts of the "
+                    f"class {label!r}, which has {len(own):,}. Thin another class."
                 )
-            rng = np.random.default_rng([SEED, k, c])
-            kept += own if wanted == len(own) else rng.permutation(own)[:wanted].tolist()
-    told = ", ".join(f"{label} {share:.0%}" for label, share in shares.items())
+            kept += np.random.default_rng([SEED, k, c]).permutation(own)[:wanted].tolist()
+    told = ", ".join(f"{label} {share:.0%}" for label, share in raw.shares.items())
     note = f"thinned to {len(kept):,} of {len(labels):,} texts: {told} of each split (seed {SEED})"
     return sorted(kept), note
 
@@ -93,9 +75,9 @@ def usual_length(lengths: Sequence[int]) -> int:
     The left edge of the bin, of 100 between the shortest and the longest text, in which 95% of the texts are
     reached; below 50 tokens, the length of the longest text.
     """
-    counts, edges = np.histogram(lengths, BINS)
-    edge = int(edges[np.searchsorted(counts.cumsum(), REACHED * len(lengths))])
-    return edge if edge >= SHORT else int(max(lengths))
+    counts, edges = np.histogram(lengths, 100)
+    edge = int(edges[np.searchsorted(counts.cumsum(), 0.95 * len(lengths))])
+    return edge if edge >= 50 else int(max(lengths))
 
 
 def selected(example: Example, positions: Sequence[int]) -> Example:

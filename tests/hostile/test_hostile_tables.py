@@ -137,19 +137,8 @@ RECORDS = [
     Case("parquet with bytes", "a.parquet", parquet(text=[r[0].encode() for r in rows()]), lambda c: "film" in c.vocabulary),
     Case("parquet with lists", "a.parquet", parquet(text=[r[0].split() for r in rows()]), lambda c: "film" in c.vocabulary),
 ]  # fmt: skip
-RATIONALES = [
-    Case("a number as rationale", "a.jsonl", jsonl(rationale=3), "row 0.*0 or 1 for every word.*got '3'"),
-    Case("an object as rationale", "a.jsonl", jsonl(rationale={"start": 0, "end": 3}), "0 or 1 for every word"),
-    Case("spans as rationale", "a.csv", column("rationale", "[[0, 999]]"), "0 or 1 for every word"),
-    Case("too few marks", "a.csv", column("rationale", "[0, 1]"), "marks 2 words, the text has 4"),
-    Case("marks of 2", "a.csv", column("rationale", "[0, 1, 2, 0]"), "0 or 1 for every word"),
-    Case("infinite marks", "a.jsonl", jsonl(rationale=[float("inf"), 0, 0, 0]), "0 or 1 for every word"),
-    Case("broken json", "a.csv", column("rationale", "[[0, 1"), "row 0.*not valid JSON"),
-    Case("deep json in a cell", "a.csv", column("rationale", nested(100_000)), "nested too deeply"),
-    Case("code as a rationale", "a.csv", column("rationale", "__import__('os').system('touch canary')"), "not valid JSON"),
-]  # fmt: skip
 
 
-@parametrised([*TEXT_FILES, *LABELS, *COLUMNS, *RECORDS, *RATIONALES])
+@parametrised([*TEXT_FILES, *LABELS, *COLUMNS, *RECORDS])
 def test_tables(tmp_path, case):
     load(case, tmp_path)

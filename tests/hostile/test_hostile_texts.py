@@ -40,7 +40,7 @@ CASES = [
     Case("only signs, dropped", "a.csv", texts(lambda i: "?!…" * (i + 1)), "no text is left",
          {"preprocessing": {"punctuation": "drop"}}),
     Case("only blanks", "a.csv", texts("   "), "text"),
-    Case("blank to the eye", "a.csv", texts("\u200b"), "no text is left in train.*holds a word"),
+    Case("blank to the eye", "a.csv", texts("\u200b"), "no text is left in train"),
     Case("one text in all rows", "a.csv", texts("the same"), "no text is left|only the class|word for word|Give"),
     Case("numbers alone", "a.csv", texts(lambda i: str(i * 1.5)), "text column", {}),
     Case("quotes and line ends", "a.csv", each('he said ""wow""\r\nand\nleft'), has("wow", "left")),

@@ -29,7 +29,7 @@ def word2vec(*words):
 
 VECTORS = {
     "good": (LINES, None),
-    "packed": (gzip.compress(LINES), None),
+    "packed": (gzip.compress(LINES), "no text file.*Unpack"),
     "a header of fastText": (b"3 3\n" + LINES, None),
     "a broken word": (b"go\xffod 1 2 3\n" + LINES, None),
     "a word with blanks": (b". . . 1 2 3\n" + LINES, None),
@@ -56,8 +56,6 @@ VECTORS = {
         "no text file.*as text",
     ),
     "zeros": (bytes(5000), "no text file"),
-    "packed and cut off": (gzip.compress(LINES * 1000)[:-30], "cannot be read to its end.*Get the file again"),
-    "packed noise": (b"\x1f\x8b" + bytes(range(255)), "cannot be read"),
     "a pickle": (pickled, "no text file.*as text"),
     "a zip": (b"PK\x03\x04" + bytes(100), "no text file"),
     "numpy": (b"\x93NUMPY\x01\x00v\x00{'descr': '|O'}", "no text file|needs a word"),
@@ -78,10 +76,6 @@ VECTORS = {
         "the vector of 'good' contains nan",
     ),
     "word2vec of noise": (b"5 3\n" + bytes(range(128, 256)) * 40, "damaged|cut off|contains"),
-    "word2vec packed and cut off": (
-        gzip.compress(b"2 3\n" + word2vec("good", "bad"))[:-12],
-        "cannot be read|cut off",
-    ),
     "a model of fastText": (b"\xba\x16O/\x0c\0\0\0" + bytes(200), "no text file.*fastText .bin"),
     "a page": (b"<html><body>404 not found</body></html>\n", "needs a word|numbers"),
     "a csv": (b"word,x,y,z\ngood,1,2,3\n", "numbers"),

@@ -87,7 +87,7 @@ def from_datasets(found: Any, asked: Mapping[str, Any]) -> RawCorpus:
     features = next(iter(parts.values())).features
     names = {column: kind.names for column, kind in features.items() if getattr(kind, "names", None)}
     frames = {split: _frame(part, names) for split, part in parts.items()}
-    roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "rationale": None, "id": None}
+    roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "id": None}
     roles |= {role: column for role, column in asked.items() if role in roles}
     asked = find_columns(next(iter(frames.values())), roles)
     if "test" in frames and not any(cell is not None for cell in cells(frames["test"], asked["label"])):

