@@ -33,10 +33,9 @@ FEW = 500
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
-    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised; empty
-    texts are dropped and counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain &
-    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was
-    dropped, drawn or found doubtful is listed in `Corpus.notes`. Costly ones are kept in the cache.
+    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised, empty
+    ones dropped; then `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`), `excerpts` and
+    `max_length`. What was dropped, drawn or doubtful is in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
     if sum(row.tokens is None for row in raw.rows) < FEW:

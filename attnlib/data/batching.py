@@ -89,7 +89,7 @@ class Encoded:
 
 
 class Vectoriser(ABC):
-    """Turns Examples into Batches. Subclasses say how texts are encoded; padding and bucketing are here.
+    """Examples to Batches. Subclasses say how texts are encoded; padding and bucketing are here.
 
     n_ids, pad_id, unk_id, mask_id  ids an embedding must hold (0 … n_ids - 1), and the special ones; `mask_id` may
                                     be n_ids itself: the extra row that masked-word training adds
@@ -152,10 +152,10 @@ class Vectoriser(ABC):
     ) -> Iterator[Batch]:
         """All texts once, in batches of similar length; `rows` of a batch holds the index of each text in `items`.
 
-        shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
-                      A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    most padded positions per batch; by default 32,768 without shuffling and no bound with it: the
-                      batch size is part of how one trains. A single longer text is a batch of its own
+        shuffle_seed  None: longest first, so that memory runs out at once or not at all. A seed, such as
+                      (seed, epoch): buckets of similar length with some noise, in random order
+        max_tokens    most padded positions per batch, unless a single text is longer; by default 32,768, and with
+                      shuffling no bound: the batch size is part of how one trains
         """
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
@@ -185,8 +185,7 @@ class WordVectoriser(Vectoriser):
     max_length  longer texts are cut
     sentences   give every position the number of its sentence (the example's own, else by rule)
     special     SOS before and EOS after the words: read by the encoder, never attended (Jain & Wallace)
-    unattended  words that are read but never attended, such as (".",) for TaSc's. A text of nothing else is
-                attended as a whole, since attention needs something to look at
+    unattended  words that are read but never attended, as "." in TaSc; texts of nothing else are wholly attended
     """
 
     kind = "words"

@@ -45,15 +45,14 @@ SHARED = tuple(Shared.model_fields)
 def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
     """The corpus of that name, file, configuration, or of these texts.
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig
-             or a mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In
-             memory: a DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left
-             out for separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
-             the reader (`text="review"` for a table), and those that every reader has: `preprocessing` (a
-             dict of changes to the corpus's own), `drop_missing` (leave out rows without a label), `name`
-             (what tables call it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
-             (`[[20, 276], [-256, None]]`, parts of each text)
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
+             mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In memory: a
+             DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left out for separate
+             files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), of the reader
+             (`text="review"` for a table), and: `preprocessing` (changes to the corpus's own), `drop_missing`
+             (rows without a label), `name` (what tables call it), `shares` (`{"positive": 0.12}` thins a class)
+             and `excerpts` (`[[20, 276], [-256, None]]`, parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
     >>> stories.task, len(stories.classes)
@@ -97,16 +96,15 @@ def data_config(
 ) -> DataConfig:
     """The config of a corpus as users write it: a name, a path, a mapping, or its YAML in braces.
 
-    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of
-    its reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the
-    reader. `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says.
-    An unknown name of a corpus or an option is an error; no file is opened.
+    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of its
+    reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the reader.
+    `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says. No file is
+    opened; an unknown name is an error.
     """
     spec = written(spec)
     values = spec.model_dump() if isinstance(spec, DataConfig) else spec
     values = values if isinstance(values, Mapping) else {"corpus": values}
-    fields: dict[str, Any] = {}
-    options: dict[str, Any] = {}
+    fields, options = {}, {}
     for part in (defaults or {}, values, changes or {}):
         own = dict(part)
         fields |= {name: own.pop(name) for name in list(own) if name in DataConfig.model_fields}
@@ -181,8 +179,8 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
         raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
     if train is not None and not is_table(Path(str(train))):
         raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
-    corpus = train if corpus is None else corpus
-    corpus = options.pop("path", None) if corpus is None else corpus
+    if (corpus := train if corpus is None else corpus) is None:
+        corpus = options.pop("path", None)
     if not isinstance(corpus, str | Path) or not str(corpus).strip():
         raise ConfigError(
             "No corpus is named. Give a name or a path, a mapping with 'corpus' or 'path', or separate files: "

@@ -45,10 +45,8 @@ class Example:
 
     def __post_init__(self) -> None:
         if self.rationale is not None and len(self.rationale) != len(self.tokens):
-            raise DataError(
-                f"Example {self.id!r}: the rationale marks {len(self.rationale)} tokens, the text has "
-                f"{len(self.tokens)}. Give one mark per token."
-            )
+            given, n = len(self.rationale), len(self.tokens)
+            raise DataError(f"Example {self.id!r}: its rationale needs {n} marks, one per token; got {given}.")
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -127,9 +125,10 @@ class Vocabulary:
 class Corpus:
     """Train, dev and test examples, their class names, and how texts became tokens.
 
-    notes   what loading did that a reader should know: texts dropped, duplicates, leaks, own splits
+    notes   what loading did that a reader should know: texts dropped, leaks, own splits
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
+    known   the vocabulary, where it is not that of `train`: Jain & Wallace count words before their length filter
 
     >>> corpus.classes, len(corpus.train), corpus.task
     (('negative', 'positive'), 240, 'classification')
@@ -149,7 +148,6 @@ class Corpus:
     notes: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     known: Vocabulary | None = None
-    """The vocabulary, where it is not that of `train`: Jain & Wallace count words before their length filter."""
 
     @property
     def task(self) -> str:
@@ -215,10 +213,9 @@ class RawExample:
     """One row as a reader found it. Either `text`, or `tokens` where the source is tokenised.
 
     label      class name, or a number: an index into `RawCorpus.classes` where those are given
-    split      None where the source has none; `assemble` then splits
+    split, id  None where the source has none; `assemble` then draws and makes them
     query      question (QA) or hypothesis (NLI), as text or as tokens
     rationale  one bool per token (with `tokens`)
-    id         None: one is made from split and row
     sentences  index of the first token of every sentence (with `tokens`), or how many words make one (with `text`)
     """
 

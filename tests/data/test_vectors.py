@@ -83,18 +83,6 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path, monkeypatch):
     assert vectors(write(tmp_path / "v.txt", GLOVE.replace("1 2 3", "7 2 3")), WORDS, 3)[4, 0] == 7
 
 
-@pytest.mark.parametrize("damage", ["change", "remove"])
-def test_a_damaged_cache_is_made_again(tmp_path, damage):
-    path = write(tmp_path / "v.txt", GLOVE)
-    first = vectors(path, WORDS, 3)
-    (matrix,) = (tmp_path / "cache" / "vectors").rglob("*.npy")
-    if damage == "change":
-        matrix.write_bytes(matrix.read_bytes()[:-4] + b"\0\0\0\0")
-    else:
-        matrix.unlink()
-    assert (vectors(path, WORDS, 3) == first).all()
-
-
 @pytest.mark.parametrize(("name", "width"), [("glove", 50), ("word2vec", 300)])
 def test_packaged_vectors_are_looked_up_by_word(monkeypatch, name, width):
     matrix = np.arange(2 * width, dtype=np.float32).reshape(2, width)

@@ -34,10 +34,8 @@ AUTO = "auto"
 NO_VALUE = frozenset(("", "nan", "na", "n/a", "null", "<na>"))
 """What programs write for a missing label."""
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-LOOKED_AT = 5_000
-"""Rows from which columns are detected."""
-MANY = 50
-"""A column of more values than this is not taken for a label unless it is named as one."""
+LOOKED_AT, MANY = 5_000, 50
+"""Rows from which columns are detected, and the most values of one that is taken for a label unnamed."""
 
 
 def own(
@@ -124,8 +122,7 @@ def frames_of(held: Any) -> Mapping[str | None, pd.DataFrame]:
             "No corpus is named. Give a name, a path, a mapping with 'corpus' or 'path', a DataFrame, a dataset or "
             f"a list of pairs (text, label); got {type(held).__name__}: {str(held)[:60]!r}."
         )
-    texts, labels = (pd.Series(part, dtype=object) for part in zip(*pairs, strict=True))
-    return {None: pd.DataFrame({"text": texts, "label": labels})}
+    return {None: pd.DataFrame(pairs, columns=["text", "label"], dtype=object)}
 
 
 def from_frames(

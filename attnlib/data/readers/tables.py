@@ -35,7 +35,6 @@ csv.field_size_limit(2**31 - 1)  # the module's own limit of 128 KB is less than
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name is that of a table."""
     return path.name.lower().endswith(SUFFIXES)
 
 

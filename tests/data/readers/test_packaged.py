@@ -176,10 +176,3 @@ def test_real_vectors(name, shape, first) -> None:
     assert found.words[0].as_py() == first
     good, great, hydrogen = (v / np.linalg.norm(v) for v in found.matrix[found.rows(["good", "great", "hydrogen"])])
     assert good @ great > good @ hydrogen + 0.3
-
-
-@pytest.mark.network
-def test_real_minilm() -> None:
-    folder = real(packaged.minilm)
-    assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
-    assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]
