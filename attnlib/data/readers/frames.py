@@ -12,7 +12,6 @@ Other names (`review`, `v1` …) are detected or given: `load_corpus("f.csv", te
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -234,12 +233,12 @@ def find_columns(frame: pd.DataFrame, asked: Mapping[str, Any]) -> dict[str, Any
     (`review_text`), and by what the cells look like.
     """
     found = {role: name for role, name in asked.items() if name != AUTO}
-    named = [(role, name) for role, value in found.items() for name in _listed(value)]
-    for role, name in named:
+    named = {name: role for role, value in found.items() for name in _listed(value)}
+    for name, role in named.items():
         if name not in frame.columns:
             raise DataError(f"{role}: {unknown('column', name, map(str, frame.columns))}")
     columns = {name: cells(frame.head(LOOKED_AT), name) for name in frame.columns}
-    free = [name for name in columns if name not in [name for _, name in named]]
+    free = [name for name in columns if name not in named]
     splits = [c for c in free if is_split(columns[c])]
     splits += [c for c in free if plain(c) in ROLES["split"] and c not in splits and any(columns[c])]
     found.setdefault("split", next(iter(splits), None))
@@ -278,7 +277,7 @@ def _detected(columns: Mapping[str, Sequence[Any]], free: Sequence[str], role: s
         return best[0]
     which = f"could be {' or '.join(map(repr, best))}" if best else "cannot be recognised"
     firsts = {c: next((str(cell) for cell in own if cell is not None), "") for c, own in columns.items()}
-    shown = "; ".join(f"{c!r}: {textwrap.shorten(v, 30, placeholder='…')!r}" for c, v in firsts.items())
+    shown = "; ".join(f"{c!r}: {v[:30]!r}" for c, v in firsts.items())
     example = (best or list(columns))[0]
     raise DataError(
         f"The {role} column {which}. Name it: {role}={example!r} (--{role} {example}). Columns: {shown}."
