@@ -41,7 +41,6 @@ reports: $(READY)  ## every report of the series, and reports/index.html
 
 gallery: $(READY)  ## the reports as a static site in reports/gallery
 	$(BIN)/attnlib gallery $(OUT) reports/gallery --profile $(PROFILE)
-	$(BIN)/python -m tests.browser reports/gallery
 
 docs: $(READY)  ## a reference of the library, from its docstrings, in build/reference
 	$(BIN)/pip install --quiet --disable-pip-version-check pdoc==16.0.0

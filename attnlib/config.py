@@ -56,7 +56,7 @@ class FrozenDict(dict):
         return type(self), (dict(self),)
 
 
-Rates = Annotated[dict[str, float], AfterValidator(FrozenDict)]
+Rates = Annotated[dict[str, Annotated[float, Field(ge=0)]], AfterValidator(FrozenDict)]
 Options = Annotated[dict[str, Any], AfterValidator(FrozenDict)]
 
 
@@ -107,11 +107,6 @@ class Config(BaseModel):
         """The config as YAML; `only_changed` leaves out values that are at their default."""
         values = self.model_dump(mode="json", exclude_defaults=only_changed)
         return yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
-
-    @classmethod
-    def from_yaml(cls, text: str) -> Self:
-        """The inverse of `to_yaml`."""
-        return cls(**(yaml.safe_load(text) or {}))
 
     def model_copy(self, **options: Any) -> Self:
         """A copy, whose digest is its own."""
@@ -194,8 +189,8 @@ class ModelConfig(Config):
     kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
     heads: int = Field(1, ge=1)
     transformer_norm: Literal["pre", "post"] = "pre"
-    """Layers of the transformer: normalised first, with GELU and small positions of learned size; or, `post`, as
-    Vaswani et al. 2017 and torch's own layer have it: normalised last, with ReLU and positions of size one."""
+    """Layers normalised first, with GELU and small positions of learned size; or last, with ReLU and positions of
+    size one (Vaswani et al. 2017)."""
     dropout: float = Field(0.0, ge=0.0, lt=1.0)
     """Applied to h_i in training."""
     embedding_dropout: float = Field(0.0, ge=0.0, lt=1.0)
@@ -244,8 +239,7 @@ class ModelConfig(Config):
     def _sizes_follow(self) -> Self:
         """Where h is compared with e, a size that was not given follows the other; of both, hidden_size follows.
 
-        Packaged word vectors decide `embedding_size` where it was not given. A file decides it too, but is not read
-        here: then `embedding_size` does not follow the hidden size.
+        Packaged word vectors decide `embedding_size` where it was not given, and so does a file, not read here.
         """
         if "embedding_size" not in self.model_fields_set:
             self.__dict__["embedding_size"] = PACKAGED_VECTORS.get(self.vectors, self.embedding_size)
@@ -264,15 +258,11 @@ class ModelConfig(Config):
     def _combinations(self) -> Self:
         if self.recurrent and self.bidirectional and self.hidden_size % 2:
             raise ValueError(f"hidden_size must be even for two directions; got {self.hidden_size}.")
-        if self.encoder == "cnn" and self.hidden_size < len(self.kernel_sizes):
-            raise ValueError(
-                f"hidden_size {self.hidden_size} is too small for {len(self.kernel_sizes)} kernel sizes; "
-                "each needs a channel at least."
-            )
-        if not self.kernel_sizes or any(k < 1 or k % 2 == 0 for k in self.kernel_sizes):
-            raise ValueError(
-                f"kernel_sizes must be odd and positive, so that positions stay aligned; got {self.kernel_sizes}."
-            )
+        kernels = self.kernel_sizes
+        if not kernels or any(k < 1 or k % 2 == 0 for k in kernels):
+            raise ValueError(f"kernel_sizes must be odd and positive, to keep positions aligned; got {kernels}.")
+        if self.encoder == "cnn" and self.hidden_size < len(kernels):
+            raise ValueError(f"hidden_size {self.hidden_size} is too small for {len(kernels)} kernel sizes.")
         if self.encoder == "transformer" and self.hidden_size % self.heads:
             raise ValueError(f"hidden_size {self.hidden_size} is not divisible by heads {self.heads}.")
         if (width := PACKAGED_VECTORS.get(self.vectors, self.embedding_size)) != self.embedding_size:
@@ -282,10 +272,7 @@ class ModelConfig(Config):
         if self.encoder == "bert" and self.vectors != "none":
             raise ValueError("encoder 'bert' brings its own embeddings; use vectors='none'.")
         if self.scaling_pool == "direct" and self.scaling not in ("none", "lin"):
-            raise ValueError(
-                f"scaling_pool 'direct' uses u itself, which scaling {self.scaling!r} does not have as one "
-                "number per word; use scaling='lin' or scaling_pool='sum'."
-            )
+            raise ValueError("scaling_pool 'direct' uses u itself; use scaling='lin' or scaling_pool='sum'.")
         if self._compares and self.width != self.embedding_size:
             raise ValueError(
                 f"regulariser {self.regulariser!r} compares h with e, so their widths must agree; got hidden "
@@ -298,15 +285,9 @@ class ModelConfig(Config):
                 "none. Use a contextual encoder (cnn, lstm, gru, transformer, bert)."
             )
         if self.sentence_dropout and not self.hierarchical:
-            raise ValueError(
-                f"sentence_dropout {self.sentence_dropout} needs hierarchical=True: a flat model reads no "
-                "sentences. Use embedding_dropout."
-            )
+            raise ValueError("sentence_dropout needs hierarchical=True. Use embedding_dropout.")
         if self.hierarchical and self.encoder == "bert":
-            raise ValueError(
-                "hierarchical models run their encoder over sentence vectors too, and encoder 'bert' reads words "
-                "alone. Use lstm, gru, cnn, transformer, mlp or none."
-            )
+            raise ValueError("hierarchical models read sentence vectors, 'bert' words alone. Use lstm or gru.")
         return self
 
     @property
@@ -337,9 +318,8 @@ class TrainConfig(Config):
     amsgrad: bool = False
     train_embeddings: bool = True
     embedding_update: Literal["dense", "lazy"] = "dense"
-    """dense: Adam as the papers ran it, every word moves at every step (by momentum and weight decay, also
-    where it does not occur). lazy: a word moves only in steps whose batch contains it, with its own Adam state;
-    another algorithm, and cheaper where vectors are wide and words many. See `attnlib.training.optimise`."""
+    """dense: Adam as the papers ran it, every word moves at every step. lazy: a word moves only in steps whose
+    batch contains it, with its own Adam state; cheaper where vectors are wide and words many."""
     freeze: tuple[str, ...] = ()
     """Parts that keep their initial (or warm-started) values."""
     clip_norm: float | None = Field(5.0, gt=0)
@@ -348,16 +328,15 @@ class TrainConfig(Config):
     patience: int | None = Field(3, ge=1)
     """Stop after this many epochs without a better dev score; None: never."""
     monitor: Literal["loss", "accuracy", "f1", "auc", "train_loss"] = "accuracy"
-    """Dev score that picks the epoch to keep; equal scores are decided by the dev loss. `train_loss` looks at
-    the training loss alone (Wiegreffe & Pinter's adversaries) and needs no dev texts."""
+    """Dev score that picks the epoch to keep, equal ones by the dev loss. `train_loss` needs no dev texts."""
     schedule: Literal["none", "plateau"] = "none"
     """plateau: halve the rate after an epoch without a better dev score."""
     class_weights: bool = False
     """Weight the loss by inverse class frequency."""
     device: str = "auto"
     precision: Literal["float32", "float64", "tf32", "bfloat16", "float16"] = "float32"
-    """Of the training; on CUDA also tf32 (float32 with faster, coarser products), and bfloat16 and float16, which
-    mean mixed precision. What a trained model answers is computed in whole float32 or float64 in any case."""
+    """Of the training; tf32, bfloat16 and float16 (mixed precision) need CUDA. What a trained model answers is
+    computed in whole float32 or float64 in any case."""
 
     @model_validator(mode="after")
     def _parts(self) -> Self:
@@ -365,8 +344,4 @@ class TrainConfig(Config):
             for part in getattr(self, option):
                 if part not in PARTS:
                     raise ValueError(unknown(f"part in {option}", part, PARTS))
-        for option in ("learning_rates", "weight_decays"):
-            for part, value in getattr(self, option).items():
-                if value < 0:
-                    raise ValueError(f"{option}[{part!r}] must not be negative; got {value}.")
         return self

@@ -177,7 +177,7 @@ def input_level() -> Iterator[Row]:
     """Shortcuts against variants as rows of a batch, the path of every other model."""
     ways = {
         "first flips": (lambda eraser, order: orders.first_flips(eraser, order, eraser.trace.prediction), "pad"),
-        "every word left out": (lambda eraser, _: eraser.singles(), "delete"),
+        "every word left out": (lambda eraser, _: eraser.singles(), "pad"),
     }
     for encoder in ("mlp", "cnn"):
         for widths, length, n in ((CPU, 20, 128), (PAPER, 20, 64), (PAPER, 150, 8)):
@@ -201,7 +201,7 @@ def input_level() -> Iterator[Row]:
 def influence() -> Iterator[Row]:
     """The gradient of every state's norm at every input."""
     sizes = ((CPU, 20, 16), (PAPER, 180, 2))
-    for encoder in ("lstm", "gru", "cnn"):
+    for encoder in ("lstm", "gru"):
         for widths, length, n in sizes:
             fitted, batch, _, _ = traced(encoder, length, n, widths)
             yield compare(

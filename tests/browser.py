@@ -1,16 +1,12 @@
 """A real browser for tests: headless Chromium, driven over its DevTools protocol."""
 
-import io
 import itertools
 import json
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
@@ -121,27 +117,3 @@ def browser(tmp_path):
     found = Browser(tmp_path / "browser")
     yield found
     found.close()
-
-
-def thumbnails(site):
-    """Small pictures of the pages of a gallery, for the README: `thumbnails/<notebook>.png` and `index.png`."""
-    from PIL import Image
-
-    pages = [site / "index.html", *sorted(site.glob("[0-9][0-9]_*/*/report.html"))]
-    (site / "thumbnails").mkdir(exist_ok=True)
-    for page in pages:
-        with tempfile.TemporaryDirectory() as folder:
-            one = Browser(folder, 1100, 800)
-            one.open(page.resolve().as_uri())
-            one.picture(Path(folder) / "page.png")
-            one.close()
-            name = "index" if page.parent == site else page.parent.parent.name
-            drawn = Image.open(io.BytesIO((Path(folder) / "page.png").read_bytes()))
-            small = drawn.convert("RGB").crop((0, 0, drawn.width, 800)).resize((440, 320), Image.LANCZOS)
-            small.quantize(64).save(site / "thumbnails" / f"{name}.png", optimize=True)
-
-
-if __name__ == "__main__":
-    if CHROMIUM is None:
-        sys.exit("There is no Chromium: the gallery is complete, but has no thumbnails.")
-    thumbnails(Path(sys.argv[1]))

@@ -59,7 +59,7 @@ DEMO: list[tuple[str, str, list[str]]] = [
         [],
     ),
     ("code", "if fail:\n    raise ValueError('<b>asked to fail</b>')", []),
-    ("markdown", "## Figures\n\n## Figures", []),
+    ("markdown", "## Figures\n\nOne.\n\n## Figures", []),
     (
         "code",
         "import matplotlib.pyplot as plt\n"
@@ -114,7 +114,7 @@ def _series(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_notebook(folder / "notebooks" / "91_short.ipynb", short)
     file = folder / "params" / "90_demo" / "cpu.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text("seeds: [0, 1, 2]\nrate: 1e-2\n")
+    file.write_text("seeds: [0, 1, 2]\nrate: 0.01\n")
     monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(folder / "notebooks"))
     return folder
 

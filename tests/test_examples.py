@@ -31,7 +31,7 @@ def commands(command: click.Command = main) -> Iterator[click.Command]:
 def examples() -> list[str]:
     """Lines that start with `attnlib`, of every help text and of the README's shell blocks."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    texts = [command.epilog or "" for command in commands()]
+    texts = [command.help or "" for command in commands()]
     texts += re.findall(r"^```sh\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
     found = [line.strip() for text in texts for line in text.splitlines() if line.strip().startswith("attnlib ")]
     return list(dict.fromkeys(shlex.join(shlex.split(line, comments=True)) for line in found))
@@ -39,7 +39,7 @@ def examples() -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a user might stand: a table of reviews, copied notebooks, a store with one finished run."""
+    """Where a user might stand: a table of reviews, a store with one finished run."""
     home = tmp_path_factory.mktemp("user")
     rows = "".join(f"a fine film number {k},yes\na dull film number {k},no\n" for k in range(60))
     (home / "reviews.csv").write_text("Review,Liked\n" + rows)
@@ -47,9 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {"finished": "2026-01-01T00:00:00+00:00", "seconds": 1.0}
     files = {"spec.json": canonical(spec).encode(), "environment.json": canonical(made).encode()}
     Store(home / "store").put(SHOWN.ljust(64, "0"), files)
-    assert CliRunner().invoke(main, ["notebooks", str(home / "my-notebooks")]).exit_code == 0
-    again = CliRunner().invoke(main, ["notebooks", str(home / "my-notebooks")])
-    assert "has all of them already" in again.output
     return home
 
 
@@ -69,7 +66,7 @@ def test_an_example_runs(line: str, folder: Path, monkeypatch: pytest.MonkeyPatc
         card = SimpleNamespace(save=Path, exit_code=0)
         monkeypatch.setattr(import_module("attnlib.auditing.run"), "audit", lambda *_, **__: card)
     if arguments[0] == "gallery":
-        monkeypatch.setattr(import_module("attnlib.reports.series"), "gallery", lambda *_: {})
+        monkeypatch.setattr(import_module("attnlib.reports.series"), "gallery", lambda *_: [])
     if arguments[0] == "run" and "--dry-run" not in arguments:
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)

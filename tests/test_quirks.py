@@ -1,23 +1,12 @@
 """The authors' deviations: each switch computes what it says."""
 
 import numpy as np
-import pytest
 
-from attnlib import quirks
 from attnlib.data.batching import WordVectoriser
 from attnlib.erasure import flips as erasure
 from attnlib.rankings.scores import importance
 from attnlib.training.fitted import Fitted
-from attnlib.utils.errors import ConfigError
 from tests.conformance import zoo
-
-
-def test_unknown_quirks_are_refused():
-    with pytest.raises(ConfigError, match="Did you mean 'tasc_ig'"):
-        quirks.checked({"tasc_gi"})
-    with pytest.raises(ConfigError, match="belongs to single_removals"):
-        quirks.checked({"serrano_r"}, allowed=("tasc_ig",))
-    assert quirks.checked([]) == frozenset()
 
 
 def test_gradient_after_ig_is_the_gradient_at_95_percent():

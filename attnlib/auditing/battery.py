@@ -1,14 +1,8 @@
-"""The battery: what an audit measures on a model that is there.
-
-`measure` asks the model; what comes back is one number per text and objection (`Measured`), so that
-`judging.judged` can turn any sample of texts into rows. Objections 1 and 8 need further trainings:
-`attnlib.auditing.trainings`.
-"""
+"""The battery: what an audit measures on a model that is there, one number per text (`Measured`)."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +17,6 @@ from attnlib.measures.perturbation import swap_attention
 from attnlib.rankings.scores import readings as readings_of
 from attnlib.stats.inference import Effect, effect, exact_share
 from attnlib.utils.progress import progress
-from attnlib.utils.text import percent
 
 FREE = ("alpha_grad", "attention_grad", "input_x_grad")
 """Readings of the same model that cost a pass or two; attention must not be worse than the best of them."""
@@ -36,23 +29,20 @@ SEARCHED = 200
 ELSEWHERE = "about the model's attention, not about the scores under audit"
 """Why an objection does not apply to scores from elsewhere."""
 RAISED = 1e-6
-SWAPPED = ("uniform", "permuted")
 
 
 @dataclass
 class Measured:
-    """One number per text of everything measured; removals from the input may cover fewer texts than the rest.
+    """One number per text of everything measured; words may be removed from fewer texts than the rest.
 
-    subject   the ranking under audit: `alpha`, or scores from elsewhere
-    right     (n,) whether the decision is right; `largest`: whether the label is that of most texts
-    erased    operator -> what removals do
-    inputs    the two operators of the input level
-    ranking   the scores of the subject for the texts from which words were removed
-    moved     (n,) share of permutations of the weights that change the decision, or None
-    distance  (n,) how far attention can move (0 to 1) without changing the output, or None; NaN: not measured
-    cut       number of texts that the model cannot read to their end
-    closed    whether weights were set to zero in a closed form, with no word missing for the encoder
-    why       objection -> why it does not apply
+    subject    the ranking under audit: `alpha`, or `scores` from elsewhere; `ranking`: its scores
+    right      (n,) whether the decision is right; `largest`: whether the label is that of most texts
+    erased     operator -> what removals do; `inputs`: the two operators of the input level
+    moved      (n,) share of permutations of the weights that change the decision
+    distance   (n,) how far attention can move (0 to 1) without changing the output; NaN: not measured
+    cut        number of texts that the model cannot read to their end
+    closed     whether weights were set to zero in a closed form, with no word missing for the encoder
+    why        objection -> why it does not apply
     """
 
     subject: str
@@ -84,13 +74,13 @@ class Measured:
 
 
 def estimate(values: np.ndarray, bounds: tuple[float, float] | None = None) -> Effect:
-    """The mean over texts with an interval of the rules' level; the models are given."""
+    """The mean over texts with an interval of the rules' level."""
     frame = pd.DataFrame({"value": values, "instance": np.arange(len(values))})
     return effect(frame, training=None, bounds=bounds, level=rules()["level"])
 
 
 def agreed(found: Effect, unit: float = 1.0) -> Effect:
-    """With an interval where all texts agree, so that nothing varies: the share that may yet differ is bounded.
+    """With an interval where all texts agree: the share that may yet differ is bounded.
 
     unit   what the number would change by, were all texts to differ, is 1 / unit
     """
@@ -107,83 +97,65 @@ def measure(
     deep: int | None = None,
     closed: bool = True,
     inputs_alone: bool = False,
-    early: float = math.inf,
-    left: Callable[[int], float] = lambda texts: math.inf,
+    until: Callable[[float], Callable[[int], bool]] = lambda share: lambda done: True,
 ) -> Measured:
     """Everything that can be asked of the model without a training.
 
     scores  the explanation under audit, one array per text; None: the model's attention
     deep    texts for the greedy search, see `Probe.erased`
-    closed  whether logits are a closed form of the attention, as in models of the kit: what needs no more than
-            that is asked first, of all texts if `early` seconds allow. In a transformer, weights set to zero are
-            words not attended
+    closed  whether logits are a closed form of the attention; else a weight of zero is a word not attended
     inputs_alone  only remove words
-    left    texts done -> seconds that may still be spent on removing words
+    until   see `trainings.Clock.until`
     """
-    known, begun = readings_of(probe.model), time.monotonic()
-
-    def until(seconds: float) -> Callable[[int], float]:
-        return lambda texts: begun + seconds - time.monotonic()
-
+    known = readings_of(probe.model)
     subject = "scores" if scores is not None else "alpha" if closed else "cls_last"
     if scores is not None:
         probe.rankings[subject] = list(scores)
     names = [subject, *(n for n in (*FREE, *OTHERS) if n in known and (n in FREE or not closed))]
     erased, moved, distance, why = {}, None, None, {}
     if closed and scores is None and not inputs_alone:
-        erased = probe.erased((ATTENTION,), names, deep=deep, left=until(early / 2))
+        erased = probe.erased((ATTENTION,), names, deep=deep, go=until(0.1))
         moved = _moved(probe, len(erased[ATTENTION]))
-        distance = _distance(probe, len(moved), until(early))
-    erased |= probe.erased(probe.inputs, names, deep=deep, left=left)
+        distance = _distance(probe, len(moved), until(0.1))
+    erased |= probe.erased(probe.inputs, names, deep=deep, go=until(0.5))
     n = len(erased[probe.inputs[0]])
     if scores is not None:
         why = dict.fromkeys(("order", "weights", "alternatives"), ELSEWHERE)
     elif not closed:
         erased[ATTENTION] = erased[probe.inputs[-1]]
         why = {} if inputs_alone else _in_every_layer(probe, n)
-    return Measured(
-        subject=subject,
-        right=(probe.predicted == probe.labels).astype(float),
-        largest=(probe.labels == np.bincount(probe.labels).argmax()).astype(float),
-        erased=erased,
-        inputs=probe.inputs,
-        ranking=probe.rankings[subject][:n],
-        moved=moved,
-        distance=distance,
-        closed=closed,
-        why=why,
-    )
+    right = (probe.predicted == probe.labels).astype(float)
+    largest = (probe.labels == np.bincount(probe.labels).argmax()).astype(float)
+    ranking = probe.rankings[subject][:n]
+    return Measured(subject, right, largest, erased, probe.inputs, ranking, moved, distance, closed=closed, why=why)
 
 
 def _in_every_layer(probe: Probe, n: int) -> dict[str, str]:
     """Why two objections do not apply to a transformer, with what other attention does to n decisions."""
-    changed = [swap_attention(probe.model, probe.examples[:n], way).argmax(1) for way in SWAPPED]
-    told = " and ".join(
-        f"{way} attention in every layer changes {percent((said != probe.predicted[:n]).mean())}"
-        for way, said in zip(SWAPPED, changed, strict=True)
-    )
+    changed = {
+        way: swap_attention(probe.model, probe.examples[:n], way).argmax(1) != probe.predicted[:n]
+        for way in ("uniform", "permuted")
+    }
+    told = " and ".join(f"{way} attention in every layer changes {one.mean():.0%}" for way, one in changed.items())
     return {
         "order": f"the residual stream goes round attention. For information: {told} of the decisions",
-        "alternatives": "the output is no closed form of attention in several layers, so none can be searched",
+        "alternatives": "with several layers the output is no closed form of attention, to be searched",
     }
 
 
 def _moved(probe: Probe, n: int) -> np.ndarray:
     """(n,) share of permutations of the attention weights under which the decision changes."""
-    draws, some = rules()["permutations"], probe.examples[:n]
-    changed = [
-        swap_attention(probe.model, some, "permuted", seed=probe.seed + d).argmax(1) != probe.predicted[:n]
-        for d in progress(range(draws), "permuting weights", unit="draw")
-    ]
-    return np.mean(changed, 0)
+    some, draws = probe.examples[:n], progress(range(rules()["permutations"]), "permuting weights", unit="draw")
+    said = [swap_attention(probe.model, some, "permuted", seed=probe.seed + d).argmax(1) for d in draws]
+    return np.mean([one != probe.predicted[:n] for one in said], 0)
 
 
-def _distance(probe: Probe, n: int, left: Callable[[int], float]) -> np.ndarray:
-    """(n,) JSD / ln 2 of the farthest attention whose output differs by at most epsilon; NaN: not searched."""
+def _distance(probe: Probe, n: int, go: Callable[[int], bool]) -> np.ndarray:
+    """(n,) JSD / ln 2 of the farthest attention with an output within epsilon; NaN: not searched."""
     out = np.full(n, math.nan)
     starts = range(0, min(n, SEARCHED), 4 * CHUNK)
     for start in progress(starts, "other attention", total=len(starts), unit="batch"):
-        if left(start) <= 0:
+        if not go(start):
             break
         for batch, trace in probe.model.traces(probe.examples[start : min(start + 4 * CHUNK, n)]):
             rows = (batch.rows + start).tolist()

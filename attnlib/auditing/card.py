@@ -1,10 +1,9 @@
-"""The card: the answer in plain words, one row per objection, what to do instead; one page that works offline."""
+"""The card: the answer in plain words, one row per objection, what to do instead; one offline page."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,34 +11,35 @@ from typing import Any
 import pandas as pd
 
 from attnlib import __version__
-from attnlib.auditing.judging import NAMES, REMOVED, Gate
+from attnlib.auditing.judging import REMOVED, Gate
 from attnlib.auditing.repairs import Repaired
 from attnlib.auditing.rules import EXIT, FAIL, MAY, MUST_NOT, OPEN, PASS, SKIPPED, Row, rules
-from attnlib.auditing.trainings import Shortcut
 from attnlib.engine.explainable import Explainable
 from attnlib.reports import theme
 from attnlib.reports.matrix import digits
 from attnlib.stats.inference import Effect
 from attnlib.utils.files import write
 from attnlib.utils.text import plural
+from attnlib.viz.heatmap import text_heatmap
 from attnlib.viz.prose import interval
-from attnlib.viz.textmap import text_heatmap
 
 SIGNS = {PASS: "✓", FAIL: "✗", OPEN: "?", SKIPPED: "–"}
 HEADS = {MAY: "Yes", MUST_NOT: "No", "undetermined": "Not decided"}
-METRICS = {"average_precision": "average precision", "token_f1": "token F1", "iou_f1": "IoU F1"}
+LIMIT = (
+    "The verdict is about this model on texts like these. An explanation is judged by what removing words does to "
+    "the prediction: it may be faithful and still be hard to read."
+)
 REPAIR = ("name", "does", "sound", "readings", "f1", "f1_change", "minutes", "recommended")
 """What `audit.json` holds of a repair."""
 
 
 @dataclass
 class Card:
-    """What an audit found. Shows itself in a notebook; `save` writes a page, `to_dict` is what `audit.json` holds.
+    """What an audit found. Shows itself in a notebook; `save` writes a page and `audit.json` (`to_dict`).
 
     verdict    may be read, must not be read, or undetermined; `exit_code` 0, 1 or 3
     hiding     how often the most decisive token lies in the lower half of attention, where that names a deception
     examples   tokens with the ranking under audit and leave-one-out, where they disagree most
-    model      the model that was judged, such as the one trained here
     """
 
     verdict: str
@@ -49,8 +49,6 @@ class Card:
     readings: pd.DataFrame
     subject: str
     repairs: list[Repaired] = field(default_factory=list)
-    shortcut: Shortcut | None = None
-    plausible: dict[str, pd.DataFrame] | None = None
     examples: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -66,39 +64,14 @@ class Card:
         """What is under audit, in words."""
         return "these scores" if self.subject == "scores" else "attention"
 
-    def of(self, status: str) -> list[Row]:
-        """The rows of a status."""
-        return [row for row in self.rows if row.status == status]
-
     @property
     def answer(self) -> list[str]:
         """The answer in plain words: what was found, why, and what to do next."""
-        failed, blocked = self.of(FAIL), [gate for gate in self.gates if not gate.passed]
-        says = [row.objection.says for row in failed]
+        blocked = [gate for gate in self.gates if not gate.passed]
+        gate = max(blocked, key=lambda gate: len(gate.rows), default=None)  # that on which most rows rest
         shown = self.readings.sort_values("value", ascending=False, kind="stable").to_dict("records")
-        free = [r for r in shown if r["ranking"] not in (self.subject, "leave-one-out")]
-
-        def first(some: Iterable[Any]) -> Any:
-            return next(iter(some), None)
-
-        told = theme.fill(
-            "card_answer.txt.j2",
-            card=self,
-            failed=failed,
-            passed=self.of(PASS),
-            open=len(self.of(OPEN)),
-            tested=len(self.rows) - len(self.of(SKIPPED)),
-            reasons="; ".join(said[0].lower() + said[1:] for said in says),
-            gate=max(blocked, key=lambda gate: len(gate.rows), default=None),  # that on which most rows rest
-            own=first(r for r in shown if r["ranking"] == self.subject),
-            best=first(free),
-            alone=first(r for r in shown if r["ranking"] == "leave-one-out"),
-            faithful=rules()["repair"]["faithful"],
-            recommended=first(r for r in self.repairs if r.recommended),
-            explained=first(r for r in self.repairs if r.explained),
-            masked=first(r for r in self.repairs if "masking" in r.name),
-            plural=plural,
-        )
+        values = {"gate": gate, "shown": shown, "faithful": rules()["repair"]["faithful"], "plural": plural}
+        told = theme.fill("card_answer.txt.j2", card=self, **values)
         return [line for line in told.splitlines() if line]
 
     @property
@@ -109,31 +82,17 @@ class Card:
     @property
     def limits(self) -> list[str]:
         """What a reader must not conclude."""
-        told = [
-            "The verdict is about this model on texts like these, not about attention in general.",
-            "An explanation is judged by what removing words does to the prediction. It may be faithful and still "
-            "be hard to read.",
-        ]
-        skipped = self.of(SKIPPED)
-        if skipped:
-            told.append(
-                f"{len(skipped)} of {len(self.rows)} objections were not tested: "
-                f"{', '.join(r.objection.says.lower() for r in skipped)}."
-            )
-        return told + [note[0].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in self.notes]
+        return [LIMIT, *(note[0].upper() + note[1:].removesuffix(".") + "." for note in self.notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, as plain values."""
         made = {
-            "attnlib": __version__, "rules": rules()["version"],
-            "verdict": self.verdict, "exit_code": self.exit_code,
-            "answer": self.answer, "facts": self.facts, "level": rules()["level"],
+            "attnlib": __version__, "rules": rules()["version"], "level": rules()["level"],
+            "verdict": self.verdict, "exit_code": self.exit_code, "answer": self.answer, "facts": self.facts,
             "gates": [gate.to_dict() for gate in self.gates], "rows": [row.to_dict() for row in self.rows],
             "hiding": None if self.hiding is None else self.hiding.row(),
-            "readings": self.readings,
+            "readings": self.readings, "limits": self.limits,
             "repairs": [{name: getattr(repair, name) for name in REPAIR} for repair in self.repairs],
-            "shortcut": None if self.shortcut is None else vars(self.shortcut),
-            "plausibility": self.plausible, "limits": self.limits,
         }  # fmt: skip
         return _plain(made)
 
@@ -157,42 +116,40 @@ class Card:
             card=self,
             style=theme.read("card.css"),
             head=HEADS[self.verdict],
-            kind=self.verdict.replace(" ", "-"),
             signs=SIGNS,
-            rows=[(row, _numbers(row), picture(row)) for row in self.rows],
+            rows=[(row, numbers(row), picture(row)) for row in self.rows],
             readings=self.readings.to_dict("records"),
-            names=NAMES | METRICS,
             removed=REMOVED,
             pictures=[text_heatmap(e["tokens"], e["rows"], head=e["head"]).html for e in self.examples],
-            level=f"{rules()['level']:.0%}",
-            version=rules()["version"],
-            faithful=rules()["repair"]["faithful"],
-            f1_border=rules()["repair"]["f1"],
+            rules=rules(),
             attnlib=__version__,
         )
 
     def __repr__(self) -> str:
         lines = [f"{HEADS[self.verdict]} ({self.verdict}). {' '.join(self.answer)}"]
-        lines += [f"  {SIGNS[r.status]} {r.objection.says}: {r.status} {_numbers(r)}".rstrip() for r in self.rows]
+        lines += [f"  {SIGNS[r.status]} {r.objection.says}: {r.status} {numbers(r)}".rstrip() for r in self.rows]
         return "\n".join(lines)
 
 
 def picture(row: Row) -> str:
-    """The interval of a row on an axis with its two borders: the passing side green, the failing side red."""
+    """The interval of a row on an axis, the passing side green, the failing side red."""
     e, o = row.effect, row.objection
-    if math.isnan(e.estimate) or math.isnan(e.low):
+    if math.isnan(e.low):
         return ""
-    sides = {"good": (o.passes, None), "bad": (None, o.fails)}
-    if o.direction == "less":
-        sides = {"good": (None, o.passes), "bad": (o.fails, None)}
-    return interval(e.estimate, (e.low, e.high), (), sides, kind=row.status, told=_numbers(row))
+    more = o.direction == "greater"
+    sides = {
+        "good": (o.passes, None) if more else (None, o.passes),
+        "bad": (None, o.fails) if more else (o.fails, None),
+    }
+    return interval(e.estimate, (e.low, e.high), (), sides, kind=row.status, told=numbers(row))
 
 
-def _numbers(row: Row) -> str:
+def numbers(row: Row) -> str:
+    """`0.81 [0.74, 0.88]`, with digits enough to tell the ends apart."""
     e = row.effect
     if math.isnan(e.estimate):
         return ""
-    return e.text(min(max(digits(e.low, e.high), 2), 3)) if not math.isnan(e.low) else f"{e.estimate:.2f}"
+    return e.text(2 if math.isnan(e.low) else min(max(digits(e.low, e.high), 2), 3))
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,10 @@
-"""What an audit is given: a table or corpus, a model, scores from elsewhere; all checked before any work."""
+"""What an audit is given: texts, and scores from elsewhere; all checked before any work."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attnlib.auditing.rules import rules
-from attnlib.data.checks import floats, is_number, some
+from attnlib.data.checks import floats, some
 from attnlib.data.corpora import load_corpus
 from attnlib.data.readers.tables import read_json, read_table
 from attnlib.data.types import Corpus, Example
@@ -35,24 +35,20 @@ def load_data(data: Any, **options: Any) -> Corpus:
 def check_labels(corpus: Corpus) -> None:
     """Refuse labels that are several classes at once, or measurements."""
     names, texts = corpus.classes, sum(1 for _ in corpus.items())
-    split = {name: [p.strip(" '\"") for p in re.split(r"[|;,]", name.strip("[](){}"))] for name in names}
-    parts = {name: found for name in names if len(found := [p for p in split[name] if p]) > 1}
-    counts = Counter(part for found in parts.values() for part in set(found))
-    several = [name for name, found in parts.items() if any(p in names or counts[p] > 1 for p in found)]
+    split = {name: re.split(r"[|;,]", name.strip("[](){}")) for name in names}
+    parts = {name: [p.strip(" '\"") for p in found if p.strip()] for name, found in split.items()}
+    counts = Counter(part for own in parts.values() for part in set(own))
+    several = [n for n, own in parts.items() if len(own) > 1 and any(p in names or counts[p] > 1 for p in own)]
     if several:
         raise DataError(
             f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The audit "
             "judges one decision per text: keep one label per text, or audit one label against the rest."
         )
-    if len(names) > 10 and all(is_number(n) for n in names) and any(not float(n).is_integer() for n in names):
-        raise DataError(
-            f"{corpus.name}: the labels are {len(names):,} different numbers ({some(names, 3)}), which looks like "
-            "regression. The audit judges decisions between classes: turn the numbers into classes first."
-        )
     if len(names) > min(MOST_CLASSES, max(texts // 10, 2)):
         raise DataError(
-            f"{corpus.name}: {len(names):,} classes for {texts:,} texts. The audit needs at least ten texts per "
-            f"class and at most {MOST_CLASSES} classes; check that the label column is the right one."
+            f"{corpus.name}: {len(names):,} classes for {texts:,} texts ({some(names, 3)}). The audit needs ten "
+            f"texts per class and at most {MOST_CLASSES} classes: check that the label column is the right one, "
+            "and turn measurements into classes first."
         )
 
 
@@ -106,39 +102,34 @@ def load_scores(
     numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error. A mapping is
     by id as well, a sequence in the order of `examples`, if they are `ordered` as their owner knows them.
     """
+    chosen = [examples[i] for i in places]
     if isinstance(scores, str | Path):
         scores = _score_table(user_path(scores))
-    chosen = [examples[i] for i in places]
     if isinstance(scores, Mapping):
         if missing := [e.id for e in chosen if e.id not in scores]:
             raise DataError(
                 f"scores: {len(missing):,} of {len(chosen):,} texts have none (ids {some(map(repr, missing), 3)}). "
-                f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give the data an id column with "
-                "the same ids."
+                f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give both the same ids."
             )
         return [_checked(scores[e.id], e, tokens(e)) for e in chosen]
-    if not isinstance(scores, Iterable) or hasattr(scores, "columns"):
-        raise DataError(f"scores are a file, a mapping by id, or one array per text; got {type(scores).__name__}.")
     if not ordered:
         raise DataError(
             "scores: the split of these texts was drawn here, so a list of arrays has no order to go by. Give "
             "the scores by id: a mapping, or a file."
         )
-    if len(scores := list(scores)) != len(examples):
-        raise DataError(f"scores: {len(scores):,} arrays for {len(examples):,} texts. Give one per text, or by id.")
+    if not hasattr(scores, "__len__") or len(scores) != len(examples):
+        raise DataError(f"scores are a file, a mapping by id, or one array for each of {len(examples):,} texts.")
     return [_checked(scores[i], e, tokens(e)) for i, e in zip(places, chosen, strict=True)]
 
 
 def _checked(given: Any, example: Example, tokens: Sequence[str]) -> np.ndarray:
     """The scores of one text: a finite number per token."""
     array = floats(given, f"text {example.id!r}")
-    if array.shape != (len(tokens),):
+    if array.shape != (len(tokens),) or not np.isfinite(array).all():
         raise DataError(
             f"scores of text {example.id!r}: {array.size} numbers for {len(tokens)} tokens ({some(tokens, 6)}). "
-            "Give one number per token as the model reads them; `model.tokens(text)` lists them."
+            "Give one per token as the model reads them (`model.tokens(text)`), none of them NaN or infinite."
         )
-    if not np.isfinite(array).all():
-        raise DataError(f"scores of text {example.id!r} hold NaN or infinity. Give finite numbers.")
     return array
 
 
@@ -146,16 +137,13 @@ def _score_table(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise DataError(f"scores: there is no file {path}.")
     table = read_table(path, names=("id", "scores"))
-    known = {str(name).lower(): name for name in table.columns}
-    if not {"id", "scores"} <= set(known):
+    if not {"id", "scores"} <= set(table.columns):
         raise DataError(
             f"scores: {path.name} needs the columns 'id' and 'scores'; it has {', '.join(table.columns)}."
         )
-    ids, cells = [str(i) for i in table[known["id"]]], table[known["scores"]].tolist()
-    if twice := [i for i, n in Counter(ids).items() if n > 1]:
-        raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, twice), 3)}.")
+    ids = table["id"].astype(str)
+    if ids.duplicated().any():
+        raise DataError(f"scores: {path.name} has ids more than once: {some(map(repr, ids[ids.duplicated()]), 3)}.")
     where = f"scores: {path.name}, text"
-    return {
-        i: read_json(cell, f"{where} {i!r}") if isinstance(cell, str) else cell
-        for i, cell in zip(ids, cells, strict=True)
-    }
+    cells = zip(ids, table["scores"], strict=True)
+    return {i: read_json(cell, f"{where} {i!r}") if isinstance(cell, str) else cell for i, cell in cells}

@@ -15,7 +15,6 @@ from attnlib.auditing.probe import Erased, Probe, share_values
 from attnlib.auditing.rules import FAIL, OPEN, PASS, SKIPPED, Objection, Row, judge, rules
 from attnlib.engine.explainable import ATTENTION
 from attnlib.stats.inference import Effect
-from attnlib.utils.text import percent, plural
 
 NAMES = {
     "alpha": "attention", "cls_last": "attention", "alpha_grad": "attention × gradient",
@@ -54,49 +53,39 @@ class Gate(Row):
     @property
     def told(self) -> str:
         """What to do, as a sentence."""
-        if self.status == OPEN and self.effect.texts < rules()["texts"]:
-            return self.settles
         cure = f"{self.objection.cure}, then audit again."
         return f"{self.settles} Or {cure}" if self.settles else cure[0].upper() + cure[1:]
 
     def to_dict(self) -> dict[str, Any]:
-        shown = ("status", "value", "low", "high", "texts", "settles")
-        told = {name: value for name, value in super().to_dict().items() if name in shown}
-        told |= {"name": self.name, "passed": self.passed, "said": self.note}
-        return told | {"rows": self.rows, "cure": self.objection.cure}
+        told = {"name": self.name, "passed": self.passed, "said": self.note}
+        return super().to_dict() | told | {"rows": self.rows, "cure": self.objection.cure}
 
 
 def gates(found: Measured) -> list[Gate]:
     """The conditions in order, each with the rows that rest on it."""
-    n, least, rule = len(found), rules()["texts"], rules()["gates"]
-    gain = estimate(found.right - found.largest, (-1, 1))
-    cut = estimate((np.arange(len(found.right)) < found.cut).astype(float), (0, 1))
-    kept = {way: retained(found, way) for way in found.inputs}
-    both = " and ".join(f"{_share(share)} ({REMOVED[way]})" for way, share in kept.items())
-    reach = found.worst(lambda way: found.erased[way].attainable)[1]
-    said = {
-        "accuracy": f"accuracy {found.right.mean():.2f}, {gain.text()} more than always answering with the largest "
-        "class",
-        "cut": f"{_share(cut)} of the texts are longer than the model reads; at most {percent(rule['cut'].passes)}",
-        "removals": f"with up to {percent(max(rules()['shares']))} of the words removed at random, the model keeps "
-        f"{both} of its gain over the majority class; at least {percent(rule['removals'].passes)} is needed",
-        "attainable": f"the best order of removal lowers the probability by {reach.text()} more than a random one; "
-        f"at least {rule['attainable'].passes} is needed",
-    }
-    effects = {"accuracy": gain, "cut": cut, "attainable": reach}
-    effects["removals"] = min(kept.values(), key=lambda share: share.estimate)
-    rows = dict.fromkeys(("accuracy", "cut"), tuple(rules()["objections"]))
+    n, every = len(found), tuple(rules()["objections"])
     removed = INPUT if found.closed else (*INPUT, "weights")
-    enough = f"words were removed from {plural(n, 'text')}; at least {least} are needed"
-    doors = [Gate(rule["texts"], PASS if n >= least else FAIL, Effect(n, texts=n), note=enough, rows=removed)]
-    for name, told in said.items():
-        row = judge(rule[name], effects[name], note=told)
-        doors.append(Gate(**vars(row), rows=rows.get(name, removed)))
+    effects = {
+        "texts": Effect(n, texts=n),
+        "accuracy": estimate(found.right - found.largest, (-1, 1)),
+        "cut": estimate((np.arange(len(found.right)) < found.cut).astype(float), (0, 1)),
+        "removals": min((retained(found, way) for way in found.inputs), key=lambda share: share.estimate),
+        "attainable": found.worst(lambda way: found.erased[way].attainable)[1],
+    }
+    doors = []
+    for name, effect in effects.items():
+        rule = rules()["gates"][name]
+        needed = f"{'at least' if rule.direction == 'greater' else 'at most'} {rule.passes:g}"
+        note = f"{rule.effect}: {effect.text(0 if name == 'texts' else 2)}, where {needed} is needed"
+        row = judge(rule, effect, note=note)
+        if name == "texts":
+            row = replace(row, status=PASS if n >= rule.passes else FAIL, note=note)
+        doors.append(Gate(**vars(row), rows=every if name in ("accuracy", "cut") else removed))
     return doors
 
 
 def retained(found: Measured, way: str) -> Effect:
-    """Part of the gain over the majority class that survives random masking, of the share at which least does.
+    """Part of the gain over the majority class that survives random masking, where least of it does.
 
     A ratio of two means over the same texts, so that its interval is that of `share_values`.
     """
@@ -115,9 +104,9 @@ def behind(rows: Sequence[Row], doors: Sequence[Gate]) -> list[Row]:
     """The rows, those left open that rest on a gate which does not pass."""
     closed = {name: gate.told for gate in reversed(doors) if not gate.passed for name in gate.rows}
     return [
-        row
-        if row.status == SKIPPED or row.objection.id not in closed
-        else replace(row, status=OPEN, p=math.nan, settles=closed[row.objection.id])
+        replace(row, status=OPEN, p=math.nan, settles=closed[row.objection.id])
+        if row.objection.id in closed and row.status != SKIPPED
+        else row
         for row in rows
     ]
 
@@ -128,12 +117,10 @@ def judged(found: Measured) -> list[Row]:
 
 
 def hides(found: Measured, least: float = 0.05) -> Effect | None:
-    """How often the most decisive token lies in the lower half of the ranking, where that is beyond its border.
-
-    least   how far the probability must fall without a token that decides
+    """How often the most decisive token lies in the lower half of the ranking, if beyond its border.
 
     Chance is one half. A model that is trained to keep attention off the words it uses (Pruthi et al. 2020) goes
-    far beyond it, while one whose attention means nothing stays there.
+    far beyond it. least: how far the probability must fall without a token that decides.
     """
     both = zip(found.ranking, found.erased[found.inputs[-1]].alone, strict=True)
     telling = [(scores, drops) for scores, drops in both if len(drops) >= 4 and drops.max() >= least]
@@ -149,7 +136,7 @@ def flat(probe: Probe) -> bool:
 
 
 def readings(found: Measured, probe: Probe) -> pd.DataFrame:
-    """One row per ranking: S at the input (stricter operator) and with weights removed, seconds per 100 texts."""
+    """One row per ranking: S at the input and with weights removed, seconds per 100 texts."""
     rows, at = [], found.erased.get(ATTENTION)
     for name in (n for n in found.erased[found.inputs[0]].drops if n not in ("random", "best")):
         way, share = found.worst(lambda w, name=name: found.erased[w].share(name))
@@ -185,43 +172,30 @@ def _row(found: Measured, objection: Objection) -> Row:
         way, share = found.worst(lambda w: found.erased[w].share(found.subject))
         return judge(objection, share, control=_between(found.erased[way]), note=REMOVED[way])
     if name == "reading":
-        return _reading(found, objection)
+        best = {way: _best_of(FREE, found.erased[way]) for way in found.inputs}
+        way, gap = found.worst(lambda w: found.erased[w].share(found.subject) - found.erased[w].share(best[w]))
+        control = f"{NAMES[best[way]]}: a share of {found.erased[way].share(best[way]).mean():.2f}"
+        return judge(objection, gap, control=control, note=REMOVED[way])
     return Row(objection, OPEN, settles="Not measured within the budget: give more minutes.")
 
 
-def _reading(found: Measured, objection: Objection) -> Row:
-    def rival(way: str) -> str:
-        at = found.erased[way]
-        return max((r for r in FREE if r in at.drops), key=lambda r: np.nan_to_num(at.share(r).mean(), nan=-9))
-
-    way, gap = found.worst(lambda w: found.erased[w].share(found.subject) - found.erased[w].share(rival(w)))
-    share = found.erased[way].share(rival(way)).mean()
-    return judge(objection, gap, control=f"{NAMES[rival(way)]}: a share of {share:.2f}", note=REMOVED[way])
-
-
 def _weights(found: Measured, objection: Objection) -> Row:
+    """Where weights may decide nothing at all, what they can change at most is judged instead."""
     at, border = found.erased[ATTENTION], rules()["gates"]["attainable"].passes
     reach = estimate(at.attainable)
-    if reach.high < border:
-        note = (
-            f"no order of setting weights to zero lowers the probability by {border} more than a random order: the "
-            "weights decide nothing. The value is that difference."
-        )
-        bad = replace(judge(replace(objection, passes=border, fails=border), reach), objection=objection)
-        return replace(bad, status=FAIL if bad.status == FAIL else OPEN, note=note)
     if reach.low < border:
-        note = "what setting weights to zero can change at most is about as small as the border of the gate"
-        return Row(objection, OPEN, reach, note=note, settles="More texts would show whether weights matter.")
-    share = estimate(at.share(found.subject))
-    return judge(objection, share, control=_between(at), note=REMOVED[ATTENTION])
+        note = f"the value is how much more than a random order any order of the weights can do; border {border}"
+        row = judge(replace(objection, passes=border, fails=border), reach, note=note)
+        row = replace(row, objection=objection)
+        return row if row.status == FAIL else replace(row, status=OPEN, p=math.nan)
+    return judge(objection, estimate(at.share(found.subject)), control=_between(at), note=REMOVED[ATTENTION])
+
+
+def _best_of(names: Sequence[str], at: Erased) -> str:
+    return max((r for r in names if r in at.drops), key=lambda r: np.nan_to_num(at.share(r).mean(), nan=-9))
 
 
 def _between(at: Erased) -> str:
     loo = at.share("leave-one-out").mean()
     random, best = (at.area(name).mean() for name in ("random", "best"))
     return f"random: 0 (drop {random:.2f}), leave-one-out: {loo:.2f}, best found: 1 (drop {best:.2f})"
-
-
-def _share(share: Effect) -> str:
-    ends = "" if math.isnan(share.low) else f" [{percent(share.low)}, {percent(share.high)}]"
-    return percent(share.estimate) + ends

@@ -1,9 +1,8 @@
 r"""What a model answers without some of its tokens, and how far any order of removal can push it.
 
-For a ranking, :math:`A = \frac1{|K|} \sum_{k \in K} (p_0 - p_k)`: the mean drop of the predicted class's
-probability after the top k tokens of a text were removed, over a few shares of its length (AOPC on a grid). A does
-not compare across models, since some models can be moved further than others (Edin et al. 2025). The share of the
-attainable
+For a ranking, :math:`A` is the mean drop of the predicted class's probability after the top k tokens of a text
+were removed, over a few shares k of its length (AOPC on a grid). It does not compare across models, since some can
+be moved further than others (Edin et al. 2025). The share of the attainable
 
 .. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
 
@@ -44,8 +43,7 @@ CANDIDATES = 24
 class Erased:
     """The answers of one model to the removals of one operator; n texts.
 
-    drops      ranking -> (n, shares) drop of the probability; `random` is the mean over the draws, `best` the
-               largest that any order reached at that share
+    drops      ranking -> (n, shares) drop of the probability; also `random`, the mean over the draws, and `best`
     masked     (n, shares): how often the decision is right under random masking
     alone      per text, (tokens,): drop of the probability without each token alone
     """
@@ -103,6 +101,7 @@ class Probe:
         self.shares = tuple(shares or rules()["shares"])
         self.probabilities = softmax(model.logits(self.examples), axis=1)
         self.predicted = self.probabilities.argmax(1)
+        self.confidence = self.probabilities.max(1)
         self.labels = np.array([e.label for e in self.examples])
         self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -115,13 +114,8 @@ class Probe:
         return len(self.examples)
 
     @property
-    def confidence(self) -> np.ndarray:
-        """(n,) probability of the predicted class."""
-        return self.probabilities.max(1)
-
-    @property
     def inputs(self) -> tuple[str, str]:
-        """The two ways to remove a token from the input: a neutral token in its place, or no attention to it."""
+        """The two ways to remove a token: a neutral token in its place, or no attention to it."""
         known = operators(self.model)
         return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
 
@@ -145,30 +139,26 @@ class Probe:
         rankings: Sequence[str] = (),
         *,
         deep: int | None = None,
-        left: Callable[[int], float] = lambda done: math.inf,
+        go: Callable[[int], bool] = lambda done: True,
     ) -> dict[str, Erased]:
         """A of every ranking, of random ones and of the best order found, by operator.
 
         rankings  readings, or names in `self.rankings`
         deep  texts of which the best order is searched greedily; of the others it is the best of leave-one-out and
               the given rankings, plus what the search gained on those that were searched
-        left  texts done -> seconds that may still be spent. All operators answer about a few texts before the next
-              few: where the time is up, the answer is for the first texts alone
+        go    texts done -> whether to go on. All operators answer about a few texts before the next few: where the
+              time is up, the answer is for the first texts alone
         """
         found: dict[str, list[dict[str, np.ndarray]]] = {way: [] for way in ways}
         starts = range(0, len(self), CHUNK)
-        last = spent = done = 0.0
         for start in progress(starts, f"removing tokens ({', '.join(ways)})", total=len(starts), unit="batch"):
+            if start and not go(start):
+                break
             begun = time.monotonic()
             rows = range(start, min(start + CHUNK, len(self)))
-            work = float((self.lengths[rows.start : rows.stop] ** 2).sum())  # what a recurrent encoder needs
-            if start and left(start) < max(last, spent / done * work):
-                break
             for way in ways:
                 found[way] += self._some(way, rows, rankings, deep is None or start < deep)
-            last = time.monotonic() - begun
-            spent, done = spent + last, done + work
-            self.seconds["removing"] += last * (ATTENTION not in ways)
+            self.seconds["removing"] += (time.monotonic() - begun) * (ATTENTION not in ways)
         return {way: _joined(texts) for way, texts in found.items()}
 
     def _some(self, way: str, rows: range, rankings: Sequence[str], search: bool) -> list[dict[str, np.ndarray]]:
@@ -195,7 +185,7 @@ class Probe:
         return found
 
     def _text(self, i: int, answer: Callable, rankings: dict, search: bool) -> dict[str, np.ndarray]:
-        """(shares,) drops of a text by ranking, `masked`, `alone`, and `searched` where the best order was."""
+        """(shares,) drops of a text by ranking; `masked`, `alone`, and `searched` if it was."""
         known: dict[frozenset[int], np.ndarray] = {}
 
         def said(sets: Sequence[frozenset[int]]) -> np.ndarray:
@@ -203,6 +193,9 @@ class Probe:
             if new := [one for one in dict.fromkeys(sets) if one not in known]:
                 known.update(zip(new, answer(new).softmax(-1).cpu().numpy(), strict=True))
             return np.stack([known[one] for one in sets])
+
+        def drop(sets: Sequence[frozenset[int]]) -> np.ndarray:
+            return self._drop(i, said(sets))
 
         counts, alone = self.counts(self.lengths[i]), rankings["leave-one-out"]
         orders = {name: descending(scores).tolist() for name, scores in rankings.items()}
@@ -214,9 +207,7 @@ class Probe:
         found["random"] = self._drop(i, draws).mean(0)
         found |= {"masked": (draws.argmax(-1) == self.labels[i]).mean(0), "alone": alone}
         if search:
-            largest, _ = best_removals(
-                lambda sets: self._drop(i, said(sets)), counts, alone, beam=BEAM, candidates=CANDIDATES
-            )
+            largest, _ = best_removals(drop, counts, alone, beam=BEAM, candidates=CANDIDATES)
             found["searched"] = np.maximum(found["best"], largest)
         return found
 
@@ -226,7 +217,7 @@ class Probe:
 
 
 def _joined(texts: list[dict[str, np.ndarray]]) -> Erased:
-    """Of texts that were not searched, the best order gets what the search gained on average on the others."""
+    """The best order of texts that were not searched gets what the search gained on the others."""
     gained = [text["searched"] - text["best"] for text in texts if "searched" in text]
     gain = np.mean(gained, 0) if gained else 0.0
     for text in texts:

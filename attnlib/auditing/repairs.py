@@ -1,13 +1,12 @@
-"""What would help, cheapest first: each repair with its gain in faithfulness, its cost in F1 and its minutes.
+"""What would help, cheapest first: each repair with its faithfulness, its cost in F1 and its minutes.
 
-Reading the same model in another way is free, and the battery has measured it. The others train again: with words
-masked (Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention; last, another
-encoder. A Hugging Face classifier is fine-tuned with words masked (`attnlib.hf.classifier`), as a copy.
+Reading the same model in another way is free, and the battery has measured it. These train again: with words masked
+(Madsen et al. 2024), with TaSc, with states tied to their words, with sparse attention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +16,6 @@ from attnlib.auditing.rules import rules
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
 from attnlib.engine.explainable import Explainable
-from attnlib.studies.verdict.recommendations import recommendations
 from attnlib.training.fit import fit
 
 TEXTS, DEEP = 100, 16
@@ -28,34 +26,34 @@ GONE = "\N{REPLACEMENT CHARACTER}masked"
 
 @dataclass(frozen=True)
 class Repair:
-    """A change of the training, and roughly how much longer than the plain training it takes.
-
-    part  what it makes of the model, by the name of the recommendations
-    """
+    """A change of the configuration (none: of the texts), and how much longer training takes."""
 
     name: str
     does: str
     factor: float
-    part: str = ""
-    corpus: Callable[[Corpus, int], Corpus] = lambda corpus, seed: corpus
-    config: Callable[[ModelConfig], ModelConfig] = lambda config: config
-    applies: Callable[[ModelConfig], bool] = lambda config: True
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+    def applies(self, config: ModelConfig) -> bool:
+        """Whether the model does not have it, or something in its place, already."""
+        if self.name == "tying" and config.encoder in ("none", "bert"):
+            return False
+        return all(getattr(config, name) == ModelConfig.model_fields[name].default for name in self.changes)
 
     def train(self, corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Explainable:
         """A model with the repair."""
-        changed = self.config(config)
-        if changed.encoder == "bert":
-            train = train.replace(epochs=2, learning_rate=5e-5, batch_size=16)
-        return fit(self.corpus(corpus, seed), changed, train, seed)
+        if not self.changes:
+            return fit(masked(corpus, seed), config, train, seed)
+        # without the size that must follow another under tying
+        gone = {*self.changes, *(["hidden_size"] if self.name == "tying" else [])}
+        kept = config.model_dump(exclude_defaults=True, exclude=gone)
+        return fit(corpus, ModelConfig(**kept | self.changes), train, seed)
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """What a repair achieved: readings of the repaired model as on the card, F1, minutes.
+    """What a repair achieved: readings of the repaired model as on the card, F1, minutes, and the model.
 
-    sound   whether random removals leave the repaired model in its element, so that its readings can be judged;
-            None: not decided
-    model   the repaired model; the one under audit is left as it was
+    sound   whether random removals leave it in its element, so that its readings can be judged; None: not decided
     """
 
     name: str
@@ -79,23 +77,22 @@ class Repaired:
         return free.loc[free["value"].idxmax()]
 
     @property
-    def affordable(self) -> bool:
-        """Whether F1 is not worse by more than the rules allow, and the readings can be judged."""
-        return bool(self.sound) and self.f1_change >= -rules()["repair"]["f1"]
-
-    @property
     def recommended(self) -> bool:
         """Whether attention of the repaired model is good enough by the rules."""
-        return self.affordable and self.attention["value"] >= rules()["repair"]["faithful"]
+        return self._good(self.attention)
 
     @property
     def explained(self) -> bool:
         """Whether some reading of the repaired model is."""
-        return self.affordable and self.best["value"] >= rules()["repair"]["faithful"]
+        return self._good(self.best)
+
+    def _good(self, reading: pd.Series) -> bool:
+        rule = rules()["repair"]
+        return bool(self.sound) and self.f1_change >= -rule["f1"] and reading["value"] >= rule["faithful"]
 
 
 def masked(corpus: Corpus, seed: int) -> Corpus:
-    """The training texts twice: as they are, and with a random share of their words, up to a half, made unknown."""
+    """The training texts twice: as they are, and with up to a half of their words made unknown."""
     rng, more = np.random.default_rng([seed, 2024]), []
     for example in corpus.train:
         gone = rng.random(len(example.tokens)) < rng.uniform(0, 0.5)
@@ -104,40 +101,12 @@ def masked(corpus: Corpus, seed: int) -> Corpus:
     return replace(corpus, train=(*corpus.train, *more), known=corpus.vocabulary)
 
 
-MASKING = Repair("masking in training", "words hidden at random in half of the training texts", 2.0, corpus=masked)
 REPAIRS = (
-    MASKING,
-    Repair(
-        "TaSc", "attention scaled by one learned number per word (lin)", 1.1, "lin",
-        config=lambda c: c.replace(scaling="lin"), applies=lambda c: c.scaling == "none",
-    ),
-    Repair(
-        "tying", "states kept close to their words by a loss", 1.2, "tying",
-        # without the size that must follow another under tying
-        config=lambda c: ModelConfig(
-            **c.model_dump(exclude_defaults=True, exclude={"hidden_size", "regulariser"}), regulariser="tying"
-        ),
-        applies=lambda c: c.regulariser == "none" and c.encoder not in ("none", "bert"),
-    ),
-    Repair(
-        "sparse attention", "sparsemax in place of softmax", 1.1, "sparsemax",
-        config=lambda c: c.replace(projection="sparsemax"), applies=lambda c: c.projection == "softmax",
-    ),
-    Repair(
-        "MiniLM", "a pretrained encoder in place of this one, attention on top", 40.0,
-        config=lambda c: ModelConfig(encoder="bert", attention=c.attention),
-        applies=lambda c: c.encoder in ("lstm", "gru"),
-    ),
-)  # fmt: skip
+    Repair("masking in training", "words hidden at random in half of the training texts", 2.0),
+    Repair("TaSc", "attention scaled by one learned number per word (lin)", 1.1, {"scaling": "lin"}),
+    Repair("tying", "states kept close to their words by a loss", 1.2, {"regulariser": "tying"}),
+    Repair("sparse attention", "sparsemax in place of softmax", 1.1, {"projection": "sparsemax"}),
+)
 """The cheapest first."""
-
-
-def in_order(encoder: str) -> list[Repair]:
-    """The repairs as they are tried: masking, what the verdict recommends for such an encoder, then the rest."""
-    advised = recommendations(encoder)
-    parts = [] if advised.empty else advised.loc[0, ["scaling", "regulariser", "projection"]].tolist()
-    return sorted(REPAIRS, key=lambda repair: repair is not MASKING and repair.part not in parts)
-
-
 FINE_TUNING = ("fine-tuning with masking", "a copy of the model trained on with words hidden at random")
 """Of a Hugging Face classifier: name, and what it does."""

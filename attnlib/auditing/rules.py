@@ -1,9 +1,7 @@
 """From effects to a verdict: borders from `rules.yaml`, one status per objection, one answer for the model.
 
-A row *passes* where its whole 90% interval lies past the pass border and *fails* where it lies past the fail
-border; else it is *undetermined*, and says how many texts would settle it. Attention *may be read* if every
-applicable row passes; it *must not be read* if one row fails after Holm's correction; anything else is
-*undetermined*.
+A row *passes* where its whole 90% interval lies past the pass border and *fails* where it lies past the fail one.
+Attention *may be read* if every applicable row passes, and *must not be read* if one fails after Holm's correction.
 """
 
 from __future__ import annotations
@@ -29,16 +27,11 @@ PASS, FAIL, OPEN, SKIPPED = "pass", "fail", "undetermined", "not applicable"
 MAY, MUST_NOT, UNDETERMINED = "may be read", "must not be read", "undetermined"
 EXIT = {MAY: 0, MUST_NOT: 1, UNDETERMINED: 3}
 """Exit codes of `attnlib audit`; 2 is an error of usage or data, as everywhere on the command line."""
-MOST_TEXTS = 100_000
-"""A row that would need more texts than this is said to lie on its border."""
 
 
 @dataclass(frozen=True)
 class Objection:
-    """A reason not to read attention, or a gate, and the borders of the effect that would show or refute it.
-
-    asks   the question behind an objection; `cure`: what to do where a gate does not hold
-    """
+    """A reason not to read attention, or a gate (with a `cure`), and the borders of its effect."""
 
     id: str
     says: str
@@ -109,17 +102,13 @@ def judge(objection: Objection, effect: Effect, *, control: str = "", note: str 
 
 
 def overall(rows: Sequence[Row], gates_passed: bool) -> tuple[str, list[Row]]:
-    """The answer for the model, and the rows with Holm's p-values.
-
-    A gate that does not hold has left the rows open that rest on it (`judging.behind`). One objection that was
-    confirmed without it is enough for *must not be read*; *may be read* needs every gate.
-    """
-    adjusted = holm([row.p for row in rows]) if rows else []
+    """The answer for the model, and the rows with Holm's p-values; *may be read* needs every gate."""
+    adjusted = holm([row.p for row in rows])
     rows = [replace(row, p_holm=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     judged = [row for row in rows if row.status != SKIPPED]
     if any(row.status == FAIL and row.p_holm < rules()["holm"] for row in judged):
         return MUST_NOT, rows
-    passed = gates_passed and judged and all(row.status == PASS for row in judged)
+    passed = gates_passed and all(row.status == PASS for row in judged)
     return (MAY if passed else UNDETERMINED), rows
 
 
@@ -136,14 +125,11 @@ def _settles(objection: Objection, effect: Effect) -> str:
     good = objection.past(effect.estimate, objection.passes)
     if not good and objection.past(effect.estimate, objection.fails):
         return "The estimate lies between the borders: more texts alone would not settle it."
-    border, level = objection.passes if good else objection.fails, rules()["level"]
     if effect.se == 0:
-        gap = abs(effect.estimate - border)
-        enough = math.ceil(math.log(1 - level) / math.log(1 - min(gap, 0.999))) if gap else MOST_TEXTS
-        return f"If all texts go on agreeing, about {plural(enough, 'text')} would settle it."
-    found = effect.needed(border, level=level)
-    if found is None or found[1] > MOST_TEXTS:
+        return "All texts agree so far: more of them would settle it, if they go on agreeing."
+    found = effect.needed(objection.passes if good else objection.fails, level=rules()["level"])
+    if found is None:
         return "The estimate is too close to its border for any reasonable number of texts to settle it."
     counts = zip(found[::-1], ("text", "training"), strict=True)
-    said = [f"about {plural(count, noun)}" for count, noun in counts if count]
-    return f"If the estimate stays, {' and '.join(said)} would settle it."
+    said = " and ".join(f"about {plural(count, noun)}" for count, noun in counts if count)
+    return f"If the estimate stays, {said} would settle it."

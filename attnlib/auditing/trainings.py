@@ -1,22 +1,21 @@
-"""What only further trainings can tell: is attention needed, is it stable, does it find a planted shortcut?"""
+"""The budget of minutes, and what only trainings can tell: is attention needed, and is it stable?"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from attnlib.auditing.battery import agreed
-from attnlib.auditing.budget import Clock, Trainer
 from attnlib.auditing.probe import Probe
 from attnlib.auditing.rules import OPEN, Row, judge, rules
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.types import Corpus
-from attnlib.measures.diagnosticity import made_up, plant
 from attnlib.rankings.scores import importance
 from attnlib.stats import descending
 from attnlib.stats.inference import contrast, effect
@@ -26,15 +25,72 @@ from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
 from attnlib.utils.text import plural
 
-NONCE = ("zyxquor", "blivvet", "frabnik", "quomzel", "dreptun", "woxlify", "snargib", "ploovit")
-"""Words that no corpus has; the first that a corpus lacks are tied to its classes."""
 TRAININGS = 3
 LATE = "No training fitted the budget: give more minutes."
+CARD_SECONDS = 4.0
+WORDS = 50_000
+"""Words that a model is trained on at most per minute: this takes about a quarter of the budget."""
+
+
+class Clock:
+    """The budget, and what of it is left."""
+
+    def __init__(self, minutes: float) -> None:
+        self.begun, self.seconds = time.monotonic(), 60 * minutes
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.begun
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.spent - CARD_SECONDS
+
+    def fits(self, seconds: float) -> bool:
+        return seconds <= self.left
+
+    def until(self, share: float) -> Callable[[int], bool]:
+        """Texts done -> whether to go on: to the least number for a row, then while this share is not spent."""
+        end, least = self.spent + share * self.left, rules()["texts"]
+        return lambda done: done < least or self.spent < end
+
+
+@dataclass
+class Trainer:
+    """Trainings on a corpus that differ in their seed or in how they are made.
+
+    longest  seconds of a training, the longest so far
+    """
+
+    corpus: Corpus
+    config: ModelConfig
+    train: TrainConfig
+    seed: int
+    longest: float = 0.0
+
+    def fit(self, more: int = 0, how: Callable[..., Fitted] = fit) -> Fitted:
+        """A training whose seed is `more` than that of the audit, timed."""
+        begun = time.monotonic()
+        fitted = how(self.corpus, self.config, self.train, self.seed + more)
+        self.longest = max(self.longest, time.monotonic() - begun)
+        return fitted
+
+    def shorten(self, words: float) -> str:
+        """Keep as many training texts as have so many words; returns what was done, if anything.
+
+        Words of a single training text are read as unknown: else the model would never have seen the unknown word,
+        and every text with one in it would be out of distribution.
+        """
+        total, share = len(self.corpus.train), words / max(1, sum(map(len, self.corpus.train)))
+        self.corpus = replace(self.corpus, min_df=max(2, self.corpus.min_df), known=None)
+        if share >= 1:
+            return ""
+        self.corpus = self.corpus.sample(max(200, int(share * total)), seed=self.seed, splits=("train",))
+        return f"trained on {len(self.corpus.train):,} of {total:,} training texts, to fit the budget"
 
 
 def twins(trainer: Trainer, probe: Probe, clock: Clock) -> list[Row]:
     """Objections 1 and 8: models trained with uniform attention, and with other seeds, as many as fit."""
-    trainer.forecast()
     owns, uniform, rankings = [probe.predicted], [], [probe.read("alpha")]
     for k in range(TRAININGS):
         if k and clock.fits(1.15 * trainer.longest):
@@ -43,16 +99,16 @@ def twins(trainer: Trainer, probe: Probe, clock: Clock) -> list[Row]:
             rankings.append(importance(sibling, probe.examples, "alpha"))
         if clock.fits(1.15 * trainer.longest):
             uniform.append(trainer.fit(k, uniform_twin).logits(probe.examples).argmax(1))
-    late = [Row(rules()["objections"][name], OPEN, settles=LATE) for name in ("needed", "stable")]
     pairs = min(len(owns), len(uniform))
+    first, last = (rules()["objections"][name] for name in ("needed", "stable"))
     return [
-        needed(probe.labels, owns[:pairs], uniform[:pairs]) if pairs else late[0],
-        stable(rankings) if len(rankings) > 1 else late[1],
+        needed(probe.labels, owns[:pairs], uniform[:pairs]) if pairs else Row(first, OPEN, settles=LATE),
+        stable(rankings) if len(rankings) > 1 else Row(last, OPEN, settles=LATE),
     ]
 
 
 def uniform_twin(corpus: Corpus, config: ModelConfig, train: TrainConfig, seed: int) -> Fitted:
-    """The same training with uniform attention: its parameters are zero and frozen, so all scores are equal."""
+    """The same training with uniform attention: its parameters are zero and frozen."""
     blank = fit(corpus, config, train.replace(epochs=0), seed)
     with measuring():
         for parameter in blank.model.parts()["attention"].parameters():
@@ -68,47 +124,41 @@ def needed(truth: np.ndarray, own: Sequence[np.ndarray], uniform: Sequence[np.nd
     """
     texts = pd.DataFrame({"instance": np.arange(len(truth)), "truth": truth})
     frames = [
-        texts.assign(variant=name, seed=seed, prediction=said)
+        texts.assign(variant=name, seed=k, prediction=said)
         for name, trainings in (("own", own), ("uniform", uniform))
-        for seed, said in enumerate(trainings)
+        for k, said in enumerate(trainings)
     ]
     values = f1_values(pd.concat(frames, ignore_index=True), ["variant", "seed"])
-    several = "seed" if len(own) > 1 else None
-    found = contrast(values, "variant", "own", "uniform", training=several, level=rules()["level"])
+    training = "seed" if len(own) > 1 else None
+    found = contrast(values, "variant", "own", "uniform", training=training, level=rules()["level"])
     scores = values.groupby("variant")["point"].mean()
     control = f"F1 {scores['own']:.3f} with its attention, {scores['uniform']:.3f} with uniform attention"
-    note = f"{plural(len(own), 'training')} of each" if several else _few(1)
-    return judge(rules()["objections"]["needed"], agreed(found), control=control, note=note)
+    return judge(rules()["objections"]["needed"], agreed(found), control=control, note=_counted(len(own), 2))
 
 
 def stable(rankings: Sequence[Sequence[np.ndarray]]) -> Row:
-    """Objection 8: overlap of the top words between trainings, 0 being chance and 1 identity.
-
-    rankings  scores of the same texts by each training. The overlap of all pairs is a statistic of the set of
-              trainings; its delete-one jackknife gives each training its part (`overlaps`).
-    """
+    """Objection 8: overlap of the top words between trainings: 0 is chance, 1 identity."""
     values, several = overlaps(rankings), len(rankings) > 2
     frame = values if several else values[values["seed"] == 0]
     found = agreed(effect(frame, training="seed" if several else None, level=rules()["level"]))
-    found = replace(found, high=min(found.high, 1.0))
-    note = plural(len(rankings), "training") if several else _few(len(rankings))
+    found, note = replace(found, high=min(found.high, 1.0)), _counted(len(rankings), 3)
     return judge(rules()["objections"]["stable"], found, control="chance: 0", note=note)
 
 
 def overlaps(rankings: Sequence[Sequence[np.ndarray]]) -> pd.DataFrame:
-    """Overlap of the top tokens, corrected for chance, as jackknife values: one row per training and text.
+    """Overlap of the top k tokens, corrected for chance, as jackknife values: one row per training and text.
 
-    For k = 3 of n tokens two random rankings share k²/n on average, so the corrected overlap of a text is
-    (shared / k - k / n) / (1 - k / n); texts of k tokens or fewer have none.
+    Two random rankings share k²/n on average, so the overlap of a text is (shared / k - k / n) / (1 - k / n); texts
+    of k tokens or fewer have none. It is a statistic of all pairs, whose jackknife gives each training its part.
     """
     k, count = rules()["top"], len(rankings)
-    tops = [[frozenset(descending(scores)[:k].tolist()) for scores in own] for own in rankings]
-    lengths = np.array([len(s) for s in rankings[0]])
-    chance = k / np.maximum(lengths, 1)
+    tops = [[set(descending(scores)[:k].tolist()) for scores in own] for own in rankings]
+    lengths = np.array([len(scores) for scores in rankings[0]], float)
+    chance = np.where(lengths > k, k / lengths, math.nan)
     pairs = {}
     for a, b in itertools.combinations(range(count), 2):
         shared = np.array([len(x & y) / k for x, y in zip(tops[a], tops[b], strict=True)])
-        pairs[a, b] = np.where(lengths > k, (shared - chance) / np.where(lengths > k, 1 - chance, 1), math.nan)
+        pairs[a, b] = (shared - chance) / (1 - chance)
     whole = np.mean(list(pairs.values()), 0)
     frames = []
     for seed in range(count):
@@ -118,50 +168,6 @@ def overlaps(rankings: Sequence[Sequence[np.ndarray]]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _few(trainings: int) -> str:
-    return f"{plural(trainings, 'training')}: the interval is over texts alone"
-
-
-@dataclass(frozen=True)
-class Shortcut:
-    """What readings make of a word that decides by construction.
-
-    obeyed     share of test texts whose decision follows the planted word, against their own label
-    precision  reading -> share of those texts in which it ranks the planted word first
-    chance     the same of a random ranking
-    """
-
-    obeyed: float
-    precision: dict[str, float]
-    chance: float
-    texts: int
-
-
-def with_shortcut(corpus: Corpus, seed: int = 0, share: float = 0.5) -> tuple[Corpus, list[str]]:
-    """The corpus with a nonce word per class in a share of its training and dev texts, at a random place.
-
-    Bastings et al. (2022) plant such words; a model that learns from these texts relies on them, so the truth about
-    its decisions is known.
-    """
-    words, rng = made_up(corpus, NONCE), np.random.default_rng([seed, 2022])
-    marked = {split: plant(getattr(corpus, split), words, rng, share=share) for split in ("train", "dev")}
-    return replace(corpus, **marked, known=None), words
-
-
-def shortcut(trainer: Trainer, readings: Sequence[str], *, texts: int = 200) -> Shortcut | None:
-    """Train on texts with a planted shortcut, plant the word of *another* class in test texts, ask the readings.
-
-    None where fewer than twenty decisions follow the planted word: then nothing is known about what decides.
-    """
-    changed, words = with_shortcut(trainer.corpus, trainer.seed)
-    fitted = fit(changed, trainer.config, trainer.train, trainer.seed)
-    planted = plant(changed.test[:texts], words, np.random.default_rng([trainer.seed, 2023]), against=True)
-    obeys = fitted.logits(planted).argmax(1) == np.array([e.label for e in planted])
-    followed = [e for e, yes in zip(planted, obeys, strict=True) if yes]
-    if len(followed) < 20:
-        return None
-    first = {name: [int(s.argmax()) for s in importance(fitted, followed, name)] for name in readings}
-    places = np.array([e.rationale.index(True) for e in followed])
-    precision = {name: float((np.array(tops) == places).mean()) for name, tops in first.items()}
-    chance = float(np.mean([1 / len(e.tokens) for e in followed]))
-    return Shortcut(float(obeys.mean()), precision, chance, len(followed))
+def _counted(trainings: int, least: int) -> str:
+    alone = "" if trainings >= least else ": the interval is over texts alone"
+    return f"{plural(trainings, 'training')}{alone}"

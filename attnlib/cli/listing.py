@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
-import yaml
+from attnlib import config
 
 Rows = list[tuple[str, str]]
-
-PARTS: dict[str, dict[str, str]] = yaml.safe_load(
-    Path(__file__).with_name("parts.yaml").read_text(encoding="utf-8")
-)
-"""Kind of a model's part -> name as in `attnlib.config` -> description; a test keeps names and configs in step."""
 
 
 def corpora() -> Rows:
@@ -40,55 +33,37 @@ def importances() -> Rows:
     return [(name, f"{method.summary}\nfor {method.models}") for name, method in METHODS.items()]
 
 
+def parts() -> Rows:
+    """The parts of a model, as `al.ModelConfig` and the parameters of notebooks name them."""
+    kinds = ("encoders", "attentions", "projections", "scalings", "regularisers")
+    return [(kind, ", ".join(getattr(config, kind.upper()))) for kind in kinds]
+
+
 def notebooks() -> Rows:
-    """Every notebook with its title, profiles and parameters."""
+    """Every notebook with its title and profiles."""
     from attnlib.reports.plan import names, profiles, read
-    from attnlib.studies.study import params_of
 
+    return [(name, f"{read(name).title}\nprofiles: {', '.join(profiles(name))}") for name in names()]
+
+
+def params_of(name: str) -> Rows:
+    """Every parameter of a notebook, in its cell or not: default, comment, what profiles set instead."""
+    from attnlib.reports.plan import profiles
+    from attnlib.studies.study import planned
+
+    found = {profile: planned([name], profile)[0] for profile in profiles(name)}
     rows = []
-    for name in names():
-        notebook = read(name, params_of)
-        shown = [p for p in notebook.parameters.values() if p.shown]
-        lines = [f"  {p.name}: {p.type} = {p.default!r}" + (f"  # {p.comment}" if p.comment else "") for p in shown]
-        rows.append((name, "\n".join([f"{notebook.title}  [{', '.join(profiles(name))}]", *lines])))
-    return rows
-
-
-def params(name: str) -> Rows:
-    """Every parameter of a notebook, in its cell or not: type, default, comment, what profiles set instead."""
-    from attnlib.reports.plan import profiles, read
-    from attnlib.studies.study import params_of, planned
-
-    notebook = read(name, params_of)
-    found = {profile: planned([name], profile)[0] for profile in profiles(notebook.name)}
-    rows = []
-    for p in notebook.parameters.values():
-        told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in found.items() if p.name in one.changed]
+    for p in found["smoke"].notebook.parameters.values():
         comment = p.comment or ("" if p.shown else "not in the cell: set by name in a parameter file or with -p")
-        lines = [f"{p.type} = {p.default!r}", *([comment] if comment else []), *told]
-        rows.append((p.name, "\n".join(lines)))
-    return rows
-
-
-def profiles() -> Rows:
-    """Every size of a run, and the notebooks that have it."""
-    from attnlib.reports.plan import PROFILES, names, profiles
-
-    having = {name: list(profiles(name)) for name in names()}
-    known = dict(PROFILES)
-    known.update({p: "" for found in having.values() for p in found if p not in known})
-    rows = []
-    for profile, text in known.items():
-        owners = ", ".join(name for name, found in having.items() if profile in found)
-        rows.append((profile, "\n".join(part for part in (text, f"notebooks: {owners or 'none'}") if part)))
+        told = [f"{profile}: {one.changed[p.name]!r}" for profile, one in found.items() if p.name in one.changed]
+        rows.append((p.name, "\n".join([f"{p.default!r}  # {comment}" if comment else repr(p.default), *told])))
     return rows
 
 
 LISTS: dict[str, Callable[[], Rows]] = {
     "corpora": corpora,
-    **{kind: partial(list, parts.items()) for kind, parts in PARTS.items()},
-    "vectors": vectors,
     "importances": importances,
     "notebooks": notebooks,
-    "profiles": profiles,
+    "parts": parts,
+    "vectors": vectors,
 }

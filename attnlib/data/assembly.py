@@ -20,7 +20,7 @@ from attnlib.config import DataConfig
 from attnlib.data.cached import cached, load, save
 from attnlib.data.checks import LEAKED, DataWarning, check_classes, indexed, labelled, leaks, some
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.selection import excerpted, selected, thinned, usual_length
+from attnlib.data.selection import excerpted, selected, usual_length
 from attnlib.data.splits import drawn_splits
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample, Vocabulary
 from attnlib.utils.errors import DataError
@@ -33,9 +33,9 @@ FEW = 500
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
-    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised, empty
-    ones dropped; then `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`), `excerpts` and
-    `max_length`. What was dropped, drawn or doubtful is in `Corpus.notes`. Costly ones are kept in the cache.
+    Labels are checked, splits drawn where none are given, texts tokenised, empty ones dropped; then come
+    `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. What was
+    dropped, drawn or doubtful is in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
     if sum(row.tokens is None for row in raw.rows) < FEW:
@@ -64,13 +64,9 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
     splits, drawn = drawn_splits(raw.name, rows)
     classes, labels = indexed(raw, rows)
     notes = [*raw.notes, *notes, *drawn]
-    stay = range(len(rows))
-    if raw.shares:
-        stay, note = thinned(raw, splits, labels, classes)
-        notes.append(note)
     min_df, longest, known, parts = config.min_df or raw.min_df, config.max_length, None, {}
     for split in SPLITS:
-        members = [(rows[i], labels[i]) for i in stay if splits[i] == split]
+        members = [(row, label) for row, label, own in zip(rows, labels, splits, strict=True) if own == split]
         texts, told = _tokenised(raw, split, members, config)
         if split == "train" and config.strict_length_filter and config.limit is None:
             known = Vocabulary.build(texts.values(), min_df)  # Jain & Wallace count before they filter

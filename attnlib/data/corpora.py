@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
 from pydantic import Field, StrictBool, StrictInt
@@ -35,7 +35,6 @@ class Shared(Config):
     preprocessing: dict[str, Any] = Field(default_factory=dict)
     drop_missing: StrictBool = False
     name: str = ""
-    shares: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     excerpts: list[tuple[StrictInt | None, StrictInt | None]] = Field(default_factory=list)
 
 
@@ -51,8 +50,8 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
              files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
     options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), of the reader
              (`text="review"` for a table), and: `preprocessing` (changes to the corpus's own), `drop_missing`
-             (rows without a label), `name` (what tables call it), `shares` (`{"positive": 0.12}` thins a class)
-             and `excerpts` (`[[20, 276], [-256, None]]`, parts of each text)
+             (rows without a label), `name` (what tables call it) and `excerpts` (`[[20, 276], [-256, None]]`,
+             parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
     >>> stories.task, len(stories.classes)

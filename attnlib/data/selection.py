@@ -1,4 +1,4 @@
-"""Some texts of a corpus, or some words of a text: samples, shares of classes, excerpts."""
+"""Some texts of a corpus, or some words of a text: samples and excerpts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from attnlib.data.readers.base import read_yaml
-from attnlib.data.splits import SEED
-from attnlib.data.types import SPLITS, Example, RawCorpus
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.data.types import Example
+from attnlib.utils.errors import ConfigError
 
 _LISTED = {kind: words.split() for kind, words in read_yaml("unshown.yaml").items()}
 _FOUND = re.compile(rf"{'|'.join(_LISTED['beginnings'])}|(?:{'|'.join(_LISTED['whole'])})(?:e?s)?$")
@@ -38,35 +37,6 @@ def presentable(tokens: Iterable[str]) -> bool:
 def preferred(examples: Sequence[Example]) -> list[Example]:
     """The examples that can be shown to anybody; all of them where there are none."""
     return [example for example in examples if presentable(example.tokens)] or list(examples)
-
-
-def thinned(
-    raw: RawCorpus, splits: Sequence[str], labels: Sequence[int], classes: Sequence[str]
-) -> tuple[list[int], str]:
-    """Places of the texts that stay where classes have a share of each split (`raw.shares`), and a note.
-
-    Texts of the other classes all stay. The seed is fixed: the corpus is the same in every run.
-    """
-    total, kept = sum(raw.shares.values()), []
-    for label in raw.shares:
-        if label not in classes:
-            raise DataError(f"{raw.name}: {unknown('class in shares', label, classes)}")
-    if total >= 1:
-        raise DataError(f"{raw.name}: shares must leave something for the other classes; got {dict(raw.shares)}.")
-    for k, split in enumerate(SPLITS):
-        members = [[i for i, s in enumerate(splits) if s == split and labels[i] == c] for c in range(len(classes))]
-        others = sum(len(own) for own, label in zip(members, classes, strict=True) if label not in raw.shares)
-        for c, (own, label) in enumerate(zip(members, classes, strict=True)):
-            wanted = round(raw.shares[label] / (1 - total) * others) if label in raw.shares else len(own)
-            if wanted > len(own):
-                raise DataError(
-                    f"{raw.name}: a share of {raw.shares[label]:g} would need {wanted:,} {split} texts of the "
-                    f"class {label!r}, which has {len(own):,}. Thin another class."
-                )
-            kept += np.random.default_rng([SEED, k, c]).permutation(own)[:wanted].tolist()
-    told = ", ".join(f"{label} {share:.0%}" for label, share in raw.shares.items())
-    note = f"thinned to {len(kept):,} of {len(labels):,} texts: {told} of each split (seed {SEED})"
-    return sorted(kept), note
 
 
 def usual_length(lengths: Sequence[int]) -> int:

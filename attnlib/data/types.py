@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -236,7 +236,6 @@ class RawCorpus:
     classes        names in the order of their indices; None: the labels that occur, sorted
     length_filter  (min, max) for `strict_length_filter`; None: the shortest or longest of each split
     drop_missing   leave out rows without a label instead of refusing them
-    shares         class -> its share of the texts of each split, reached by leaving out texts of that class
     excerpts       slices (start, stop) of every text that are kept, in tokens; none: the whole text
     notes          what the reader itself did that a user should know
     """
@@ -251,5 +250,4 @@ class RawCorpus:
     notes: tuple[str, ...] = ()
     length_filter: tuple[int | None, int | None] = (None, None)
     drop_missing: bool = False
-    shares: Mapping[str, float] = field(default_factory=dict)
     excerpts: Sequence[Sequence[int | None]] = ()

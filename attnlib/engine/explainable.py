@@ -1,17 +1,9 @@
 """What a model must offer to be explained, and the two questions every test asks it.
 
 `Explainable` is the contract: the kit's own `Fitted` and a Hugging Face classifier (`attnlib.hf`) both keep it, so
-importances, erasure, heat maps and the audit take either. A model predicts (`model.predict`, `model.logits`); what
-needs more than its own code are functions of it, in the rooms where the algorithms are:
-
-readings   `importance(model, texts, name)`: one number per word; `readings(model)` in `attnlib.rankings.scores`
-           names those that apply
-erase      `erase(model, texts, removed, operator)`: logits without sets of words; `operators(model)` names the
-           ways, `attention` (words stay in the text, their weights go) among them; `cut(model, texts)` counts the
-           texts longer than it reads
-swap       `swap_attention(model, texts, "uniform")` in `attnlib.measures.perturbation`: logits with the attention
-           replaced by uniform, permuted or no weights
-labels     `aligned(model, corpus.classes)`: the model with its logits in the order of the data's classes
+importances, erasure, heat maps and the audit take either. What needs more than the model's own code are functions
+of it: `importance` and `readings` (`attnlib.rankings.scores`), `erase`, `operators`, `cut` and `aligned` here,
+`swap_attention` (`attnlib.measures.perturbation`).
 """
 
 from __future__ import annotations
@@ -48,20 +40,15 @@ ATTENTION = "attention"
 class Answers(Protocol):
     """What one forward pass must tell: `Trace` does, and more.
 
-    mask        (B, T) bool: the units, as in `Batch.content`
-    logits      (B, C); probabilities (B, C), prediction (B,) follow from them
-    alpha       (B, T) the attention that each unit gets; of a Hugging Face model, `cls_last`
+    mask (B, T) bool: the units, as in `Batch.content`; logits (B, C), from which probabilities and prediction
+    follow; alpha (B, T): the attention that each unit gets, of a Hugging Face model `cls_last`
     """
 
     mask: Tensor
     logits: Tensor
-
-    @property
-    def alpha(self) -> Tensor: ...
-    @property
-    def probabilities(self) -> Tensor: ...
-    @property
-    def prediction(self) -> Tensor: ...
+    alpha: Tensor
+    probabilities: Tensor
+    prediction: Tensor
 
 
 class Explainable(Protocol):
@@ -76,27 +63,21 @@ class Explainable(Protocol):
 
     def examples(self, texts: Text | Iterable[Text]) -> list[Example]:
         """Raw texts as Examples; Examples pass through. Texts without a word are refused."""
-        ...
 
     def tokens(self, text: Text) -> list[str]:
         """The units of a text, in order: `importance` gives one number for each."""
-        ...
 
     def predict(self, texts: Text | Iterable[Text], *, batch_size: int = 256) -> Prediction:
         """Labels and probabilities (n, C)."""
-        ...
 
     def logits(self, examples: Iterable[Text], *, batch_size: int = 256) -> np.ndarray:
         """(n, C) float64, in the order given."""
-        ...
 
     def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
         """accuracy, f1_macro, f1_positive, auc, loss and n."""
-        ...
 
     def traces(self, examples: Iterable[Text], batch_size: int = 256) -> Iterator[tuple[Batch, Answers]]:
         """Batches of bounded size with what the model answers; `batch.rows` holds the index of each text."""
-        ...
 
 
 def is_model(model: object) -> None:
@@ -207,6 +188,6 @@ def aligned(model: Explainable, classes: Sequence[str]) -> Explainable:
     if tuple(classes) != model.classes:
         raise DataError(
             f"The classes of the model and of the data differ. Model: {', '.join(model.classes)}. Data: "
-            f"{', '.join(classes)}. Use the corpus that the model was trained on, or one with its classes."
+            f"{', '.join(classes)}. Use a corpus with the model's classes."
         )
     return model

@@ -2,13 +2,8 @@ r"""How much every input moves every hidden state (Meister et al. 2021, eq. 5).
 
 .. math:: G_{pi} = \Big\| \frac{\partial \|h_p\|_2}{\partial X_i} \Big\|_2
 
-for all p and i. Definition: one backward pass per position p (`by_loop`). Cheaper and equal, for the kit's own
-encoders of one layer (`select.plain`):
-
-none, mlp      h_p depends on X_p alone: one backward pass of :math:`\sum_p \|h_p\|`
-cnn            closed form: the gradient reaches the window of p alone
-lstm, gru      back-propagation through time of all p at once: a matrix of adjoints, one row per p, swept over
-               the text once per direction
+for all p and i. Definition: one backward pass per position p (`by_loop`). Cheaper and equal, for the kit's own lstm
+and gru of one layer (`select.plain`): back-propagation through time of all p at once (`bptt`).
 """
 
 from __future__ import annotations
@@ -24,7 +19,7 @@ from attnlib.engine.attention import CELLS
 from attnlib.engine.bptt import sweep
 from attnlib.engine.operators import self_attentive
 from attnlib.engine.select import plain
-from attnlib.models.encoders import CNN, MLP, NoEncoder, Recurrent, reversal, turned
+from attnlib.models.encoders import Recurrent, reversal, turned
 from attnlib.models.regularise import Concat, Residual
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError
@@ -63,10 +58,9 @@ def norm_jacobian(fitted: Fitted, examples: Iterable, *, batch_size: int = 64) -
 
 
 def full_jacobian(fitted: Fitted, example: Example) -> np.ndarray:
-    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p normalised to sum to one.
+    r"""(n, n): :math:`\|\partial h_p / \partial X_i\|_F`, rows p normalised to sum to one, or zero.
 
     The text is repeated once per component of h, so that one backward pass gives all components of one state.
-    A state that no input moves keeps its zeros.
     """
     model, vectoriser = fitted.model, fitted.vectoriser
     batch = vectoriser.batch(vectoriser.encode(fitted.examples([example]))).to(fitted.device)
@@ -94,18 +88,14 @@ def _shares(square: Tensor) -> np.ndarray:
 @measuring()
 def influence(model: nn.Module, batch: Batch) -> Tensor:
     """(B, T, T): G of every text, by the cheapest exact way; zero at padding."""
-    embedded, encoder = model.embed(batch).detach(), model.encoder
-    kind = type(encoder) if plain(model) else None
-    if kind in (NoEncoder, MLP):
-        norms = _diagonal(model, embedded, batch.mask)
-    elif kind is Recurrent and len(encoder.forwards) == 1:
-        norms = _in_chunks(_recurrent, model, embedded, batch.mask, encoder.width)
-    elif kind is CNN and len(encoder.layers) == 1:
-        norms = _in_chunks(_convolutional, model, embedded, batch.mask, 8 * embedded.shape[-1])
+    embedded, encoder, mask = model.embed(batch).detach(), model.encoder, batch.mask
+    if plain(model) and type(encoder) is Recurrent and len(encoder.forwards) == 1:
+        step = max(1, CELLS // (embedded.shape[1] * 4 * encoder.width))  # memory stays flat as texts grow
+        parts = zip(embedded.split(step), mask.split(step), strict=True)
+        norms = torch.cat([_recurrent(model, some, its_mask) for some, its_mask in parts])
     else:
-        norms = by_loop(model, embedded, batch.mask)
-    real = batch.mask.unsqueeze(1) & batch.mask.unsqueeze(2)
-    return norms.masked_fill(~real, 0.0)
+        norms = by_loop(model, embedded, mask)
+    return norms.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), 0.0)
 
 
 def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
@@ -120,55 +110,18 @@ def by_loop(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     return torch.stack(rows, 1)
 
 
-def _in_chunks(way, model, embedded: Tensor, mask: Tensor, width: int) -> Tensor:
-    """A few texts at a time, so that memory stays flat as texts grow."""
-    step = max(1, CELLS // (embedded.shape[1] * 4 * width))
-    parts = zip(embedded.split(step), mask.split(step), strict=True)
-    return torch.cat([way(model, some, its_mask) for some, its_mask in parts])
-
-
-def _diagonal(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    with measuring(grad=True):
-        leaf = embedded.detach().requires_grad_()
-        total = model.reader.encode(leaf, mask).norm(dim=-1).sum()
-        return torch.diag_embed(torch.autograd.grad(total, leaf)[0].norm(dim=-1))
-
-
 def _recurrent(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
     direction, own = _directions(model, embedded, mask)
     encoder = model.encoder
     size = encoder.forwards[0].hidden_size
-    norms, diagonal = sweep(encoder.forwards[0], embedded, direction[..., :size])
+    norms, corner = sweep(encoder.forwards[0], embedded, direction[..., :size])
     if encoder.backwards:
         turn = reversal(mask)
-        back, corner = sweep(encoder.backwards[0], turned(embedded, turn), turned(direction[..., size:], turn))
+        back, other = sweep(encoder.backwards[0], turned(embedded, turn), turned(direction[..., size:], turn))
         back = torch.stack([turned(rows, turn) for rows in back.transpose(0, 1)]).transpose(0, 1)
-        norms = norms + turned(back, turn)
-        diagonal = diagonal + turned(corner, turn)
-    return _with_diagonal(norms, diagonal + own)
-
-
-def _convolutional(model: nn.Module, embedded: Tensor, mask: Tensor) -> Tensor:
-    direction, own = _directions(model, embedded, mask)
-    # The ReLU passes nothing back where it is closed. Elsewhere than under residual, h is zero there already.
-    direction = direction * (model.encoder(embedded, mask) > 0)
-    length = embedded.shape[1]
-    convolutions = model.encoder.layers[0]
-    widest = max(conv.kernel_size[0] for conv in convolutions) // 2
-    norms = embedded.new_zeros(len(embedded), length, length)
-    for offset in range(-widest, widest + 1):
-        reached, column = 0.0, 0
-        for conv in convolutions:
-            half, channels = conv.kernel_size[0] // 2, conv.out_channels
-            if abs(offset) <= half:
-                reached = reached + direction[..., column : column + channels] @ conv.weight[..., offset + half]
-            column += channels
-        if offset == 0:
-            reached = reached + own
-        reach = reached.norm(dim=-1)
-        first, last = max(0, -offset), min(length, length - offset)
-        place = torch.arange(first, last, device=embedded.device)
-        norms[:, place, place + offset] = reach[:, first:last]
+        norms, corner = norms + turned(back, turn), corner + turned(other, turn)
+    # Where p = i both directions and the word itself meet: their vectors add before the norm is taken.
+    norms.diagonal(dim1=1, dim2=2).copy_((corner + own).norm(dim=-1))
     return norms
 
 
@@ -180,10 +133,3 @@ def _directions(model: nn.Module, embedded: Tensor, mask: Tensor) -> tuple[Tenso
     if isinstance(model.reader.regulariser, Concat):
         return unit.split([model.encoder.width, embedded.shape[-1]], -1)
     return unit, unit if isinstance(model.reader.regulariser, Residual) else torch.zeros_like(embedded)
-
-
-def _with_diagonal(norms: Tensor, vectors: Tensor) -> Tensor:
-    """Where p = i both directions and the word itself meet: their vectors add before the norm is taken."""
-    out = norms.clone()
-    out.diagonal(dim1=1, dim2=2).copy_(vectors.norm(dim=-1))
-    return out

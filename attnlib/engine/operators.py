@@ -1,18 +1,14 @@
 """What "removed from the input" means.
 
-pad     the word's id becomes PAD (the zero vector) in its place, and attention may not look there. The other
-        words keep their positions. A recurrent or convolutional encoder steps over the place and reads a zero
-        vector; one whose words look at each other (`self_attentive`: transformer, bert) leaves it out. The two
-        levels of a hierarchical model do the same: its encoder over words with the place of a removed word, its
-        encoder over sentences with the place of a sentence that has lost all its words, which is not attended
-        either. This is what Chrysostomou & Aletras run.
+pad     the word's id becomes PAD (the zero vector) in its place, and attention may not look there, nor at a
+        sentence that has lost all its words. A recurrent or convolutional encoder steps over the place and reads
+        a zero vector; one whose words look at each other (`self_attentive`: transformer, bert) leaves it out.
+        This is what Chrysostomou & Aletras run.
 delete  the word is taken out and the text closes up: what the papers' words say.
 mask    the word becomes the mask token, which stays in the text and may be attended to.
 unk     the same with the unknown word.
 
 Removing everything with pad or delete leaves nothing to attend to: the context is the zero vector.
-
-To add an operator, register a function here that makes it for a model; every eraser works from its three facts.
 """
 
 from __future__ import annotations

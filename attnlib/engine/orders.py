@@ -1,7 +1,6 @@
 """Orders of removal, from scores, with a named error for every score that cannot rank; and first flips along them.
 
-First flips are looked for in growing blocks, each text leaving at its first flip. A decision can flip and flip back
-as more is removed, so bisection would find some flip but not the first.
+A decision can flip and flip back as more is removed, so bisection would find some flip but not the first.
 """
 
 from __future__ import annotations
@@ -19,14 +18,11 @@ from attnlib.utils.errors import DataError, said
 if TYPE_CHECKING:
     from attnlib.engine.rows import Rows
 
-FITS = "a ranking fits"
-
 
 def descending(scores: Tensor, units: Tensor) -> Tensor:
-    """(B, T) positions from the highest score to the lowest, those that are no units last.
+    """(B, T) positions from the highest score to the lowest, those that are no units (B, T) last.
 
-    scores (B, T); units (B, T) bool: the positions that can be removed. Equal scores keep the order of the text, so
-    that an order never depends on padding or on the sorting algorithm.
+    Equal scores keep the order of the text, so that an order never depends on padding.
     """
     first = torch.argsort(scores.double(), dim=1, descending=True, stable=True)
     idle = (~units).gather(1, first)
@@ -41,7 +37,7 @@ def inverse(order: Tensor) -> Tensor:
 
 
 def problem(scores: np.ndarray, length: int) -> str:
-    """Why `scores` cannot rank a text of `length` units, or `FITS`."""
+    """Why `scores` cannot rank a text of `length` units; empty where they can."""
     if scores.ndim != 1:
         return f"scores of shape {scores.shape}; one number per token is needed"
     if len(scores) != length:
@@ -49,13 +45,11 @@ def problem(scores: np.ndarray, length: int) -> str:
         return f"{kind} for {length} tokens"
     if np.isnan(scores).any():
         return f"NaN at token {int(np.flatnonzero(np.isnan(scores))[0])}"
-    return FITS
+    return ""
 
 
 def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
     """The ranking as one float array per text; a ranking for another number of texts is refused."""
-    if isinstance(ranking, np.ndarray | Tensor) and ranking.ndim != 1 and len(ids) != len(ranking):
-        raise DataError(f"The ranking has {len(ranking)} rows for {len(ids)} texts. Give one array per text.")
     if isinstance(ranking, Mapping) or not isinstance(ranking, Iterable):
         todo = " Give the scores it returns, or register it as a method and give its name." * callable(ranking)
         raise DataError(
@@ -63,25 +57,21 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
         )
     arrays = [floats(scores, f"text {i} (from 0)") for i, scores in enumerate(ranking)]
     if len(arrays) != len(ids):
-        found = "The ranking is empty" if not arrays else f"The ranking has {len(arrays)} arrays"
         raise DataError(
-            f"{found} for {len(ids)} texts. Give one array per text, with one score per token, as `importance` "
-            "returns."
+            f"The ranking has {len(arrays)} arrays for {len(ids)} texts. Give one per text, with a score per token."
         )
     return arrays
 
 
-def padded(arrays: Sequence[np.ndarray], units: Tensor) -> tuple[Tensor, list[str]]:
-    """Scores (B, T) at the unit positions of a batch, and what is wrong with each row (`FITS` where nothing).
-
-    Rows with a problem score zero everywhere; the caller must not use them.
-    """
-    counts = units.sum(1).tolist()
-    found = [problem(scores, n) for scores, n in zip(arrays, counts, strict=True)]
-    values = [a if why == FITS else np.zeros(n) for a, n, why in zip(arrays, counts, found, strict=True)]
+def padded(arrays: Sequence[np.ndarray], units: Tensor, rows: Sequence[int]) -> Tensor:
+    """Scores (B, T) at the unit positions of a batch of these texts; an array that cannot rank its text is
+    named."""
+    for array, n, row in zip(arrays, units.sum(1).tolist(), rows, strict=True):
+        if why := problem(array, n):
+            raise DataError(f"The ranking of text {row} (from 0) does not fit: {why}. Give one number per unit.")
     scores = torch.zeros(units.shape, dtype=torch.float64, device=units.device)
-    scores[units] = torch.as_tensor(np.concatenate(values) if values else np.zeros(0)).to(units.device)
-    return scores, found
+    scores[units] = torch.as_tensor(np.concatenate(arrays)).to(units.device)
+    return scores
 
 
 class Flips(NamedTuple):

@@ -1,14 +1,15 @@
-"""Which eraser is the cheapest exact one for a model."""
+"""Which eraser is the cheapest exact one for a model, and the closed form for encoders without context."""
 
 from __future__ import annotations
 
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from attnlib.engine.operators import OPERATORS
-from attnlib.engine.pointwise import Pointwise
+from attnlib.engine import attention
+from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.rows import Rows
 from attnlib.engine.windows import Windows
 from attnlib.models.attention import Additive, Deep, Dot
@@ -33,19 +34,38 @@ TORCHS |= {nn.Dropout, nn.Identity, nn.Sequential, nn.ModuleList}
 def input_eraser(fitted: Fitted, batch: Batch, trace: Trace, operator: str, *, generic: bool = False) -> Rows:
     """The eraser of a batch at the input level; `generic` runs every variant, whatever the model."""
     made = OPERATORS[operator](fitted.model, fitted.vectoriser)
-    kind = Rows if generic else cheapest(fitted.model)
+    kind = Rows if generic else cheapest(fitted.model, made)
     return kind(fitted.model, batch, trace, made)
 
 
-def cheapest(model: nn.Module) -> type[Rows]:
+def cheapest(model: nn.Module, operator: Operator) -> type[Rows]:
     """The class of eraser for a model. Only where a word moves few states is anything saved."""
-    if not plain(model):
+    if operator.stays or not plain(model):
         return Rows
     encoder = model.encoder
     if type(encoder) in (NoEncoder, MLP):
         return Pointwise
-    short = type(encoder) is CNN and len(encoder.layers) == 1
+    short = type(encoder) is CNN and len(encoder.layers) == 1 and operator.token == 0
     return Windows if short and not isinstance(model.reader.regulariser, Concat | Residual) else Rows
+
+
+class Pointwise(Rows):
+    """Encoders that read each word alone (none, mlp): removing words changes no other state and no other score.
+
+    What is left is the projection of the remaining scores: all prefixes and all single removals of a batch, without
+    running the model again, as at the attention level.
+    """
+
+    whole = True
+
+    def prefixes(self, texts: Tensor, order: Tensor, start: int, stop: int) -> Tensor:
+        logits = attention.prefix_logits(self.trace, order, reproject=not self.trace.exponential)
+        step = torch.arange(start + 1, stop + 1, device=order.device).clamp_max(logits.shape[1] - 1)
+        step = torch.minimum(step.unsqueeze(0), self.lengths[texts].unsqueeze(1))
+        return logits[texts].gather(1, step.unsqueeze(-1).expand(-1, -1, logits.shape[-1]))
+
+    def singles(self) -> Tensor:
+        return attention.single_logits(self.trace, reproject=not self.trace.exponential)
 
 
 def plain(model: nn.Module) -> bool:

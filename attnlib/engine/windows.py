@@ -1,9 +1,10 @@
-r"""Input erasure for one-layer convolutional encoders: only columns near a removed word are computed again.
+r"""Input erasure by `pad` for one-layer convolutional encoders: only columns near a removed word are new.
+again.
 
 A column reads the 2r + 1 words around it, so removing a word changes 2r + 1 columns at most, whatever the length of
 the text. Each change makes a new version of a column; variant k attends to the newest version that k knows. Words
 enter a column linearly before the ReLU: the contribution of every word at every distance is computed once, and a
-version is a sum of 2r + 1 rows of that table.
+version is a sum of 2r + 1 rows of that table. A padded word contributes nothing: its embedding is zero.
 """
 
 from __future__ import annotations
@@ -34,9 +35,6 @@ class Windows(Rows):
         convolutions = model.encoder.layers[0]
         self.radius = max(conv.kernel_size[0] for conv in convolutions) // 2
         self.bias = torch.cat([conv.bias for conv in convolutions])
-        if operator.token is not None:
-            self.token = torch.tensor([operator.token], device=self.device)
-            self.token_embedding = model.embedding(self.token)
         self.table = self._contributions(convolutions)
         self.attention, self.query = model.attention, model.query_vector(batch)
         values = trace.weight if trace.linear else torch.eye(len(self.bias)).to(trace.hidden)
@@ -51,15 +49,14 @@ class Windows(Rows):
         self.features = torch.cat([keys, values]), torch.cat([offset, offset.new_zeros(len(values))])
 
     def _contributions(self, convolutions: nn.ModuleList) -> Tensor:
-        """(B, T + 2, 2r + 1, H): what a word adds to the column at each distance; then the token; then nothing."""
+        """(B, T + 1, 2r + 1, H): what a word adds to the column at each distance; then nothing."""
         size, pieces = 2 * self.radius + 1, []
         for conv in convolutions:
             margin = (size - conv.kernel_size[0]) // 2
             pieces.append(F.pad(conv.weight, (margin, margin)))
         weight = torch.cat(pieces)
         words = self.trace.embedded.masked_fill(~self.batch.mask.unsqueeze(-1), 0.0)
-        token = words.new_zeros(1, words.shape[-1]) if self.operator.token is None else self.token_embedding
-        words = torch.cat([words, token.expand(len(words), 1, -1), torch.zeros_like(words[:, :1])], 1)
+        words = torch.cat([words, torch.zeros_like(words[:, :1])], 1)
         return (words @ weight.permute(1, 2, 0).flatten(1)).view(*words.shape[:2], size, -1)
 
     def at_once(self, variants: int) -> int:
@@ -97,8 +94,7 @@ class Windows(Rows):
 
     def _logits(self, texts: Tensor, removed: Tensor, place: Tensor, nested: bool) -> Tensor:
         """Logits (R, K, C). removed (R, K + 1, T), of the trunk first; place (R, K): what variant k newly lost."""
-        neighbours = self._closed_up if self.operator.token is None else self._in_place
-        base, columns, windows = neighbours(self.batch.mask[texts], removed, place)
+        base, columns, windows = self._neighbours(self.batch.mask[texts], removed, place)
         features = self._features(texts, torch.cat([base, windows.flatten(1, 2)], 1))
         version = self._newest(columns, removed.shape[-1], nested)
         scores = self._scores(texts, features).gather(1, version.flatten(1)).view(version.shape)
@@ -128,14 +124,9 @@ class Windows(Rows):
 
         Where nothing is left the weights, and so the context, are zero.
         """
-        kept = self.batch.content[texts].unsqueeze(1).expand(removed.shape)
-        kept = kept if self.operator.stays else kept & ~removed
-        alpha = self.trace.project(scores, kept)
+        alpha = self.trace.project(scores, self.batch.content[texts].unsqueeze(1) & ~removed)
         if self.trace.scale is not None:
-            scale = self.trace.scale[texts].unsqueeze(1)
-            if self.operator.stays:
-                scale = torch.where(removed, self.model.scaling(self.token, self.token_embedding), scale)
-            alpha = alpha * scale
+            alpha = alpha * self.trace.scale[texts].unsqueeze(1)
         total = (alpha.unsqueeze(-2) @ values).squeeze(-2)
         if self.trace.linear:
             return total.double() + self.trace.bias.double()
@@ -144,10 +135,11 @@ class Windows(Rows):
         context[texts] = total
         return decode(self.trace, context)[texts]
 
-    def _in_place(self, mask: Tensor, removed: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Windows where words were replaced: of all columns of the trunk (R, T, s), and of those variant k changes.
+    def _neighbours(self, mask: Tensor, removed: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Windows: of all columns of the trunk (R, T, s), and of those (R, K, s) that variant k changes, with
+        these.
 
-        Columns (R, K, s) are T where there is none. Entries: a position, T for the token, T + 1 for nothing.
+        Columns are T where there is none. Entries of a window: a position, or T for nothing.
         """
         length = mask.shape[1]
         reach = torch.arange(-self.radius, self.radius + 1, device=mask.device)
@@ -165,30 +157,8 @@ class Windows(Rows):
         where = position.clamp(0, length - 1).flatten(2)
         gone = removed.gather(2, where).view(position.shape)
         real = mask.unsqueeze(1).expand_as(removed).gather(2, where).view(position.shape)
-        real &= (position >= 0) & (position < length)
-        entry = torch.where(gone, length, position.clamp(0, length - 1))
-        return torch.where(real, entry, length + 1)
-
-    def _closed_up(self, mask: Tensor, removed: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """As `_in_place`, where words were deleted and the text closed up."""
-        length, r = mask.shape[1], self.radius
-        left = mask.unsqueeze(1) & ~removed
-        rank = left.cumsum(-1)
-        line = torch.arange(length, device=mask.device)
-        # The positions left, in order, with room for a whole window of nothing on either side.
-        room = torch.full((*left.shape[:2], length + 4 * r + 2), length + 1, device=mask.device)
-        slot = torch.where(left, rank - 1 + 2 * r, length + 4 * r + 1)
-        room.scatter_(2, slot, line.expand_as(left).contiguous())
-        room[..., -1] = length + 1
-        reach = torch.arange(-r, r + 1, device=mask.device)
-        trunk = (slot[:, 0].clamp_max(length + 3 * r).unsqueeze(-1) + reach).flatten(1)
-        base = room[:, 0].gather(1, trunk).view(len(mask), length, -1)
-        gap = rank[:, 1:].gather(2, place.clamp_max(length - 1).unsqueeze(-1)) + 2 * r
-        around = gap + torch.arange(-r, r, device=mask.device)
-        columns = room[:, 1:].gather(2, around)
-        columns = torch.where((place < length).unsqueeze(-1), columns, length).clamp_max(length)
-        windows = room[:, 1:].gather(2, (around.unsqueeze(-1) + reach).flatten(2))
-        return base, columns, windows.view(*around.shape, -1)
+        real &= (position >= 0) & (position < length) & ~gone
+        return torch.where(real, position, length)
 
     def _newest(self, columns: Tensor, length: int, nested: bool) -> Tensor:
         """(R, K, T): number of the version of a column that variant k sees: the trunk's, then one per change."""

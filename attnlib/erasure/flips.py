@@ -1,7 +1,6 @@
-"""What happens to a decision when parts of a text are removed, exactly and fast.
+"""What happens to a decision when parts of a text are removed: `f(fitted, examples, ranking, *, level=…, …)`.
 
-All functions are called as `f(fitted, examples, ranking, *, level=…, operator=…, …)`: the fields of `Erasure` say
-what is removed and how, and options of the importance method may follow.
+The fields of `Erasure` say what is removed and how; options of the importance method may follow.
 """
 
 from __future__ import annotations
@@ -37,14 +36,13 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
     flipped          whether any number of removals changes it
     removed          how many units were gone at the first flip (<NA>: never)
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
-    only_when_empty  the first flip came when nothing was left to attend, so that the bias decided: the text was not
-                     outweighed, it was gone. At the attention level nothing is left once the remaining units have
-                     no weight, which under a sparse projection can be long before the last unit (see `reproject`)
+    only_when_empty  the first flip came when nothing was left to attend, so that the bias decided. At the attention
+                     level that is once the remaining units have no weight (see `reproject`)
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
-    status           `flipped`, `only_when_empty`, `never`, or what is wrong with the ranking of that text
+    status           `flipped`, `only_when_empty` or `never`
 
-    how    level, operator, reproject, target, seed, batch_size, on_bad, quirks (see `Erasure`), and options of the
+    how    level, operator, reproject, target, seed, batch_size, quirks (see `Erasure`), and options of the
            importance method that `ranking` names
 
     >>> flips = al.fraction_to_flip(fitted, corpus.test, "alpha", level="input")
@@ -79,7 +77,7 @@ def erasure_curves(
 
     first   `most`: the most important go first (comprehensiveness); `least`: the least important go first, so that
             row k keeps the n - k most important (sufficiency)
-    how     as in `fraction_to_flip`, without on_bad
+    how     as in `fraction_to_flip`
 
     >>> curve = al.erasure_curves(fitted, corpus.test[:1], "alpha")
     >>> length = len(corpus.test[0].tokens)
@@ -89,7 +87,7 @@ def erasure_curves(
     import pandas as pd
 
     one_of("first", first, ("most", "least"))
-    request = Erasure.of(ranking, how, without=("on_bad",))
+    request = Erasure.of(ranking, how)
     examples = explained(fitted, examples)
     pieces = []
     for found in ranked(fitted, examples, request, "erasure curves"):
@@ -126,15 +124,14 @@ def single_removals(
     js_other: Jensen-Shannon divergence in nats of the output with and without that weight; delta_js; flip_top,
     flip_other: whether removing it changes the decision.
     status: `compared`; `one unit`, of a text without another, where what needs r is NaN or <NA>; `no weight left`,
-    where either removal takes all the weight of a sparse projection, so that only the bias is left to decide
-    (`reproject` gives the weight to others instead).
+    where either removal takes all the weight of a sparse projection, so that only the bias is left to decide.
 
     how     reproject, target, seed, batch_size, quirks, and options of the importance method
     """
     import pandas as pd
 
     quirks = ("serrano_r", *RANKING_QUIRKS)
-    request = Erasure.of(ranking, how, quirks=quirks, without=("operator", "on_bad"), level="attention")
+    request = Erasure.of(ranking, how, quirks=quirks, without=("operator",), level="attention")
     examples = explained(fitted, examples)
     frames = []
     for found in ranked(fitted, examples, request, "single removals"):
@@ -184,9 +181,7 @@ def _first_flips(
         told = _rows(fitted, found, first, empty, request.quirks)
         for place, row in zip(found.batch.rows.tolist(), told, strict=True):
             rows[place] = {"id": examples[place].id, **row}
-    frame = pd.DataFrame(rows)
-    flags = "boolean" if frame["flipped"].isna().any() else bool
-    return frame.astype({"removed": "Int64", "flipped": flags, "only_when_empty": flags})
+    return pd.DataFrame(rows).astype({"removed": "Int64", "flipped": bool, "only_when_empty": bool})
 
 
 def _flips(fitted: Explainable, found: RankedBatch, request: Erasure, most: int | None) -> orders.Flips:
@@ -208,22 +203,20 @@ def _rows(fitted, found: RankedBatch, first: orders.Flips, empty: torch.Tensor, 
     mass = found.mass().gather(1, first.removed.unsqueeze(1)).squeeze(1)
     whole = found.batch.lengths if "tasc_denominator" in quirks else found.lengths
     columns = (first.removed, first.after, empty, found.lengths, whole, found.trace.prediction, mass)
-    values = (column.tolist() for column in columns)
-    for why, removed, after, nothing, length, divisor, predicted, gone in zip(found.problems, *values, strict=True):
-        good = why == orders.FITS
-        flipped = removed > 0 and good
+    values = zip(*(column.tolist() for column in columns), strict=True)
+    for removed, after, nothing, length, divisor, predicted, gone in values:
+        flipped = removed > 0
         alone = flipped and nothing
-        status = ("only_when_empty" if alone else "flipped") if flipped else "never"
         yield {
             "length": length,
             "prediction": fitted.classes[predicted],
-            "flipped": flipped if good else None,
+            "flipped": flipped,
             "removed": removed if flipped else None,
             "fraction": min(1.0, removed / divisor) if flipped else float("nan"),
-            "only_when_empty": alone if good else None,
+            "only_when_empty": alone,
             "mass_removed": gone if flipped else float("nan"),
             "after": fitted.classes[after] if flipped else None,
-            "status": status if good else why,
+            "status": "only_when_empty" if alone else "flipped" if flipped else "never",
         }
 
 

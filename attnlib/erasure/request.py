@@ -1,13 +1,12 @@
 """Erasure requests: what is removed, in which order and how, checked once; and traced batches with their orders.
 
 level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
-                   projection: closed form, no encoder pass beyond the first
+                   projection
 level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
                    default, what they run), `delete` (what they write), `mask`, `unk`
 
-A `ranking` is the name of an importance method, or scores of your own, Captum's for one: one array per text, one
-number per unit, as `importance` returns. Units are removed from the highest score down; equal scores in the order
-of the text.
+A `ranking` is the name of an importance method, or scores of your own: one array per text, one number per unit, as
+`importance` returns. Units are removed from the highest score down; equal scores in the order of the text.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
 LEVELS = (ATTENTION, "input")
 RANKING_QUIRKS = ("tasc_ig", "tasc_grad_after_ig")
 Ranking = str | Sequence[np.ndarray]
-Rank = Callable[["Batch", "Answers", Tensor], tuple[Tensor, list[str]]]
-"""A batch, its trace and its units (B, T) to scores (B, T), and what is wrong with the ranking of each text."""
+Rank = Callable[["Batch", "Answers", Tensor], Tensor]
+"""A batch, its trace and its units (B, T) to scores (B, T)."""
 
 
 class How(TypedDict, total=False):
@@ -53,23 +52,18 @@ class How(TypedDict, total=False):
     target: Literal["logit", "probability"] | None
     seed: int
     batch_size: int
-    on_bad: Literal["raise", "mark"]
     quirks: Iterable[str]
-    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Erasure:
     """One question about erasure: how units are removed, and in which order.
 
-    level            `input`: words leave the text; `attention`: positions lose their weight
-    operator         at the input level: what becomes of a removed word (`engine.operators`); None: `pad`, or the
-                     first of a Hugging Face model's `operators(model)`
-    reproject        at the attention level: apply a sparse projection to what remains instead of renormalising it
-    ranking          the name of an importance method, or scores of your own
-    target, seed, quirks, options   of the importance method, where `ranking` names one
-    batch_size       texts traced at a time; it changes no result
-    on_bad           a ranking that does not fit its text (wrong length, NaN): `raise`, or `mark` the row and go on
+    level       `input`: words leave the text; `attention`: positions lose their weight
+    operator    at the input level: what becomes of a removed word; None: the first of `operators(model)`
+    reproject   at the attention level: apply a sparse projection to what remains instead of renormalising it
+    ranking     the name of an importance method, to which target, seed, quirks and options go; or your own scores
+    batch_size  texts traced at a time; it changes no result
 
     Options that do not apply at a level are refused there.
     """
@@ -81,7 +75,6 @@ class Erasure:
     target: str | None = None
     seed: int = 0
     batch_size: int = 256
-    on_bad: str = "raise"
     quirks: frozenset[str] = frozenset()
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -95,15 +88,13 @@ class Erasure:
         without: Iterable[str] = (),
         **fixed: Any,
     ) -> Erasure:
-        """The request from the keywords of a public function.
+        """The request from the keywords of a public function; those that are no fields are options of the method.
 
-        Keywords that are no fields are options of the importance method. `quirks` are those that the function
-        honours; it does not take the keywords `without`, nor those it has `fixed`.
+        `quirks` are those that the function honours; it takes no keywords `without`, nor those it has `fixed`.
         """
         taken = [name for name in How.__annotations__ if name not in (*without, *fixed)]
         fields = {name: how[name] for name in taken if name in how}
         options = {name: value for name, value in how.items() if name not in taken}
-        options |= fields.pop("options", {})
         for name in options:
             if isinstance(ranking, str) or name in How.__annotations__:
                 known = METHODS[ranking].options if isinstance(ranking, str) else ()
@@ -120,12 +111,10 @@ class Erasure:
             )
         if self.level == "input" and self.reproject is not None:
             raise ConfigError(
-                f"reproject={self.reproject} says what becomes of the remaining weights at level 'attention'; at "
-                "level 'input' the model reads the changed text and projects its scores in any case. Leave "
-                "reproject out, or use level='attention'."
+                f"reproject={self.reproject} is about the weights that remain at level 'attention'. Leave it out, "
+                "or use level='attention'."
             )
         OPERATORS[self.operator or "pad"]
-        one_of("on_bad", self.on_bad, ("raise", "mark"))
         if self.explainer is None and (self.options or self.target is not None):
             said = ", ".join(self.options) or "target"
             raise ConfigError(f"Scores were given, so no method runs that could use {said}.")
@@ -153,13 +142,12 @@ class Erasure:
 
 
 class RankedBatch(NamedTuple):
-    """A traced batch with its order of removal (B, T), its units (B, T), and why a row cannot be ranked."""
+    """A traced batch with its order of removal (B, T) and its units (B, T)."""
 
     batch: Batch
     trace: Answers
     order: Tensor
     units: Tensor
-    problems: list[str]
 
     @property
     def lengths(self) -> Tensor:
@@ -194,10 +182,8 @@ def ranked(fitted: Explainable, examples: list[Example], request: Erasure, what:
         for batch, trace in fitted.traces(examples, batch_size=request.batch_size):
             line.set_postfix_str(f"{len(batch)} texts of up to {batch.ids.shape[1]} tokens at a time")
             units = request.units(batch, trace)
-            scores, problems = rank(batch, trace, units)
-            if request.on_bad == "raise":
-                _refuse(problems, batch, examples)
-            yield RankedBatch(batch, trace, orders.descending(scores, units), units, problems)
+            order = orders.descending(rank(batch, trace, units), units)
+            yield RankedBatch(batch, trace, order, units)
             line.update(len(batch))
 
 
@@ -209,23 +195,20 @@ def _by_method(fitted: Explainable, request: Erasure) -> Rank:
             "Use a method with level 'hidden', such as 'alpha' or 'alpha_grad'."
         )
 
-    def rank(batch: Batch, trace: Answers, units: Tensor) -> tuple[Tensor, list[str]]:
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> Tensor:
         scores, _ = explain(fitted, batch, trace)
-        bad = (scores.isnan() & units).any(1).tolist()
-        return scores.nan_to_num(0.0), [f"NaN from {explain.method}" if b else orders.FITS for b in bad]
+        if (bad := (scores.isnan() & units).any(1)).any():
+            raise DataError(f"Ranking {explain.method!r} is NaN in text {int(batch.rows[bad][0])} (from 0).")
+        return scores.nan_to_num(0.0)
 
     return rank
 
 
 def _by_scores(examples: list[Example], request: Erasure) -> Rank:
     arrays = orders.checked(request.ranking, [e.id for e in examples])
-    return lambda batch, trace, units: orders.padded([arrays[i] for i in batch.rows.tolist()], units)
 
+    def rank(batch: Batch, trace: Answers, units: Tensor) -> Tensor:
+        rows = batch.rows.tolist()
+        return orders.padded([arrays[i] for i in rows], units, rows)
 
-def _refuse(problems: list[str], batch: Batch, examples: list[Example]) -> None:
-    for place, why in zip(batch.rows.tolist(), problems, strict=True):
-        if why != orders.FITS:
-            raise DataError(
-                f"The ranking of text {place} ({examples[place].id!r}) does not fit: {why}. Give one number per "
-                "unit, or on_bad='mark' to mark such texts in the frame and go on."
-            )
+    return rank

@@ -21,16 +21,15 @@ from attnlib.training.fitted import TextClassifier
 from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.progress import bar
 
-WARM = 0.1
-"""Part of the steps in which the learning rate rises; it falls to zero in the others."""
+EPOCHS, BATCH, RATE, WARM = 2, 16, 3e-5, 0.1
+"""Of fine-tuning; in the part WARM of its steps the learning rate rises, in the others it falls to zero."""
 
 
 class HFClassifier(TextClassifier):
     """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`.
 
-    A typed text is read unchanged. An Example of a corpus is read as its words, joined by blanks except before
-    closing signs; load such a corpus with `preprocessing={"lower": False}` where the model knows capitals.
-    """
+    A typed text is read unchanged, an Example of a corpus as its words, joined by blanks except before closing
+    signs."""
 
     def __init__(self, network: Network, vectoriser: HFVectoriser, classes: Sequence[str], *, query: bool = False):
         self.model, self.vectoriser, self.classes, self.query = network, vectoriser, tuple(classes), query
@@ -88,10 +87,9 @@ def removal(model: HFClassifier, operator: str) -> Removal:
 
 @aligned.register
 def relabelled(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
-    """The model with its logits in the order of a corpus's classes; classes the corpus lacks come last.
+    """The model with its logits in the order of a corpus's classes, by their names; others come last.
 
-    Names are compared without regard to case and to "_", "-" and blanks. LABEL_0, LABEL_1, … stand for the labels
-    0, 1, …; against other names they are refused, since nobody said which is which.
+    LABEL_0, LABEL_1, … stand for the labels 0, 1, …; against other names they are refused.
     """
     plain = [_plain(name) for name in model.classes]
     numbered = [name.removeprefix("label") for name in plain]
@@ -100,9 +98,8 @@ def relabelled(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
     places = [plain.index(name) if (name := _plain(c)) in plain else None for c in classes]
     if None in places or len(set(places)) < len(places):
         raise DataError(
-            f"The classes of the model and of the data do not map. Model, in the order of its logits: "
-            f"{', '.join(model.classes)}. Data: {', '.join(classes)}. Name the model's classes in the data's "
-            "words, in the order of its logits: load_model(PLACE, classes=(…))."
+            f"The classes of the model and of the data do not map. Model: {', '.join(model.classes)}. Data: "
+            f"{', '.join(classes)}. Name the model's in the order of its logits: load_model(PLACE, classes=(…))."
         )
     rest = [i for i in range(len(plain)) if i not in places]
     order = model.model.order[torch.tensor([*places, *rest], device=model.model.order.device)]
@@ -116,46 +113,37 @@ def _plain(name: str) -> str:
 
 
 def masked_finetuning(
-    model: HFClassifier,
-    examples: Sequence[Example],
-    operators: Sequence[str],
-    *,
-    seconds: float,
-    epochs: float = 2.0,
-    learning_rate: float = 3e-5,
-    batch_size: int = 16,
-    most: float = 0.5,
-    seed: int = 0,
+    model: HFClassifier, examples: Sequence[Example], operators: Sequence[str], *, seconds: float, seed: int = 0
 ) -> HFClassifier:
     """A copy of the classifier, trained on with words removed at random (Madsen et al. 2024).
 
-    Every other text of a batch stays whole; of the others a share of the words, between 0 and `most`, is removed,
-    batch by batch by one of the `operators`.
+    Every other text of a batch stays whole; of the others a share of the words, up to a half, is removed, batch by
+    batch by one of the `operators`.
 
     seconds  to spend at most: the first steps are timed, and the learning rate falls to zero over what fits
     """
-    if len(examples) < batch_size:
-        raise ConfigError(f"Fine-tuning needs at least {batch_size} texts; {len(examples)} were given.")
+    if len(examples) < BATCH:
+        raise ConfigError(f"Fine-tuning needs at least {BATCH} texts; {len(examples)} were given.")
     ways = [removal(model, name) for name in operators]
     inner = copy.deepcopy(model.model.network)
     network = Network(inner, model.model.order.tolist()).to(model.device)
     rng = np.random.default_rng([seed, 2024])
-    optimiser = torch.optim.AdamW(inner.parameters(), learning_rate, weight_decay=0.01)
-    steps, begun = max(4, round(epochs * len(examples) / batch_size)), time.monotonic()
+    optimiser = torch.optim.AdamW(inner.parameters(), RATE, weight_decay=0.01)
+    steps, begun = max(4, round(EPOCHS * len(examples) / BATCH)), time.monotonic()
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices), torch.enable_grad(), bar("fine-tuning", total=steps, unit="step") as line:
         torch.manual_seed(seed)
         inner.train()
         order, step = np.empty(0, dtype=int), 0
         while step < steps and (step < 4 or time.monotonic() - begun < 1.2 * seconds):
-            order = order if len(order) >= batch_size else rng.permutation(len(examples))
-            chosen, order = order[:batch_size], order[batch_size:]
+            order = order if len(order) >= BATCH else rng.permutation(len(examples))
+            chosen, order = order[:BATCH], order[BATCH:]
             batch = model.vectoriser.batch([examples[i] for i in chosen]).to(model.device)
-            shares = rng.uniform(0, most, (len(chosen), 1)) * (np.arange(len(chosen)) % 2)[:, None]
+            shares = rng.uniform(0, 0.5, (len(chosen), 1)) * (np.arange(len(chosen)) % 2)[:, None]
             gone = torch.from_numpy(rng.random(batch.content.shape) < shares).to(model.device) & batch.content
             risen = min(1.0, (step + 1) / max(1.0, WARM * steps), (steps - step) / max(1.0, (1 - WARM) * steps))
             for group in optimiser.param_groups:
-                group["lr"] = learning_rate * risen
+                group["lr"] = RATE * risen
             optimiser.zero_grad()
             logits = network(ways[step % len(ways)](batch, gone)).logits
             nn.functional.cross_entropy(logits, batch.labels).backward()

@@ -35,10 +35,9 @@ def load_model(
 ) -> fitted.Fitted | HFClassifier:
     """A saved model: the folder that `Fitted.save` wrote, or a Hugging Face `AutoModelForSequenceClassification`.
 
-    place       a folder (of attnlib, or of `save_pretrained` with its tokeniser), or a hub id
-    The rest is for Hugging Face models:
-    revision    branch, tag or commit of a hub id
-    classes     names of the classes in the order of the logits, where the config says LABEL_0, LABEL_1, …
+    place       a folder (of attnlib, or of `save_pretrained` with its tokeniser), or a hub id, of which
+                `revision` is a branch, tag or commit
+    classes     of a Hugging Face model: names in the order of the logits, where the config says LABEL_0, LABEL_1, …
     max_length  most pieces, special ones included; default: what the model reads. Longer texts are cut
     query       the model reads pairs of texts (NLI, QA): give (text, query) or Examples with a query
 
@@ -73,23 +72,21 @@ def _checkpoint(
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
     refuse_pickles(place)
-    options: dict[str, Any] = {"trust_remote_code": False}
-    if revision is not None:
-        options["revision"] = revision
+    version = {} if revision is None else {"revision": revision}
+    safe = {"trust_remote_code": False, **version}
     with reading("configuration", place):
-        config = AutoConfig.from_pretrained(place, **options)
+        config = AutoConfig.from_pretrained(place, **safe)
     _refuse(config, place)
-    tokenizer = fast_tokenizer(place, place, **{k: v for k, v in options.items() if k != "trust_remote_code"})
+    tokenizer = fast_tokenizer(place, place, **version)
     with without_bar(), reading("sequence classifier", place):
         network, loaded = AutoModelForSequenceClassification.from_pretrained(
-            place, use_safetensors=True, output_loading_info=True, **options
+            place, use_safetensors=True, output_loading_info=True, **safe
         )
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "position_ids" not in key):
         raise ConfigError(
             f"{place!r} is no trained classifier: {len(absent)} of its weights are missing, {absent[0]!r} among "
-            "them, and would start at random. Give a model fine-tuned for sequence classification; attnlib.fit "
-            "trains one on a pretrained encoder."
+            "them. Give a model fine-tuned for sequence classification; attnlib.fit trains one."
         )
     network = network.float()
     network.config.use_cache = False
@@ -106,36 +103,34 @@ def _checkpoint(
 def _refuse(config: Any, place: str) -> None:
     """Models that give no one class per text, before their weights are read."""
     kind = getattr(config, "problem_type", None)
+    wrong = None
     if config.num_labels == 1 or kind == "regression":
-        raise ConfigError(f"{place!r} is a regression: it predicts a number, not a class, so no decision can flip.")
-    if kind == "multi_label_classification":
+        wrong = "a regression: it predicts a number, not a class"
+    elif kind == "multi_label_classification":
+        wrong = "a multi-label classifier: it decides on each class by itself"
+    elif getattr(config, "is_encoder_decoder", False):
+        wrong = "made of an encoder and a decoder, whose attentions do not add up to one reading per word"
+    if wrong:
         raise ConfigError(
-            f"{place!r} is a multi-label classifier: it decides on each class by itself, so no single decision is "
-            "there to explain. Fine-tune it for one class per text."
-        )
-    if getattr(config, "is_encoder_decoder", False):
-        raise ConfigError(
-            f"{place!r} has an encoder and a decoder, whose attentions do not add up to one reading per word. Give "
-            "a model with an encoder alone (BERT, RoBERTa, …) or a decoder alone (GPT-2, Llama, …)."
+            f"{place!r} is {wrong}. Give a classifier of one class per text, with an encoder (BERT, RoBERTa, …) or "
+            "a decoder alone (GPT-2, Llama, …)."
         )
 
 
 def _classes(config: Any, given: Sequence[str] | None, place: str) -> tuple[str, ...]:
     own = tuple(str(config.id2label[i]) for i in range(config.num_labels))
     names = own if given is None else tuple(map(str, given))
-    if len(names) != len(own):
-        told = f"classes: {place!r} has {len(own)} classes ({', '.join(own)})"
-        raise ConfigError(f"{told}; {len(names)} names were given.")
-    if len(set(names)) < len(names):
-        raise ConfigError(f"Two classes of {place!r} have the same name: {', '.join(names)}. Give classes=(…).")
+    if len(names) != len(own) or len(set(names)) < len(names):
+        raise ConfigError(
+            f"classes: {place!r} has {len(own)} ({', '.join(own)}); give as many different names, classes=(…). "
+            f"Got {', '.join(names)}."
+        )
     return names
 
 
 def _padding(network: nn.Module, tokenizer: Any) -> int:
-    """The id of padding, for a decoder its end of text where it has none, known to the model as well.
-
-    A decoder's head reads the last piece that is not padding, so padding may not be what ends a text.
-    """
+    """The id of padding; for a decoder without one a token that ends no text, since its head reads the last
+    piece."""
     found = network.config.pad_token_id
     if found is None or not 0 <= found < network.get_input_embeddings().num_embeddings:
         ends = set(tokenizer("a").input_ids)

@@ -1,8 +1,8 @@
 """The model inside an HFClassifier, called as the kit calls models, and the self-attention of its layers.
 
 transformers lets a model use an attention function of one's own, by name. Ours runs the model's own plain
-attention, shows its weights to whoever watches, and forgets them: a watcher keeps one number per piece, so memory
-never grows with texts × T². It changes nothing unless a watcher returns new weights, and then the weights alone.
+attention, shows its weights to whoever watches, and forgets them. It changes nothing unless a watcher returns new
+weights, and then the weights alone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LayerAttention(NamedTuple):
 class Watch:
     """look: told of every layer in turn; what it returns, if anything, are new weights. calls: layers seen."""
 
-    look: Callable[[LayerAttention], Tensor | None] = lambda layer: None
+    look: Callable[[LayerAttention], Tensor | None]
     calls: int = 0
 
 
@@ -93,10 +93,8 @@ class NoClosedForm(ConfigError, AttributeError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name!r} belongs to models that attnlib trains, whose logits are a closed form of one pooling "
-            "attention, z = b + Σ α s v. A Hugging Face classifier attends in every layer and has none. "
-            "Importances, fraction_to_flip, top_token_flips, erasure_curves, comprehensiveness, sufficiency, aopc, "
-            "erase and swap_attention work for it."
+            f"{name!r} belongs to models that attnlib trains, with one pooling attention; a Hugging Face classifier"
+            " attends in every layer. Importances and all functions of erasure and faithfulness work for it."
         )
 
 
@@ -177,9 +175,8 @@ class Network(nn.Module):
         """The texts in slices of which `kept` layers' weights fit into memory, at least one text each."""
         if not self.layers:
             raise ConfigError(
-                f"{type(self.network).__name__} does not compute its attention through transformers' "
-                "AttentionInterface, so it can be neither read nor replaced. Gradients, omission and erasure from "
-                "the input work for it."
+                f"{type(self.network).__name__} does not use transformers' AttentionInterface: its attention can "
+                "neither be read nor replaced. Gradients, omission and erasure from the input work for it."
             )
         step = max(1, CELLS // (kept * self.heads * pieces.ids.shape[1] ** 2))
         for start in range(0, len(pieces), step):
@@ -248,10 +245,7 @@ def _pieces(batch: WordBatch | PieceBatch) -> PieceBatch:
 
 
 def permuted(seed: int, rows: Collection[int], lengths: Collection[int]) -> Callable[[LayerAttention], Tensor]:
-    """The weights of every head and query shuffled over the keys it may look at.
-
-    A text's draws depend on the seed, its number in `rows`, its length and the layer alone.
-    """
+    """The weights of every head and query shuffled over the keys it may look at, by seed, row, length and layer."""
 
     def change(layer: LayerAttention) -> Tensor:
         new = layer.weights.clone()

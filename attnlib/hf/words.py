@@ -61,19 +61,12 @@ def word_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     for run in RUN.finditer(text):
         start, end = run.span()
-        first, last = start, end
-        while first < end and _sign(text[first]):
-            first += 1
-        while last > first and _sign(text[last - 1]):
-            last -= 1
+        inner = [i for i in range(start, end) if category(text[i])[0] not in "PS"]
+        first, last = (inner[0], inner[-1] + 1) if inner else (end, end)
         spans += _repeated(text, start, first)
         spans += [(first + part.start(), first + part.end()) for part in UNSPACED.finditer(text[first:last])]
         spans += _repeated(text, last, end)
     return spans
-
-
-def _sign(character: str) -> bool:
-    return category(character)[0] in "PS"
 
 
 def _repeated(text: str, low: int, high: int) -> list[Span]:
@@ -95,8 +88,8 @@ def joined(words: Sequence[str]) -> tuple[str, list[Span]]:
 
 @dataclass(frozen=True)
 class PieceBatch(Batch):
-    """Pieces as the model reads them. `words` (B, T): the unit a piece belongs to, -1 for special tokens, the query
-    and padding; `content`: pieces of units; `types` (B, T): token types, or None where the model has none."""
+    """Pieces as the model reads them. `words` (B, T): the unit a piece belongs to, or -1; `content`: pieces of
+    units; `types` (B, T): token types, or None where the model has none."""
 
     types: Tensor | None = None
 
@@ -160,10 +153,8 @@ class Removal:
 class HFVectoriser(Vectoriser):
     """Texts to words and pieces, by the tokeniser of a checkpoint.
 
-    The tokeniser reads the text itself, a typed one unchanged, and pieces are tied to words by their places in it.
-    A word in which no piece begins (a sign the tokeniser drops or joins to the word before, the end of a cut text)
-    is no unit. `truncated` is the number of texts that had to be cut in the last `encode`; `mask_id` and `unk_id`
-    are -1 where the tokeniser has no such token.
+    Pieces are tied to words by their places in the text; a word in which no piece begins is no unit. `truncated` is
+    the number of texts that were cut in the last `encode`; `mask_id` and `unk_id` are -1 where there is none.
     """
 
     kind = "hf"
@@ -182,13 +173,10 @@ class HFVectoriser(Vectoriser):
         known = {name: Removal(name, token) for name, token in tokens.items() if token >= 0}
         return known | {"attention": Removal("attention", self.pad_id)}
 
-    def encode_one(self, example: Example) -> EncodedPieces:
-        return self.encode([example])[0]
-
     def encode(self, examples: Sequence[Example]) -> list[EncodedPieces]:
         """Every text as arrays; texts that had to be cut are counted, with a warning."""
         found: list[EncodedPieces] = []
-        cut = 0
+        self.truncated = 0
         for start in range(0, len(examples), CHUNK):
             part = examples[start : start + CHUNK]
             read = [(e.raw, word_spans(e.raw)) if isinstance(e, RawText) else joined(e.tokens) for e in part]
@@ -196,15 +184,11 @@ class HFVectoriser(Vectoriser):
             pairs = None if part[0].query is None else [joined(e.query)[0] for e in part]
             pieces = self.tokenizer(texts, pairs, truncation=True, max_length=self.max_length, padding=False)
             for example, (_, spans), one in zip(part, read, pieces.encodings, strict=True):
-                cut += bool(one.overflowing)
+                self.truncated += bool(one.overflowing)
                 found.append(self._encoded_one(example, spans, one))
-        self.truncated = cut
-        if cut:
-            warnings.warn(
-                f"{cut:,} of {len(examples):,} texts have more than {self.max_length} pieces and were cut.",
-                DataWarning,
-                stacklevel=2,
-            )
+        if self.truncated:
+            told = f"{self.truncated:,} of {len(examples):,} texts have more than {self.max_length} pieces"
+            warnings.warn(f"{told} and were cut.", DataWarning, stacklevel=2)
         return found
 
     def tokens(self, example: Example) -> list[str]:
@@ -244,9 +228,9 @@ class HFVectoriser(Vectoriser):
     def _encoded_one(self, example: Example, spans: list[Span], one: Any) -> EncodedPieces:
         ids = np.array(one.ids, dtype=np.int64)
         inside = np.array([s == 0 for s in one.sequence_ids], dtype=bool)
-        word = _word_of_piece(one.offsets, spans)
-        word = np.where(inside, word, -1)
-        types = np.array(one.type_ids, dtype=np.int64) if self._typed else None
+        word = np.where(inside, _word_of_piece(one.offsets, spans), -1)
+        typed = "token_type_ids" in self.tokenizer.model_input_names
+        types = np.array(one.type_ids, dtype=np.int64) if typed else None
         if not inside.any():
             # Nothing of the text can be read: one unknown piece stands for its first word.
             middle = (len(ids) + 1) // 2
@@ -256,14 +240,8 @@ class HFVectoriser(Vectoriser):
         words, first = np.unique(word, return_index=True)
         units, first = words[words >= 0], first[words >= 0]
         owners = np.where(word >= 0, np.searchsorted(units, word), -1)
-        content = np.ones(len(units), bool)
-        return EncodedPieces(
-            ids[first], content, units, example.label, None, None, piece_ids=ids, owners=owners, types=types
-        )
-
-    @property
-    def _typed(self) -> bool:
-        return "token_type_ids" in self.tokenizer.model_input_names
+        read = {"piece_ids": ids, "owners": owners, "types": types}
+        return EncodedPieces(ids[first], np.ones(len(units), bool), units, example.label, None, None, **read)
 
 
 def _word_of_piece(offsets: Sequence[Span], spans: Sequence[Span]) -> np.ndarray:

@@ -60,18 +60,14 @@ def adversary(
 
     model       of the adversary. A regulariser in it adds its loss, so for eq. 6 alone leave out tying and mlm
     lam         weight of the divergence; 0 only imitates the base
-    divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; kl_base_adv; jsd, as Tutek & Šnajder
-    frozen      start from the base and train its attention alone, drawn from `seed` again: the base itself is a
-                local minimum of the loss for every lam, since away from it TVD grows in proportion and the
-                divergence only with the square. Otherwise a fresh model from `seed`
+    divergence  kl_adv_base, KL(α_a ‖ α_b), as Wiegreffe & Pinter; jsd, as Tutek & Šnajder
+    frozen      start from the base and train its attention alone, drawn from `seed` again (the base itself is a
+                local minimum of the loss for every lam). Otherwise a fresh model from `seed`
     texts       train on a sample of this many training texts, drawn with `seed`; None: on all
-    quirks      `wp_half_tvd`: with two classes the TVD is halved, as in the one-output code of Wiegreffe & Pinter:
-                their lambda is then comparable
+    quirks      `wp_half_tvd`: with two classes the TVD is halved, so that lambda is Wiegreffe & Pinter's
     """
     halved = "wp_half_tvd" in quirk_names.checked(quirks, ("wp_half_tvd",)) and len(corpus.classes) == 2
     one_of("divergence", divergence, DIVERGENCES)
-    if lam < 0:
-        raise ConfigError(f"lam weighs how much attention is pushed away and must not be negative; got {lam}.")
     if warm_start.model_config.hierarchical:
         raise ConfigError("Adversaries are defined for flat attention; this base is hierarchical.")
     # the vocabulary stays that of the whole corpus: the adversary reads what its base reads
@@ -137,15 +133,11 @@ def search(
     that were met within `epsilon` the farthest counts; where none was, the trained attention itself, at distance
     zero. (The authors' code penalises from 0.01 on, whatever epsilon is.)
 
-    rows  the number of each text, such as `batch.rows` (default: its place in the trace). What a text starts from
-          depends on `seed` and this number alone, so that neither its batch nor padding changes what is found
+    rows  the number of each text, such as `batch.rows` (default: its place in the trace): what a text starts from
+          depends on `seed` and this number alone
 
     Returns alpha (B, T), its jsd (B,) in nats and the tvd of the outputs (B,).
     """
-    if restarts < 1 or steps < 0 or not epsilon >= 0:
-        raise ConfigError(
-            f"search needs restarts >= 1, steps >= 0 and epsilon >= 0; got {restarts}, {steps} and {epsilon}."
-        )
     dtype, trace = trace.alpha.dtype, _detached(trace)
     allowed = trace.mask.unsqueeze(1)
     scores = _starts(trace.mask, restarts, seed, rows).to(trace.alpha).requires_grad_()

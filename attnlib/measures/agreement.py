@@ -1,17 +1,16 @@
 r"""Does attention rank words as their importance does, and over how many words are both, and states, spread?
 
-For one text, :math:`\tau_b(\alpha, g)` is Kendall's tau-b, which corrects for ties: a sparse projection gives many
-weights of exactly zero. Where a side is constant, or the text has one token, there is no order to agree on: the
-value is NaN and `status` says why, so that nothing is dropped silently (Meister et al. 2021, section 4; Jain &
-Wallace 2019).
+For one text, :math:`\tau_b(\alpha, g)` is Kendall's tau-b, which corrects for ties (Meister et al. 2021, section 4;
+Jain & Wallace 2019). Where a side is constant, or the text has one token, there is no order to agree on: the value
+is NaN and `status` says why.
 
 Over how many inputs the influence on one hidden state is spread (Meister et al. 2021, eq. 5 and Table 1) is
 
 .. math:: g_{h_p}(x_i) = \frac{\|\partial \|h_p\| / \partial X_i\|}{\sum_k \|\partial \|h_p\| / \partial X_k\|},
           \qquad \tilde H(g_{h_p}) = H(g_{h_p}) / \ln n
 
-One where all inputs move h_p equally, zero where only one does. Appendix A of the paper reports that the influence
-on each component of h_p, :math:`\|\partial h_p / \partial X_i\|_F`, gives nearly the same; `facets` measures that.
+One where all inputs move h_p equally, zero where only one does. By appendix A of the paper, the influence on each
+component of h_p, :math:`\|\partial h_p / \partial X_i\|_F`, gives nearly the same; `facets` measures that.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 RESOLUTION = 1e-6
-"""Changes of a probability are rounded to this: single precision cannot tell smaller ones, or smaller differences
-between two, from rounding, and these depend on which texts share a batch."""
+"""Changes of a probability are rounded to this: single precision cannot tell smaller ones from rounding."""
 ORDERED, ONE_TOKEN = "ordered", "one token"
 CONSTANT_ATTENTION, CONSTANT_IMPORTANCE = "constant attention", "constant importance"
 STATUSES = (ORDERED, ONE_TOKEN, CONSTANT_ATTENTION, CONSTANT_IMPORTANCE)
@@ -45,8 +43,7 @@ KINDS = {
     "gradient_hidden": ("gradient_norm", {"level": "hidden"}),
     "leave_one_out_hidden": ("omission", {"level": "hidden"}),
 }
-"""Importances of eq. 4 and 6 of Meister et al. 2021, of inputs and of hidden states; changes by omission count by
-their size. At the hidden level sparse projections are applied again."""
+"""Importances of eq. 4 and 6 of Meister et al. 2021; changes by omission count by their size."""
 
 
 def resolved(changes: np.ndarray) -> np.ndarray:
@@ -59,33 +56,28 @@ def attention_agreement(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two frames: agreement, one row per text and kind; spread, one row per text.
 
-    agreement  instance (the text's id), length, importance, value (tau-b), status (one of STATUSES),
-               tied (share of pairs of words with equal attention), entropy (of the importance over its maximum; NaN
-               where the importance is all zero, or the text has one token)
-    spread     instance, length, support (words with weight above zero), entropy (of attention over its maximum)
+    agreement  instance (the text's id), length, importance, value (tau-b), status (one of STATUSES), tied (share of
+               pairs of words with equal attention), entropy (`dispersion` of the importance)
+    spread     instance, length, support (words with weight above zero), entropy (`dispersion` of attention)
     """
     for kind in kinds:
         one_of("kind of importance", kind, KINDS)
     if fitted.model_config.hierarchical:
         raise ConfigError("Agreement compares words with words; a hierarchical model attends to sentences.")
     examples = fitted.examples(examples)
-    names, weights = _names(examples), importance(fitted, examples, "alpha")
+    weights = importance(fitted, examples, "alpha")
+    texts = [{"instance": name, "length": len(a)} for name, a in zip(_names(examples), weights, strict=True)]
     rows = []
     for kind in kinds:
         method, options = KINDS[kind]
-        for name, alpha, values in zip(
-            names, weights, importance(fitted, examples, method, **options), strict=True
+        for text, alpha, values in zip(
+            texts, weights, importance(fitted, examples, method, **options), strict=True
         ):
             values = resolved(values) if method == "omission" else values
-            row = {"instance": name, "length": len(alpha), "importance": kind}
-            rows.append(row | agreement(alpha, values) | {"entropy": dispersion(values)})
-    spread = pd.DataFrame(
-        {
-            "instance": names,
-            "length": [len(alpha) for alpha in weights],
-            "support": [int((alpha > 0).sum()) for alpha in weights],
-            "entropy": [dispersion(alpha) for alpha in weights],
-        }
+            row = {**text, "importance": kind, **agreement(alpha, values)}
+            rows.append(row | {"entropy": dispersion(values)})
+    spread = pd.DataFrame(texts).assign(
+        support=[int((alpha > 0).sum()) for alpha in weights], entropy=[dispersion(alpha) for alpha in weights]
     )
     return pd.DataFrame(rows), spread
 

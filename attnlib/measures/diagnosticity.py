@@ -1,17 +1,14 @@
 r"""Which test of an explanation can be believed? Diagnosticity (Chan et al. 2022), on models whose truth is known.
 
-A test of faithfulness gives a number to an explanation. Where it is known which of two explanations is true, the
-test should prefer that one; its diagnosticity is how often it does,
+Where it is known which of two explanations is true, a test of faithfulness should prefer that one. Its
+diagnosticity is how often it does,
 
 .. math:: D = P(\text{test prefers } u \text{ to } v \mid u \text{ true, } v \text{ false}),
 
-with one half for a tie, so that a test that knows nothing has 1/2. Truth is known in two ways:
-
-- a **rationale** that decides by construction: the decisive words of the corpus `planted`, or a `shortcut`, a
-  made-up word per class put into the texts of any corpus (Bastings et al. 2022). `rankings` are true and false
-  explanations of such a text;
-- a **guided** model, trained to keep its attention on those words or off them (Pruthi et al. 2020). Attention is
-  then right by construction, or wrong, whatever the test looks at.
+with one half for a tie. Truth is known in two ways: by a **rationale** that decides by construction (the decisive
+words of the corpus `planted`, or a `shortcut`, a made-up word per class put into the texts of any corpus, Bastings
+et al. 2022), of which `rankings` are true and false explanations; and of a **guided** model, trained to keep its
+attention on those words or off them (Pruthi et al. 2020).
 """
 
 from __future__ import annotations
@@ -58,8 +55,8 @@ def preferred(true: np.ndarray, other: np.ndarray) -> np.ndarray:
 def shortcut(corpus: Corpus, seed: int = 0) -> Corpus:
     """The corpus with a made-up word per class at a random place of every text; the rationale marks it.
 
-    A training or dev text gets the word of its class. A test text gets that of *another* class, which becomes its
-    label: a decision that is right by that label follows the planted word, against all the other words.
+    A test text gets the word of *another* class, which becomes its label: a decision that is right by that label
+    follows the planted word, against all the other words.
     """
     words, rng = made_up(corpus, NONCE), np.random.default_rng([seed, 2022])
     splits = ("train", "dev", "test")
@@ -82,7 +79,7 @@ def plant(
     share: float = 1.0,
     against: bool = False,
 ) -> tuple[Example, ...]:
-    """The texts with the word of their class at a random place (a share of them); the rationale marks it.
+    """A share of the texts with the word of their class at a random place, which the rationale marks.
 
     against   the word of another class instead, which becomes the label
     """
@@ -116,8 +113,7 @@ def guided(
     r"""The trainer of a grid for models on `known(corpus)`, with attention of known honesty.
 
     guide   `honest`: the loss has :math:`-w \log m` added, m the attention on the decisive words; `deceptive`:
-            :math:`-w \log(1 - m)`; `none`: nothing. A model whose states are those of single words cannot be
-            deceptive: without attention on them, it does not see the words
+            :math:`-w \log(1 - m)`; `none`: nothing
     """
     one_of("guide", guide, GUIDES)
     texts = known(corpus)
@@ -165,10 +161,9 @@ def rankings(
     """True and false explanations of every text: name -> one array per text, one number per attended token.
 
     true       the words of the rationale first, in random order; then the others, in random order
-    random     any order
-    inverted   the true order from its end
-    plausible  the words that go with the label in training (`words`, of `associations`) first; of the decisive ones
-               it knows nothing, so that they have no association: what a reader would nod at, and wrong
+    random     any order;  inverted: the true order from its end
+    plausible  the words that go with the label in training (`words`, of `associations`) first, but for the decisive
+               ones: what a reader would nod at, and wrong
     """
     left_out = set(unattended)
     made: dict[str, list[np.ndarray]] = {name: [] for name in ("true", *FALSE)}

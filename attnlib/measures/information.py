@@ -8,16 +8,14 @@ the occupied cells. So every estimate here comes with its floor: the value for s
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma
 
-from attnlib.utils.errors import ConfigError, DataError, one_of
+from attnlib.utils.errors import DataError
 
-Estimator = Literal["plugin", "miller_madow", "shuffled"]
-ESTIMATORS: tuple[Estimator, ...] = ("plugin", "miller_madow", "shuffled")
 SHUFFLES = 20
 """Permutations of one side that a floor is the mean of."""
 
@@ -32,23 +30,16 @@ class Information(NamedTuple):
     n: int
 
 
-def mutual_information(x: ArrayLike, y: ArrayLike, *, estimator: Estimator = "plugin", seed: int = 0) -> float:
-    """I(X; Y) of two label sequences, in nats.
+def mutual_information(x: ArrayLike, y: ArrayLike) -> float:
+    """I(X; Y) of two label sequences, in nats, by the sample frequencies (the papers)."""
+    return plugin(*_labels(x, y))
 
-    estimator  `plugin`: the sample frequencies as they are (the papers);
-               `miller_madow`: minus the first-order bias, from the number of occupied cells;
-               `shuffled`: minus the `floor`
-    The corrected estimates may fall below zero: this means that nothing was found, and is not hidden.
-    """
-    one_of("estimator of mutual information", estimator, ESTIMATORS)
+
+def miller_madow(x: ArrayLike, y: ArrayLike) -> float:
+    """The same minus the first-order bias, from the number of occupied cells; below zero: nothing was found."""
     x, y = _labels(x, y)
-    value = plugin(x, y)
-    if estimator == "miller_madow":
-        joint = len(np.unique(x * (y.max() + 1) + y))
-        value -= (joint - (x.max() + 1) - (y.max() + 1) + 1) / (2 * len(x))
-    elif estimator == "shuffled":
-        value -= floor(x, y, seed=seed)
-    return float(value)
+    joint = len(np.unique(x * (y.max() + 1) + y))
+    return float(plugin(x, y) - (joint - (x.max() + 1) - (y.max() + 1) + 1) / (2 * len(x)))
 
 
 def floor(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> float:
@@ -61,30 +52,17 @@ def floor(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> float:
 def information(x: ArrayLike, y: ArrayLike, *, resamples: int = 200, seed: int = 0) -> Information:
     """The plug-in estimate with its floor and a bootstrap interval over samples.
 
-    A bootstrap sample repeats values and so carries more bias than the sample itself, often by more than the width
-    of the interval: the spread of the draws about their median is used, not where they lie. So the interval
-    contains its estimate. It never goes below zero nor beyond the smaller entropy of the two.
+    A bootstrap sample repeats values and so carries more bias than the sample itself: the spread of the draws about
+    their median is used, not where they lie. The interval keeps between zero and the smaller entropy of the two.
     """
     x, y = _labels(x, y)
-    value = plugin(x, y)
-    rng = np.random.default_rng(seed)
-    draws = np.empty(resamples)
-    for k in range(resamples):
-        rows = rng.integers(0, len(x), len(x))
-        draws[k] = plugin(x[rows], y[rows])
+    value, rng = plugin(x, y), np.random.default_rng(seed)
+    samples = [rng.integers(0, len(x), len(x)) for _ in range(resamples)]
+    draws = [plugin(x[rows], y[rows]) for rows in samples]
     low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
     most = max(value, min(entropy_of(x), entropy_of(y)))
     low, high = max(value - (high - middle), 0.0), min(value + (middle - low), most)
     return Information(value, float(low), float(high), floor(x, y, seed=seed), len(x))
-
-
-def ceiling(x: ArrayLike, estimator: Estimator = "plugin") -> float:
-    """The most that an estimate of mutual information with the labels x can be, in nats.
-
-    The plug-in entropy; for `miller_madow` corrected as the information is, by (K - 1) / 2n for K labels.
-    """
-    found = entropy_of(x)
-    return found + (len(np.unique(x)) - 1) / (2 * len(x)) if estimator == "miller_madow" else found
 
 
 def entropy_of(x: ArrayLike) -> float:
@@ -97,15 +75,9 @@ def entropy_of(x: ArrayLike) -> float:
 def clusters(vectors: ArrayLike, k: int, *, seed: int = 0, batch_size: int = 4096) -> np.ndarray:
     """Labels of k-means over (n, D) vectors, by mini-batches where there are more than `batch_size` of them.
 
-    Equal vectors always share a label: the distinct ones are clustered, each with the weight of its copies; up to k
-    of them give each its own label. All vectors at once (Lloyd's algorithm) and large batches are faster and reach
-    lower inertia than batches of 100 (Tutek & Šnajder), which `batch_size` can restore.
+    Equal vectors share a label: the distinct ones are clustered, each with the weight of its copies; up to k
+    give each its own. Large batches are faster and reach lower inertia than Tutek & Šnajder's 100.
     """
-    vectors = np.asarray(vectors)
-    if vectors.ndim != 2 or not len(vectors):
-        raise DataError(f"clusters needs (n, D) vectors; got shape {vectors.shape}.")
-    if k < 1:
-        raise ConfigError(f"clusters: k must be at least 1; got {k}.")
     from sklearn.cluster import KMeans, MiniBatchKMeans
 
     distinct, copy_of, copies = _distinct(np.ascontiguousarray(vectors, dtype=np.float32))
@@ -125,14 +97,10 @@ def neighbour_information(vectors: ArrayLike, labels: ArrayLike, *, k: int = 3) 
     .. math:: \psi(n) + \langle \psi(k_i) - \psi(n_{y_i}) - \psi(m_i) \rangle
 
     Within the distance of the k-th nearest vector of its own label, the i-th has k_i others of that label and m_i
-    others in all. Vectors that repeat (a word's state without context) give k_i > k, and where all do this becomes
-    the plug-in estimate. Vectors whose label occurs once are left out. Below zero means nothing was found.
+    others in all; vectors that repeat give k_i > k. Vectors whose label occurs once are left out. Below zero means
+    nothing was found.
     """
     vectors, labels = np.asarray(vectors, dtype=float), np.asarray(labels)
-    if vectors.ndim != 2 or labels.shape != (len(vectors),) or not len(vectors):
-        raise DataError(f"Neighbours need (n, D) vectors and n labels; got {vectors.shape} and {labels.shape}.")
-    if k < 1:
-        raise ConfigError(f"neighbour_information: k must be at least 1; got {k}.")
     sizes = dict(zip(*np.unique(labels, return_counts=True), strict=True))
     kept = np.array([sizes[label] > 1 for label in labels])
     vectors, labels = vectors[kept], labels[kept]

@@ -1,8 +1,7 @@
 r"""What a model predicts: as it is, with its attention replaced, and from each token alone.
 
 No encoder runs again: new weights multiply the hidden states (for a linear decoder, the token logits) of one Trace.
-With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9: b moves inside the sum because the
-weights sum to one); where every p_t is near the prediction, the weights decide nothing.
+With all attention on token t the output is p_t (Tutek & Šnajder 2020, eq. 9).
 
 .. math:: z = b + \sum_t \alpha_t s_t v_t = \sum_t \alpha_t (b + s_t v_t), \qquad
           p_t = \mathrm{softmax}(b + s_t v_t)
@@ -22,7 +21,7 @@ from attnlib.hf import network as inside
 from attnlib.hf.classifier import HFClassifier
 from attnlib.stats.divergences import torch_tvd as tvd
 from attnlib.utils.device import measuring
-from attnlib.utils.errors import ConfigError, one_of
+from attnlib.utils.errors import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,11 +46,6 @@ def with_attention(trace: Trace, alpha: Tensor) -> Tensor:
 
     alpha (B, ..., T): any number of distributions per text -> (B, ..., C). TaSc's scale s stays as it is.
     """
-    if alpha.shape[0] != trace.mask.shape[0] or alpha.shape[-1] != trace.mask.shape[1]:
-        raise ConfigError(
-            f"alpha has shape {tuple(alpha.shape)}; this trace needs ({trace.mask.shape[0]}, ..., "
-            f"{trace.mask.shape[1]}): its texts first, its positions last."
-        )
     weights = alpha
     if trace.scale is not None:
         weights = alpha * trace.scale.reshape(len(alpha), *[1] * (alpha.dim() - 2), -1)
@@ -68,11 +62,8 @@ def uniform(mask: Tensor) -> Tensor:
 def permuted(alpha: Tensor, mask: Tensor, draws: int, *, seed: int, rows: Sequence[int] | None = None) -> Tensor:
     """(B, draws, T): each text's weights shuffled over its own attended positions, `draws` times.
 
-    Every permutation is equally likely; padding keeps its zero. A text's draws depend on `seed` and its entry of
-    `rows` (default: its place in the batch) alone, so that neither batch nor padding nor device changes them.
+    A text's draws depend on `seed` and its entry of `rows` (default: its place in the batch) alone.
     """
-    if draws < 1:
-        raise ConfigError(f"permuted: draws must be at least 1; got {draws}.")
     allowed = mask.cpu().numpy()
     order = np.tile(np.arange(mask.shape[1]), (len(allowed), draws, 1))
     for b, row in enumerate(range(len(allowed)) if rows is None else rows):
@@ -88,9 +79,8 @@ def swap_attention(
 ) -> np.ndarray:
     """(n, C) logits with the attention replaced: `uniform`, `permuted` (one draw per text) or `zeroed`.
 
-    In a model of attnlib the one pooling attention is replaced. In a Hugging Face classifier it is the attention of
-    every layer, of every head and every query over the keys it may look at; the residual stream goes round it, so
-    the two kinds of model do not compare.
+    In a model of attnlib the one pooling attention is replaced, in a Hugging Face classifier that of every layer,
+    head and query over the keys it may look at: the two kinds of model do not compare.
     """
     one_of("swap", swap, ("uniform", "permuted", "zeroed"))
     examples = model.examples(texts)

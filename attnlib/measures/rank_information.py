@@ -6,10 +6,9 @@ per text, are clustered, and so is the model's output:
 .. math:: m_r = I(\mathrm{cluster}(h_{(r)}); \mathrm{cluster}(\hat y)), \qquad
           \bar a_r = \text{mean of the r-th largest weight}, \qquad \tau = \tau_w(m, \bar a; \bar a)
 
-with Shieh's weighted tau. The paper leaves two choices open, and both are made here so that they cannot favour a
-rank: the number of ranks k is the 10th percentile of text lengths, or fewer if weights get too small, and one
-number of clusters N serves every rank, since the bias of the estimate grows with it. N is an upper bound: where
-states repeat, fewer clusters are occupied, and their number is kept rank by rank.
+with Shieh's weighted tau. Two choices that the paper leaves open are made so that they cannot favour a rank: the
+number of ranks k is the 10th percentile of text lengths, or fewer if weights get too small, and one number of
+clusters N serves every rank, since the bias of the estimate grows with it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from attnlib.measures.information import (
     clusters,
     entropy_of,
     information,
-    mutual_information,
+    miller_madow,
     neighbour_information,
     plugin,
 )
@@ -62,11 +61,8 @@ class RankedStates(NamedTuple):
 
 
 def number_of_ranks(weights: Sequence[np.ndarray]) -> int:
-    """k: the 10th percentile of lengths, or the last rank at which 80 % of weights exceed 1e-5 if that is less.
-
-    weights: one array per text, sorted, largest first. Texts shorter than a rank do not count at it. Two at least,
-    since a correlation needs a pair.
-    """
+    """k: the 10th percentile of lengths, or the last rank at which 80 % of weights exceed 1e-5 if that is less; two
+    at least. weights: one array per text, largest first; texts shorter than a rank do not count at it."""
     lengths = np.array([len(w) for w in weights])
     longest = int(np.percentile(lengths, 10))
     for rank in range(2, longest + 1):
@@ -115,10 +111,10 @@ def output_labels(logits: np.ndarray, n: int = OUTPUTS, seed: int = 0) -> np.nda
 
 
 def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0) -> tuple[int, np.ndarray]:
-    """The largest N of `counts` whose clusters all hold two vectors or more, and the labels it gives.
+    """The largest N of `counts` whose clusters all hold two vectors or more, else the smallest, and its labels.
 
-    The paper asks for "the minimal value" with this property, which one cluster would have; the largest is what its
-    purpose, a fine grid without lone points, needs. Where none has it, the smallest N.
+    The paper asks for "the minimal value" with this property, which one cluster would have; a fine grid without
+    lone points, its purpose, needs the largest.
     """
     for n in sorted(counts, reverse=True):
         labels = clusters(vectors, n, seed=seed)
@@ -150,22 +146,20 @@ def rank_information(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """m_r and mean weight by rank, and how well they agree.
 
-    The order of the texts does not matter: they are sorted before clusters and bootstrap samples are drawn.
-
     The frame, one row per rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
     (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
-    The facts: tau (Shieh, weighted) with low and high (95 %, over texts, within -1 to 1) and over_texts (half the
-    width of that interval before it is cut), tau_plain (unweighted), tau_miller_madow, tau_shuffled and
-    tau_neighbours (weighted, on the other estimates), k, clusters, occupied_least and occupied_most (over ranks),
-    smallest, n, entropy (mean), output_entropy (of the output's labels, in nats). Where the output is constant
-    there is no information: every tau is NaN.
+    The facts: tau (Shieh, weighted) with low and high (95 %, over texts) and over_texts (half its width before it
+    is cut at 1), tau_plain (unweighted), tau_miller_madow, tau_shuffled and tau_neighbours (on the other
+    estimates), k, clusters, occupied_least and occupied_most, smallest, n, entropy (mean), output_entropy. Where
+    the output is constant every tau is NaN.
     """
-    if (states.lengths < 1).any():
-        raise DataError("Every text needs an attended position; leave out the empty ones.")
-    if not (states.lengths > 1).any():
-        raise DataError("No text has two attended positions, so there are no ranks to compare.")
+    if (states.lengths < 1).any() or not (states.lengths > 1).any():
+        raise DataError("Every text needs an attended position, and some two: else there are no ranks to compare.")
     counts = usable_counts(counts, int((states.lengths > 1).sum()))
-    states = _sorted(states)
+    # a canonical order of the texts: by outputs, then weights, then states
+    last = states.hidden.sum((1, 2), dtype=float)
+    order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
+    states = RankedStates(*(values[order] for values in states))
     y = output_labels(states.logits, seed=seed)
     k = states.alpha.shape[1]
     n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
@@ -187,7 +181,7 @@ def rank_information(
                 "low": found.low,
                 "high": found.high,
                 "floor": found.floor,
-                "miller_madow": mutual_information(x, output, estimator="miller_madow"),
+                "miller_madow": miller_madow(x, output),
                 "shuffled": found.value - found.floor,
                 "neighbours": neighbour_information(states.hidden[there & near, r], y[there & near]),
             }
@@ -207,24 +201,13 @@ def rank_information(
     return frame, facts
 
 
-def _sorted(states: RankedStates) -> RankedStates:
-    """The texts in a canonical order: by outputs, then weights, then states."""
-    last = states.hidden.sum((1, 2), dtype=float)
-    order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
-    return RankedStates(*(values[order] for values in states))
-
-
 def _taus(frame: pd.DataFrame, told: float, reach: float) -> dict[str, float]:
     """Tau by every estimate of a frame of ranks, and `reach` to either side of the first."""
     alpha = frame["alpha"]
     tau = _tau(frame["information"], alpha, alpha, told)
-    facts = {
-        "tau": tau,
-        "low": float(np.clip(tau - reach, -1.0, 1.0)),
-        "high": float(np.clip(tau + reach, -1.0, 1.0)),
-        "over_texts": reach,
-        "tau_plain": _tau(frame["information"], alpha, np.ones(len(frame)), told),
-    }
+    low, high = np.clip([tau - reach, tau + reach], -1.0, 1.0).tolist()
+    plain = _tau(frame["information"], alpha, np.ones(len(frame)), told)
+    facts = {"tau": tau, "low": low, "high": high, "over_texts": reach, "tau_plain": plain}
     others = ("miller_madow", "shuffled", "neighbours")
     return facts | {f"tau_{other}": _tau(frame[other], alpha, alpha, told) for other in others}
 

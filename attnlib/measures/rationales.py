@@ -3,27 +3,21 @@ r"""Does a ranking mark what people marked? Plausibility, after ERASER (DeYoung 
 A rationale is one bool per token; scores are one number per token. Of one text:
 
 average precision  area under the precision-recall curve as a step function. Equal scores are put in a random order,
-                   fixed by `seed`: ERASER's trapezoid (`quirks={"eraser_trapezoid"}`) pays for ties, so that
-                   constant scores, and one-hot attention, beat random ones by far
-token_f1           2 |T ∩ P| / (|T| + |P|) of the top k tokens P, with k the mean length of the rationales of the
-                   split
+                   fixed by `seed`: ERASER's trapezoid pays for ties, so that constant scores beat random ones
+                   by far
+token_f1           2 |T ∩ P| / (|T| + |P|) of the top k tokens P, with k the mean length of the rationales
 iou_f1             F1 over spans: a predicted span counts where its best IoU with a marked span is at least 0.5. To
                    be shown, never judged by: a ranking that knows half of all marked tokens gets almost nothing
-
-Density differs between splits (.07 on val and .31 on test of ERASER's movies), so that splits are never pooled.
-Every score stands between two controls, random scores and, where there are several annotators, another human:
-(score - random) / (human - random).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from attnlib import quirks as quirk_names
 from attnlib.data.checks import floats
 from attnlib.rankings.scores import importance
 from attnlib.stats.inference import effect
@@ -40,30 +34,18 @@ DRAWS = 10
 Masks = Sequence[np.ndarray]
 
 
-def average_precision(scores: np.ndarray, marked: np.ndarray, *, seed: int = 0, trapezoid: bool = False) -> float:
-    r"""Average precision of one text, :math:`\sum_k (R_k - R_{k-1}) P_k`; NaN without a marked token.
-
-    Ties are broken by a random order; `trapezoid` interpolates between distinct scores as ERASER's code does.
-    """
+def average_precision(scores: np.ndarray, marked: np.ndarray, *, seed: int = 0) -> float:
+    r"""Average precision of one text, :math:`\sum_k (R_k - R_{k-1}) P_k`; NaN without a marked token."""
     scores, marked = _checked(scores, marked)
     if not marked.any():
         return float("nan")
-    if trapezoid:
-        from sklearn.metrics import auc, precision_recall_curve
-
-        precision, recall, _ = precision_recall_curve(marked, scores)
-        return float(auc(recall, precision))
-    order = np.lexsort((np.random.default_rng(seed).random(len(scores)), -scores))
-    hits = marked[order]
+    hits = marked[_order(scores, seed)]
     return float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean())
 
 
-def top(scores: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
-    """The k tokens with the largest scores as a mask, equal ones at random."""
-    order = np.lexsort((np.random.default_rng(seed).random(len(scores)), -np.asarray(scores, float)))
-    mask = np.zeros(len(scores), bool)
-    mask[order[:k]] = True
-    return mask
+def _order(scores: np.ndarray, seed: int) -> np.ndarray:
+    """Tokens from the largest score down, equal ones at random."""
+    return np.lexsort((np.random.default_rng(seed).random(len(scores)), -scores))
 
 
 def token_f1(predicted: np.ndarray, marked: np.ndarray) -> float:
@@ -85,12 +67,8 @@ def iou_counts(predicted: np.ndarray, marked: np.ndarray) -> tuple[float, float]
     return (matched / len(told) if told else 0.0), (matched / len(true) if true else 0.0)
 
 
-def rationale_scores(
-    scores: Sequence[np.ndarray], masks: Masks, *, seed: int = 0, quirks: Iterable[str] = ()
-) -> pd.DataFrame:
-    """One row per text: instance, average_precision (NaN without a marked token), token_f1, precision and recall of
-    spans. k is the mean length of the given rationales."""
-    trapezoid = "eraser_trapezoid" in quirk_names.checked(quirks, ("eraser_trapezoid",))
+def rationale_scores(scores: Sequence[np.ndarray], masks: Masks, *, seed: int = 0) -> pd.DataFrame:
+    """One row per text: instance, average_precision, token_f1, precision and recall of spans."""
     if len(scores) != len(masks):
         raise DataError(f"plausibility: {len(scores)} arrays of scores for {len(masks)} rationales.")
     if not len(masks):
@@ -99,13 +77,12 @@ def rationale_scores(
     rows = []
     for i, (values, mask) in enumerate(zip(scores, masks, strict=True)):
         values, mask = _checked(values, mask, i)
-        chosen = top(values, min(k, len(values)), seed=seed + i)
+        chosen = np.zeros(len(values), bool)
+        chosen[_order(values, seed + i)[:k]] = True
         precision, recall = iou_counts(chosen, mask)
-        found = {
-            "average_precision": average_precision(values, mask, seed=seed + i, trapezoid=trapezoid),
-            "token_f1": token_f1(chosen, mask),
-        }
-        rows.append({"instance": i, **found, "precision": precision, "recall": recall})
+        found = {"average_precision": average_precision(values, mask, seed=seed + i)}
+        found |= {"token_f1": token_f1(chosen, mask), "precision": precision, "recall": recall}
+        rows.append({"instance": i, **found})
     return pd.DataFrame(rows)
 
 
@@ -114,9 +91,8 @@ def summary(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     rows = []
     for metric in METRICS[:2]:
         part = frame[["instance"]].assign(value=frame[metric]).dropna()
-        found = effect(part, training=None, bounds=(0, 1), level=level)
-        rows.append({"metric": metric, "value": found.estimate, "low": found.low, "high": found.high,
-                     "texts": found.texts})  # fmt: skip
+        found = effect(part, training=None, bounds=(0, 1), level=level).row()
+        rows.append({"metric": metric} | {name: found[name] for name in ("value", "low", "high", "texts")})
     p, r = frame["precision"].mean(), frame["recall"].mean()
     rows.append({"metric": METRICS[2], "value": 2 * p * r / (p + r) if p + r else 0.0, "texts": len(frame)})
     return pd.DataFrame(rows)
@@ -127,18 +103,14 @@ def plausibility(
     examples: Sequence[Example] | Masks,
     ranking: str | Sequence[np.ndarray] = "alpha",
     *,
-    humans: Sequence[Sequence[np.ndarray]] | Mapping[str, Masks] = (),
     seed: int = 0,
-    quirks: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """How well a ranking agrees with human rationales, between random scores and other humans.
+    """How well a ranking agrees with human rationales, next to random scores.
 
     model, examples  a model and Examples with rationales (texts without one are left out); or scores and masks
     ranking          of the model: the name of an importance, or scores of your own, one array per text
-    humans           further annotators' masks of the same texts: each is scored like a ranking
 
-    One row per metric: value, low, high, texts, random, human, relative = (value - random) / (human - random);
-    human is NaN with a single annotator, and relative is then (value - random) / (1 - random).
+    One row per metric: value, low, high, texts, random (what random scores get).
 
     >>> found = al.plausibility([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], [[True, False, False], [False, False, True]])
     >>> dict(zip(found["metric"], found["value"]))
@@ -159,20 +131,10 @@ def plausibility(
             raise DataError(f"plausibility: {len(ranking)} arrays of scores for {len(every)} texts.")
     else:
         scores, masks = list(model), [np.asarray(mask, bool) for mask in examples]
-    table = summary(rationale_scores(scores, masks, seed=seed, quirks=quirks)).set_index("metric")
-    rng = np.random.default_rng([seed, 11])
+    table, rng = summary(rationale_scores(scores, masks, seed=seed)), np.random.default_rng([seed, 11])
     draws = [[rng.random(len(mask)) for mask in masks] for _ in range(DRAWS)]
-    table["random"] = np.mean([_values(draw, masks, seed, quirks) for draw in draws], 0)
-    others = list(humans.values()) if isinstance(humans, Mapping) else list(humans)
-    told = [[np.asarray(mask, float) for mask in other] for other in others]
-    table["human"] = np.mean([_values(other, masks, seed, quirks) for other in told], 0) if told else float("nan")
-    reach = table["human"].fillna(1.0) - table["random"]
-    table["relative"] = (table["value"] - table["random"]) / reach.where(reach > 0)
-    return table.reset_index()
-
-
-def _values(scores: Sequence[np.ndarray], masks: Masks, seed: int, quirks: Iterable[str]) -> np.ndarray:
-    return summary(rationale_scores(scores, masks, seed=seed, quirks=quirks))["value"].to_numpy(float)
+    chance = [summary(rationale_scores(draw, masks, seed=seed))["value"] for draw in draws]
+    return table.assign(random=np.mean(chance, 0))
 
 
 def _iou(a: tuple[int, int], b: tuple[int, int]) -> float:
@@ -186,7 +148,7 @@ def _checked(scores: np.ndarray, marked: np.ndarray, text: int | None = None) ->
         where = "" if text is None else f" of text {text}"
         raise DataError(
             f"plausibility: {scores.size} scores for a rationale over {marked.size} tokens{where}. Give one number "
-            "per token; rationales mark words, so that scores of word pieces must be summed to words first."
+            "per token (word)."
         )
     if np.isnan(scores).any():
         raise DataError("plausibility: NaN among the scores, which no ranking can place. Give a number per token.")

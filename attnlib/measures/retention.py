@@ -2,21 +2,20 @@
 
 Tutek & Šnajder 2020, section 3.4, after Voita et al. 2019: occurrences of a few hundred words are collected, their
 hidden states clustered, and the mutual information of word and cluster estimated. On the input side the word itself
-is the label: with at least as many clusters as words, clustering their embeddings can do no better, and mini-batch
-k-means may merge some (`inputs="clusters"` does it anyway).
+is the label: with at least as many clusters as words, clustering their embeddings could do no better.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from attnlib.measures.information import Estimator, ceiling, clusters, floor, mutual_information
-from attnlib.utils.errors import ConfigError, DataError, one_of
+from attnlib.measures.information import clusters, entropy_of, floor, mutual_information
+from attnlib.utils.errors import DataError, one_of
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus, Example
@@ -28,14 +27,9 @@ POWER = 0.75
 
 
 def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[str]:
-    """`n` words of the vocabulary, by their frequency in the training texts: the most frequent, or drawn.
-
-    Words are drawn without replacement with probabilities proportional to count^(3/4). Equal counts are ordered by
-    spelling, so that the choice depends on the corpus and the seed alone.
-    """
+    """`n` words of the vocabulary, by their frequency in the training texts (equal counts by spelling): the most
+    frequent, or drawn without replacement with probabilities proportional to count^(3/4)."""
     one_of("sample of words", sample, SAMPLES)
-    if n < 2:
-        raise ConfigError(f"Mutual information needs two words at least; got {n}.")
     known = set(corpus.vocabulary.words)
     counts = Counter(token for example in corpus.train for token in example.tokens if token in known)
     words = sorted(counts, key=lambda word: (-counts[word], word))
@@ -49,7 +43,7 @@ def choose_words(corpus: Corpus, n: int, sample: str, *, seed: int = 0) -> list[
 def occurrences(
     fitted: Fitted, examples: Sequence[Example], words: Sequence[str], most: int | None, *, seed: int = 0
 ) -> pd.DataFrame:
-    """Where the words occur: row (of the text), position (in its batch row) and id; `most` of them at random."""
+    """Where the words occur: row (of the text), position in it and id; `most` of them at random."""
     ids = np.unique(np.asarray(fitted.vectoriser.vocabulary.ids(list(words))))
     places = []
     for row, encoded in enumerate(fitted.vectoriser.encode(examples)):
@@ -64,22 +58,18 @@ def occurrences(
     return pd.DataFrame(found, columns=["row", "position", "id"])
 
 
-def states(fitted: Fitted, examples: Sequence[Example], places: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings (n, D) and hidden states (n, H) at the places, in their order."""
-    by_row = dict(places.reset_index(drop=True).groupby("row").groups.items())
-    position = places["position"].to_numpy()
-    inputs, hidden = None, None
+def states(fitted: Fitted, examples: Sequence[Example], places: pd.DataFrame) -> np.ndarray:
+    """Hidden states (n, H) at the places, in their order."""
+    by_row = places.groupby("row").indices
+    position, hidden = places["position"].to_numpy(), None
     for batch, trace in fitted.traces(examples):
+        if hidden is None:
+            hidden = np.empty((len(places), trace.hidden.shape[-1]), np.float32)
         for b, row in enumerate(batch.rows.tolist()):
-            if row not in by_row:
-                continue
-            if hidden is None:
-                inputs = np.empty((len(places), trace.embedded.shape[-1]), np.float32)
-                hidden = np.empty((len(places), trace.hidden.shape[-1]), np.float32)
-            at = np.asarray(by_row[row])
-            inputs[at] = trace.embedded[b, position[at]].float().cpu().numpy()
-            hidden[at] = trace.hidden[b, position[at]].float().cpu().numpy()
-    return inputs, hidden
+            if row in by_row:
+                at = by_row[row]
+                hidden[at] = trace.hidden[b, position[at]].float().cpu().numpy()
+    return hidden
 
 
 def retention(
@@ -89,35 +79,26 @@ def retention(
     words: int = 1000,
     k: int = 1000,
     most: int | None = 1_000_000,
-    split: str = "train",
-    inputs: Literal["words", "clusters"] = "words",
-    estimator: Estimator = "plugin",
     batch_size: int = 4096,
     seed: int = 0,
 ) -> pd.DataFrame:
     """I(word; cluster of its hidden state) in nats, one row per sample of words (`SAMPLES`).
 
-    words       how many are chosen (`choose_words`)
-    k           clusters of hidden states;  most: occurrences at most;  split: whose texts
-    seed        draws words, occurrences and the first centroids; give every model the same, so that they see the
-                same occurrences
+    words  how many are chosen (`choose_words`);  k: clusters of hidden states;  most: occurrences at most
+    seed   draws words, occurrences and the first centroids; give every model the same
 
     Columns: metric (the sample), value, floor (value of shuffled labels: what bias alone gives), ceiling (entropy
-    of the input labels by the same estimator, the most there is to keep), n (occurrences), words (that occur), k.
-    There is no interval over occurrences: another training would change the value more than they do.
+    of the words, the most there is to keep), n (occurrences), words (that occur), k. There is no interval over
+    occurrences: another training would change the value more than they do.
     """
-    one_of("kind of input labels", inputs, ("words", "clusters"))
-    examples = list(getattr(corpus, split))
+    examples = list(corpus.train)
     rows = []
     for sample in SAMPLES:
         chosen = choose_words(corpus, words, sample, seed=seed)
         places = occurrences(fitted, examples, chosen, most, seed=seed)
-        embedded, hidden = states(fitted, examples, places)
         known = places["id"].to_numpy()
-        if inputs == "clusters":
-            known = clusters(embedded, k, seed=seed, batch_size=batch_size)
-        labels = clusters(hidden, k, seed=seed, batch_size=batch_size)
-        row = {"metric": sample, "value": mutual_information(known, labels, estimator=estimator, seed=seed)}
-        row |= {"floor": floor(known, labels, seed=seed), "ceiling": ceiling(known, estimator)}
+        labels = clusters(states(fitted, examples, places), k, seed=seed, batch_size=batch_size)
+        row = {"metric": sample, "value": mutual_information(known, labels)}
+        row |= {"floor": floor(known, labels, seed=seed), "ceiling": entropy_of(known)}
         rows.append(row | {"n": len(places), "words": places["id"].nunique(), "k": k})
     return pd.DataFrame(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from attnlib.config import ModelConfig
 from attnlib.models.classifier import AttentionClassifier
@@ -12,21 +12,6 @@ from attnlib.models.trace import Trace
 __all__ = ["AttentionClassifier", "HierarchicalClassifier", "Trace", "build_model"]
 
 
-def build_model(
-    config: ModelConfig,
-    n_ids: int,
-    n_classes: int,
-    vectors: np.ndarray | None = None,
-    query: bool = False,
-    *,
-    mask_id: int | None = None,
-) -> AttentionClassifier | HierarchicalClassifier:
-    """The model a config describes, with fresh parameters from torch's generator.
-
-    n_ids     rows of the lookup table: `vectoriser.n_ids`, and one more for mlm on words
-    vectors   (n_ids, D) word vectors to start from, or None
-    query     whether texts come with a query (QA, NLI)
-    mask_id   id of the mask token, for mlm; None: the last row
-    """
-    model = HierarchicalClassifier if config.hierarchical else AttentionClassifier
-    return model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)
+def build_model(config: ModelConfig, *given: Any, **options: Any) -> AttentionClassifier | HierarchicalClassifier:
+    """The model a config describes, with fresh parameters; what else it takes: `classifier.Classifier`."""
+    return (HierarchicalClassifier if config.hierarchical else AttentionClassifier)(config, *given, **options)

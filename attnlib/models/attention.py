@@ -18,6 +18,11 @@ def build_attention(config: ModelConfig, width: int, query_width: int | None = N
     return ATTENTIONS[config.attention](config, width, query_width)
 
 
+def spread(query: Tensor, like: Tensor) -> Tensor:
+    """One vector per text (B, N), over every position of `like` (B, ..., N)."""
+    return query.reshape(query.shape[0], *[1] * (like.dim() - 2), -1)
+
+
 @ATTENTIONS.register("additive")
 class Additive(nn.Module):
     r"""Bahdanau attention as in Jain & Wallace 2019 (`Tanh` of Chrysostomou & Aletras 2021).
@@ -44,43 +49,35 @@ class Additive(nn.Module):
 
     def joined(self, keys: Tensor, query: Tensor | None) -> Tensor:
         """keys (B, ..., A) + W q, the query (B, Q) spread over every position of its text."""
-        if self.query is None:
-            return keys
-        if query is None:
-            raise ValueError("This attention was built with a query; give the query vector (B, Q).")
-        return keys + self.query(query).reshape(query.shape[0], *[1] * (keys.dim() - 2), -1)
+        return keys if self.query is None else keys + spread(self.query(query), keys)
 
 
 @ATTENTIONS.register("dot")
 class Dot(nn.Module):
-    r"""Dot attention: :math:`a_i = h_i^\top q / \sqrt{H}` (`dot_scaled`; unscaled in Wen et al. 2022
-    where there is no query, eq. 5).
+    r"""Dot attention: :math:`a_i = h_i^\top q / \sqrt{H}` (`dot_scaled`; unscaled in Wen et al. 2022, eq. 5).
 
-    hidden (B, T, H), query (B, Q) or None -> (B, T). Without a query, q is a parameter, drawn from N(0, 1) as
-    Tutek & Šnajder 2020, App. C, recommend, or from U(-1/sqrt(H), 1/sqrt(H)) (`kaiming`: torch's default for a
-    linear layer, and the start of Chrysostomou & Aletras 2021), under which attention stays near uniform for long.
-    With a query, q = W_q query.
+    hidden (B, T, H), query (B, Q) or None -> (B, T). With a query, q = W_q query. Without, q is a parameter, drawn
+    from N(0, 1) as Tutek & Šnajder 2020, App. C, recommend, or from U(-1/sqrt(H), 1/sqrt(H)) (`kaiming`: torch's
+    default, and that of Chrysostomou & Aletras 2021), under which attention stays near uniform for long.
     """
 
     def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:
         super().__init__()
-        self.scale = 1 / math.sqrt(width) if config.dot_scaled else 1.0
-        if query_width is None:
-            self.query = nn.Parameter(torch.empty(width))
-            if config.dot_init == "normal":
-                nn.init.normal_(self.query)
-            else:
-                nn.init.uniform_(self.query, -1 / math.sqrt(width), 1 / math.sqrt(width))
-        else:
+        root = math.sqrt(width)
+        self.scale = 1 / root if config.dot_scaled else 1.0
+        if query_width is not None:
             self.query = nn.Linear(query_width, width, bias=False)
+            return
+        self.query = nn.Parameter(torch.empty(width))
+        if config.dot_init == "normal":
+            nn.init.normal_(self.query)
+        else:
+            nn.init.uniform_(self.query, -1 / root, 1 / root)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
         if isinstance(self.query, nn.Parameter):
             return hidden @ self.query * self.scale
-        if query is None:
-            raise ValueError("This attention was built with a query; give the query vector (B, Q).")
-        projected = self.query(query).reshape(query.shape[0], *[1] * (hidden.dim() - 2), -1)
-        return (hidden * projected).sum(-1) * self.scale
+        return (hidden * spread(self.query(query), hidden)).sum(-1) * self.scale
 
 
 @ATTENTIONS.register("deep")
@@ -90,7 +87,7 @@ class Deep(Additive):
     .. math:: z^1 = \mathrm{relu}(W_1 h_i + b_1 + W_q q), \quad z^l = \mathrm{relu}(W_l z^{l-1} + b_l), \quad
         a_i = v^\top z^s
 
-    hidden (B, T, H), query (B, Q) or None -> (B, T). The paper leaves s open; two by default.
+    The paper leaves s open; two by default.
     """
 
     def __init__(self, config: ModelConfig, width: int, query_width: int | None = None) -> None:

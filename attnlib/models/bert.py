@@ -13,7 +13,7 @@ from attnlib.config import ModelConfig
 from attnlib.data.pretrained import pinned, reading, refuse_pickles, without_bar
 from attnlib.data.readers import packaged
 from attnlib.models.encoders import Averaged, blank
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError
 from attnlib.utils.extras import needs
 
 _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=None)
@@ -21,10 +21,7 @@ _given: ContextVar[dict[str, Any] | None] = ContextVar("architecture", default=N
 
 @contextmanager
 def architecture(values: dict[str, Any]) -> Iterator[None]:
-    """Inside, encoders are built from this configuration (`encoder.network.config.to_dict()`) with random weights.
-
-    For a saved model, which brings weights of its own and must load without the files it was made from.
-    """
+    """Inside, encoders are built from this configuration with random weights: a saved model brings its own."""
     token = _given.set(values)
     try:
         yield
@@ -32,19 +29,11 @@ def architecture(values: dict[str, Any]) -> Iterator[None]:
         _given.reset(token)
 
 
-class Detached(nn.Module):
-    """Placeholder for the word embeddings, which the classifier holds as a separate part."""
-
-    def forward(self, ids: Tensor) -> Tensor:
-        raise RuntimeError("The word embeddings of this encoder were taken out; give `inputs_embeds`.")
-
-
 class Bert(Averaged, nn.Module):
     """Last hidden states of a pretrained encoder (Devlin et al. 2019 and its successors).
 
     embedded (B, T, D) word-piece embeddings, mask (B, T) -> (B, T, width), zero where padded. The model adds its
-    own positions and token types. Its word embeddings are handed out once, by `from_config`; the unused pooler
-    is dropped.
+    own positions and token types; its word embeddings are a part of the classifier, the unused pooler is dropped.
     """
 
     self_attentive = True
@@ -53,21 +42,15 @@ class Bert(Averaged, nn.Module):
         super().__init__()
         if getattr(network, "pooler", None) is not None:
             network.pooler = None
-        network.set_input_embeddings(Detached())
+        network.set_input_embeddings(nn.Identity())
         self.network = network
         self.width = network.config.hidden_size
-        self.longest = getattr(network.config, "max_position_embeddings", None)
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_ids: int) -> tuple[Bert, nn.Embedding]:
-        """The encoder of `config.pretrained` and its word embeddings, for ids below `n_ids`."""
+    def from_config(cls, config: ModelConfig) -> tuple[Bert, nn.Embedding]:
+        """The encoder of `config.pretrained` and its word embeddings."""
         network = load_pretrained(config.pretrained)
         embedding = network.get_input_embeddings()
-        if n_ids > embedding.num_embeddings:
-            raise ConfigError(
-                f"The vectoriser has {n_ids} ids, {config.pretrained!r} embeds {embedding.num_embeddings}. Use the "
-                "tokeniser of the same model."
-            )
         encoder = cls(network)
         compares = config.regulariser in ("residual", "tying", "mlm")
         if compares and encoder.width != embedding.embedding_dim:
@@ -79,11 +62,6 @@ class Bert(Averaged, nn.Module):
         return encoder, embedding
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        if self.longest is not None and embedded.shape[1] > self.longest:
-            raise DataError(
-                f"A text has {embedded.shape[1]} word pieces, the encoder reads {self.longest} at most. Cut texts "
-                "with max_length."
-            )
         out = self.network(inputs_embeds=embedded, attention_mask=mask.long())
         return blank(out.last_hidden_state, mask)
 
@@ -98,16 +76,15 @@ def load_pretrained(name: str) -> nn.Module:
     needs("transformers", "hub")
     from transformers import AutoConfig, AutoModel
 
+    plain = {"attn_implementation": "eager"}  # as fast on a CPU at these lengths, and it can return its weights
     if (values := _given.get()) is not None:
-        return AutoModel.from_config(AutoConfig.for_model(**values), attn_implementation="eager").float()
-    if name == "minilm":
-        name = str(packaged.minilm())
+        return AutoModel.from_config(AutoConfig.for_model(**values), **plain).float()
+    name = str(packaged.minilm()) if name == "minilm" else name
     refuse_pickles(name)
-    # Plain ("eager") attention: as fast on a CPU at these lengths, and it can return its weights.
     place, revision = pinned(name)
-    options = {"attn_implementation": "eager", "output_loading_info": True, **revision}
+    options = {**plain, **revision, "use_safetensors": True, "trust_remote_code": False}
     with without_bar(), reading("pretrained encoder", name):
-        network, loaded = AutoModel.from_pretrained(place, use_safetensors=True, trust_remote_code=False, **options)
+        network, loaded = AutoModel.from_pretrained(place, output_loading_info=True, **options)
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):
         raise ConfigError(

@@ -10,35 +10,22 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.models.attention import build_attention
+from attnlib.models.attention import build_attention, spread
 from attnlib.models.bert import Bert
 from attnlib.models.encoders import build_encoder
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import REGULARISERS
 from attnlib.models.scaling import build_scaling
 from attnlib.models.trace import Trace
-from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
 
 
 def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None) -> nn.Embedding:
-    """Lookup table (n_ids, D), from N(0, 1) or from `vectors`; the row of padding is zero.
-
-    `vectors` may lack the last row, that of the mask token of mlm, which no file of word vectors has.
-    """
-    size = config.embedding_size
-    table = torch.randn(n_ids, size)  # the numbers of `nn.Embedding`, which on `meta` would import torch's compiler
-    table[0] = 0.0
-    embedding = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
+    """Lookup table (n_ids, D), from N(0, 1) or from `vectors`, which lack the mask token of mlm, the last row."""
+    embedding = nn.Embedding(n_ids, config.embedding_size, padding_idx=0)
     if vectors is not None:
-        rows = {n_ids, n_ids - 1} if config.regulariser == "mlm" else {n_ids}
-        if vectors.ndim != 2 or vectors.shape[1] != size or vectors.shape[0] not in rows:
-            raise ConfigError(
-                f"vectors have shape {tuple(vectors.shape)}; this model needs ({n_ids}, {size}): one row per id, "
-                "as wide as embedding_size. Make them for this vocabulary, or set embedding_size."
-            )
         with torch.no_grad():
             embedding.weight[: len(vectors)] = torch.as_tensor(vectors, dtype=embedding.weight.dtype)
             embedding.weight[0] = 0.0
@@ -46,10 +33,7 @@ def build_embedding(config: ModelConfig, n_ids: int, vectors: np.ndarray | None)
 
 
 class JoinDecoder(nn.Module):
-    r"""Context and query to logits (Jain & Wallace 2019): :math:`z = W \tanh(W_p c + W_q q + b_p) + b`.
-
-    Not linear in c, so that closed forms stop at the context. The inner width is half of the context's.
-    """
+    r"""Context and query to logits (Jain & Wallace 2019): :math:`z = W \tanh(W_p c + W_q q + b_p) + b`."""
 
     def __init__(self, width: int, query_width: int, n_classes: int) -> None:
         super().__init__()
@@ -60,8 +44,7 @@ class JoinDecoder(nn.Module):
 
     def forward(self, context: Tensor, query: Tensor) -> Tensor:
         """context (B, ..., H), query (B, Q) -> (B, ..., C)."""
-        spread = self.query(query).reshape(query.shape[0], *[1] * (context.dim() - 2), -1)
-        return self.out((self.context(context) + spread).tanh())
+        return self.out((self.context(context) + spread(self.query(query), context)).tanh())
 
 
 class Readout(NamedTuple):
@@ -101,9 +84,7 @@ class Reader(nn.Module):
         """embedded (B, T, D), mask (B, T) -> h (B, T, width): encoder, then concat or residual."""
         return self.regulariser.join(self.encoder(embedded, mask), embedded, mask)
 
-    def read(
-        self, ids: Tensor | None, embedded: Tensor, mask: Tensor, content: Tensor, query: Tensor | None = None
-    ) -> Readout:
+    def read(self, ids: Tensor | None, embedded: Tensor, mask: Tensor, content: Tensor, query=None) -> Readout:
         """ids (B, T), embedded (B, T, D), mask and content (B, T), query (B, Q). Only a scaling needs ids."""
         return self.attend(ids, embedded, self.dropout(self.encode(self.before(embedded), mask)), content, query)
 
@@ -112,15 +93,11 @@ class Reader(nn.Module):
         projection = self.projection
         return Trace(project=projection.exact, exponential=projection.exponential, **reading._asdict(), **fields)
 
-    def attend(
-        self, ids: Tensor | None, embedded: Tensor, hidden: Tensor, content: Tensor, query: Tensor | None = None
-    ) -> Readout:
+    def attend(self, ids: Tensor | None, embedded: Tensor, hidden: Tensor, content: Tensor, query=None) -> Readout:
         """The second half of `read`, for hidden states (B, T, width) that are known already."""
         scores = self.attention(hidden, query)
         alpha = self.projection(scores, content)
-        scale = None
-        if self.scaling is not None:
-            scale = self.scaling(ids, embedded).masked_fill(~content, 0.0)
+        scale = None if self.scaling is None else self.scaling(ids, embedded).masked_fill(~content, 0.0)
         weights = alpha if scale is None else alpha * scale
         context = (weights.unsqueeze(-2) @ hidden).squeeze(-2)
         return Readout(hidden, scores, alpha, scale, context)
@@ -134,6 +111,10 @@ class Classifier(nn.Module):
     query    whether texts come with a query: a second encoder of the same kind reads it, attention sees its
              summary, and the decoder joins it with the context. (bert reads both texts with the same weights.)
     mask_id  id of the mask token of mlm; None: the last row
+
+    A subclass makes its readers (`_build`, which returns the width of the context) and names them from words up
+    (`_readers`); `words(trace)` are h (B, T, H) and e (B, T, D) of every word in the order of the batch, and
+    `encoded(embedded, batch)` (B, T, H) the encoder's output for other embeddings of the same positions.
     """
 
     def __init__(
@@ -150,38 +131,18 @@ class Classifier(nn.Module):
         self.config = config
         self.query_encoder: nn.Module | None = None
         if config.encoder == "bert":
-            encoder, self.embedding = Bert.from_config(config, n_ids)
+            encoder, self.embedding = Bert.from_config(config)
             n_ids = self.embedding.num_embeddings
         else:
             self.embedding = build_embedding(config, n_ids, vectors)
             encoder = build_encoder(config, self.embedding.embedding_dim)
             if query:
                 self.query_encoder = build_encoder(config, self.embedding.embedding_dim)
-        if config.regulariser == "mlm" and mask_id is None:
-            if config.encoder == "bert":
-                raise ConfigError("regulariser 'mlm' with encoder 'bert' needs mask_id: that of its tokeniser.")
-            mask_id = n_ids - 1
-        self.mask_id = mask_id
+        self.mask_id = n_ids - 1 if mask_id is None else mask_id
         self.query_width = encoder.width if query else None
         width = self._build(encoder, n_ids)
         self.decoder = JoinDecoder(width, self.query_width, n_classes) if query else nn.Linear(width, n_classes)
         self.logit_dropout = nn.Dropout(config.logit_dropout)
-
-    def _build(self, encoder: nn.Module, n_ids: int) -> int:
-        """Make the reader of the embedded words; returns the width of its context."""
-        raise NotImplementedError
-
-    def _readers(self) -> Sequence[Reader]:
-        """The readers from words upwards."""
-        raise NotImplementedError
-
-    def words(self, trace: Trace) -> tuple[Tensor, Tensor]:
-        """h and e of every word, in the order of the batch: (B, T, H) and (B, T, D)."""
-        raise NotImplementedError
-
-    def encoded(self, embedded: Tensor, batch: Batch) -> Tensor:
-        """(B, T, H) the encoder's output for other embeddings of the same positions."""
-        raise NotImplementedError
 
     def embed(self, batch: Batch) -> Tensor:
         """(B, T, D) word vectors of a batch."""
@@ -191,11 +152,6 @@ class Classifier(nn.Module):
         """(B, Q) summary of the encoded query, or None for a model without one."""
         if self.query_width is None:
             return None
-        if batch.query is None or batch.query_mask is None:
-            raise DataError(
-                "This model reads a query, and the batch has none. Use texts with queries (babi, snli), or build "
-                "the model with query=False."
-            )
         encoder = self._readers()[0].encoder if self.query_encoder is None else self.query_encoder
         hidden = encoder(self.embedding(batch.query), batch.query_mask)
         return encoder.summary(hidden, batch.query_mask)
@@ -236,29 +192,20 @@ class AttentionClassifier(Classifier):
         self.reader = Reader(self.config, encoder, self.embedding.embedding_dim, n_ids, self.query_width)
         return self.reader.width
 
-    @property
-    def encoder(self) -> nn.Module:
-        return self.reader.encoder
-
-    @property
-    def attention(self) -> nn.Module:
-        return self.reader.attention
-
-    @property
-    def projection(self) -> nn.Module:
-        return self.reader.projection
+    encoder = property(lambda self: self.reader.encoder)
+    attention = property(lambda self: self.reader.attention)
 
     def forward(self, batch: Batch, embedded: Tensor | None = None, hidden: Tensor | None = None) -> Trace:
         """One pass. `embedded` (B, T, D) replaces the lookup, for gradients with respect to it; `hidden` (B, T, H)
         replaces the encoder's states, where they are known already."""
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
+        reader = self.reader
         if hidden is None:
-            reading = self.reader.read(batch.ids, embedded, batch.mask, batch.content, query)
-        else:
-            reading = self.reader.attend(batch.ids, embedded, self.reader.dropout(hidden), batch.content, query)
+            hidden = reader.encode(reader.before(embedded), batch.mask)
+        reading = reader.attend(batch.ids, embedded, reader.dropout(hidden), batch.content, query)
         decided = self.decoded(reading.context, query)
-        return self.reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
+        return reader.trace(reading, mask=batch.content, embedded=embedded, **decided)
 
     def _readers(self) -> Sequence[Reader]:
         return (self.reader,)

@@ -1,8 +1,7 @@
 """Encoders: embeddings e_i to hidden states h_i.
 
 Every encoder maps `embedded` (B, T, D) and `mask` (B, T) to (B, T, width). Padded positions come out zero and never
-influence real ones, so a text's states do not depend on its batch. `summary(hidden, mask)` (B, width)
-turns an encoded query into one vector.
+influence real ones. `summary(hidden, mask)` (B, width) turns an encoded query into one vector.
 """
 
 from __future__ import annotations
@@ -56,10 +55,7 @@ class NoEncoder(Averaged, nn.Module):
 
 @ENCODERS.register("mlp")
 class MLP(Averaged, nn.Module):
-    """h_i = tanh(W e_i + b), each word on its own (`average` of Jain & Wallace 2019, `MLP` elsewhere).
-
-    Further `layers` repeat it.
-    """
+    """h_i = tanh(W e_i + b), each word on its own (`average` of Jain & Wallace 2019). Further `layers` stack."""
 
     def __init__(self, config: ModelConfig, input_size: int) -> None:
         super().__init__()
@@ -76,10 +72,9 @@ class MLP(Averaged, nn.Module):
 
 @ENCODERS.register("cnn")
 class CNN(nn.Module):
-    """Convolutions of several widths side by side, then ReLU (Jain & Wallace 2019).
+    """Convolutions of several widths side by side, then ReLU (Jain & Wallace 2019). Further `layers` stack.
 
-    `kernel_sizes` share `hidden_size` evenly: 128 // 4 = 32 channels each for (1, 3, 5, 7). Embeddings of padding
-    are zeroed first, so a text ends in zeros however far the batch is padded. Further `layers` stack.
+    `kernel_sizes` share `hidden_size` evenly: 128 // 4 = 32 channels each for (1, 3, 5, 7).
     """
 
     def __init__(self, config: ModelConfig, input_size: int) -> None:
@@ -105,10 +100,7 @@ class CNN(nn.Module):
 
 
 def reversal(mask: Tensor) -> Tensor:
-    """(B, T) index that turns the real positions of each row around and leaves padding where it is.
-
-    Real positions must come first in a row. The index is its own inverse.
-    """
+    """(B, T) index that turns around the real positions, which come first in a row; its own inverse."""
     position = torch.arange(mask.shape[1], device=mask.device)
     last = mask.sum(1, keepdim=True) - 1
     return torch.where(position <= last, last - position, position)
@@ -122,21 +114,17 @@ def turned(values: Tensor, turn: Tensor) -> Tensor:
 
 
 class Recurrent(nn.Module):
-    """One to many layers of an LSTM or GRU, in one or two directions.
-
-    embedded (B, T, D), mask (B, T) with real positions first -> (B, T, width), zero where padded.
+    """Layers of an LSTM or GRU, in one or two directions; real positions come first in a row.
 
     A bidirectional `nn.LSTM` over a padded batch starts its backward direction in the padding, so that a text's
     states depend on its neighbours in the batch. Here `forwards[l]` reads layer l from the left and `backwards[l]`
-    reads its real positions from the right; both start at the text, so padding never matters. The two directions
-    are modules of their own, since erasure reuses forward states before a change and backward states after it.
+    its real positions from the right; both start at the text.
     """
 
     def __init__(self, kind: str, input_size: int, width: int, layers: int = 1, bidirectional: bool = True) -> None:
         super().__init__()
         cell = {"lstm": nn.LSTM, "gru": nn.GRU}[kind]
         size = width // 2 if bidirectional else width
-        self.kind = kind
         self.width = width
         sizes = [input_size] + [width] * (layers - 1)
         self.forwards = nn.ModuleList(cell(n, size, batch_first=True) for n in sizes)
@@ -188,9 +176,8 @@ class Layer(nn.Module):
 
     .. math:: x \leftarrow \mathrm{norm}(x + \mathrm{att}(x)), \quad x \leftarrow \mathrm{norm}(x + \mathrm{ff}(x)).
 
-    The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128. Written out
-    rather than `nn.TransformerEncoderLayer`, whose fast path differs between modes, turns a row without
-    tokens into NaN and refuses vmap.
+    The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128. Torch's own
+    `nn.TransformerEncoderLayer` differs between modes and turns a row without tokens into NaN.
     """
 
     def __init__(self, width: int, heads: int, post: bool = False) -> None:
@@ -204,24 +191,17 @@ class Layer(nn.Module):
             nn.Linear(width, width), nn.ReLU() if post else nn.GELU(), nn.Linear(width, width)
         )
 
-    def project(self, hidden: Tensor) -> Tensor:
-        """Queries, keys and values (..., 3 width) of hidden (..., width)."""
-        return self.inputs(hidden if self.post else self.attention_norm(hidden))
-
-    def attend(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix.
-
-        joint  `project(hidden)`, where it is known already
-        """
+    def attend(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Self-attention weights (B, heads, T, T), and the values (B, heads, T, ·) that they mix."""
         batch, length, width = hidden.shape
-        joint = self.project(hidden) if joint is None else joint
+        joint = self.inputs(hidden if self.post else self.attention_norm(hidden))
         joint = joint.view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
         scores = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads)
         return softmax(scores, mask[:, None, None, :].expand_as(scores)), value
 
-    def forward(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> Tensor:
-        weights, value = self.attend(hidden, mask, joint)
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        weights, value = self.attend(hidden, mask)
         hidden = hidden + self.output((weights @ value).transpose(1, 2).reshape(hidden.shape))
         if self.post:
             hidden = self.attention_norm(hidden)
@@ -233,9 +213,8 @@ class Layer(nn.Module):
 class Transformer(Averaged, nn.Module):
     """`layers` of self-attention with `heads`, over words and positions (Meister et al. 2021: 2, 1, 128 wide).
 
-    embedded (B, T, D), mask (B, T) -> (B, T, hidden_size). Embeddings of another width than `hidden_size` are
-    projected first. Positions are sinusoids, so any length can be read; their scale is learned, from POSITION_SCALE
-    on (`transformer_norm` pre), or one (post).
+    Embeddings of another width than `hidden_size` are projected first. Positions are sinusoids, so any length can
+    be read; their scale is learned, from POSITION_SCALE on (`transformer_norm` pre), or one (post).
     """
 
     self_attentive = True
@@ -250,21 +229,19 @@ class Transformer(Averaged, nn.Module):
         self.norm = nn.Identity() if post else nn.LayerNorm(self.width)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
-        return self.read(self.placed(self.input(embedded)), mask)
-
-    def read(self, hidden: Tensor, mask: Tensor, joint: Tensor | None = None) -> Tensor:
-        """States of what the first layer reads (B, T, width); joint: its queries, keys and values, where known."""
-        for i, layer in enumerate(self.layers):
-            hidden = layer(hidden, mask, None if i else joint)
+        hidden = self.placed(embedded)
+        for layer in self.layers:
+            hidden = layer(hidden, mask)
         return blank(self.norm(hidden), mask)
 
-    def placed(self, hidden: Tensor) -> Tensor:
+    def placed(self, embedded: Tensor) -> Tensor:
         """What the first layer reads: words of its width (B, T, width), plus positions."""
+        hidden = self.input(embedded)
         return hidden + self.position_scale * positions(hidden.shape[1], self.width, hidden)
 
     def self_attention(self, embedded: Tensor, mask: Tensor) -> list[Tensor]:
         """Weights (B, heads, T, T) of every layer."""
-        hidden, found = self.placed(self.input(embedded)), []
+        hidden, found = self.placed(embedded), []
         for layer in self.layers:
             found.append(layer.attend(hidden, mask)[0])
             hidden = layer(hidden, mask)

@@ -13,7 +13,6 @@ from torch.nn import functional
 from attnlib.models.classifier import Classifier, Reader, Readout
 from attnlib.models.encoders import build_encoder
 from attnlib.models.trace import Trace
-from attnlib.utils.errors import DataError
 
 if TYPE_CHECKING:
     from attnlib.data.batching import Batch
@@ -33,8 +32,7 @@ class Layout:
 
     def rows(self, values: Tensor) -> Tensor:
         """(B, T, ...) -> (B * S, W, ...); places without a word hold zero."""
-        taken = _take(values, self.source)
-        return taken.reshape(len(values) * self.sentences, -1, *values.shape[2:])
+        return _take(values, self.source).reshape(len(values) * self.sentences, -1, *values.shape[2:])
 
 
 def unstacked(values: Tensor, positions: Tensor) -> Tensor:
@@ -52,14 +50,11 @@ def _take(values: Tensor, index: Tensor) -> Tensor:
 
 
 def like_lengths(mask: Tensor) -> list[tuple[Tensor, int]]:
-    """The rows of mask (N, W) that hold a word, grouped by similar length: indices of rows, and their width.
-
-    A group's longest row has less than twice the words of its shortest (short ones aside), so that one long
-    sentence does not make all others of a batch as long.
-    """
+    """The rows of mask (N, W) that hold a word, grouped by length (up to 16 words, 32, 64 and so on), so that one
+    long sentence does not make all others as long: indices of rows, and their width."""
     lengths = (mask * torch.arange(1, mask.shape[1] + 1, device=mask.device)).amax(1)
-    found, low = [], 0
-    for width in _widths(int(lengths.max())):
+    longest, found, low = int(lengths.max()), [], 0
+    for width in [*(16 << step for step in range(16) if 16 << step < longest), longest]:
         rows = ((lengths > low) & (lengths <= width)).nonzero().squeeze(1)
         if len(rows):
             found.append((rows, width))
@@ -67,14 +62,7 @@ def like_lengths(mask: Tensor) -> list[tuple[Tensor, int]]:
     return found or [(torch.zeros(1, dtype=torch.long, device=mask.device), 1)]
 
 
-def _widths(longest: int) -> list[int]:
-    """Up to which length a group goes: 16, 32, 64 and so on, the last one no longer than needed."""
-    return [16 << step for step in range(16) if 16 << step < longest] + [longest]
-
-
-def _gathered(
-    parts: Sequence[Tensor | None], groups: list[tuple[Tensor, int]], shape: Sequence[int]
-) -> Tensor | None:
+def _gathered(parts: Sequence[Tensor | None], groups: list, shape: Sequence[int]) -> Tensor | None:
     """The results of all groups together: rows, or rows and places, of `shape`; zero where there was no group."""
     if parts[0] is None:
         return None
@@ -88,10 +76,7 @@ def _gathered(
 
 
 def layout(mask: Tensor, sentences: Tensor) -> Layout:
-    """How texts fall into sentences. mask (B, T), sentences (B, T): the words of a sentence are contiguous.
-
-    Words that the mask hides within a text leave gaps: those after them keep their places.
-    """
+    """How texts fall into sentences, of contiguous words. Words that the mask hides leave gaps in theirs."""
     texts, length = mask.shape
     place = torch.arange(length, device=mask.device).expand(texts, -1)
     number = sentences.masked_fill(~mask, -1)
@@ -128,9 +113,7 @@ class HierarchicalClassifier(Classifier):
         return self.sentence.width
 
     def forward(self, batch: Batch, embedded: Tensor | None = None) -> Trace:
-        """One pass. `embedded` (B, T, D) replaces the lookup. The Trace is that of the sentence level; its `words`
-        is that of the word level, and `positions` gives the place of each position of the batch in it.
-        """
+        """One pass. `embedded` (B, T, D) replaces the lookup. The Trace is that of the sentence level."""
         embedded = self.embed(batch) if embedded is None else embedded
         query = self.query_vector(batch)
         plan = self.layout(batch)
@@ -145,11 +128,6 @@ class HierarchicalClassifier(Classifier):
 
     def layout(self, batch: Batch) -> Layout:
         """How the texts of a batch fall into sentences."""
-        if batch.sentences is None:
-            raise DataError(
-                "A hierarchical model needs to know where sentences begin, and the batch does not say. Make it "
-                "with WordVectoriser(..., sentences=True)."
-            )
         return layout(batch.mask, batch.sentences)
 
     def _word_level(self, plan: Layout, batch: Batch, embedded: Tensor, query: Tensor | None) -> Trace:

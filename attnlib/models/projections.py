@@ -65,8 +65,7 @@ def entmax(scores: Tensor, mask: Tensor | None = None, alpha: float = 1.5) -> Te
 
     .. math:: p_i = [(\alpha - 1) a_i - \tau]_+^{1 / (\alpha - 1)}
 
-    alpha = 1 is softmax and alpha = 2 sparsemax, both computed as such; 1.5 has an exact algorithm; the rest is
-    found by bisection in the entmax library.
+    alpha = 1 is softmax, alpha = 2 sparsemax; 1.5 has an exact algorithm, the rest is found by bisection.
     """
     from entmax import entmax15, entmax_bisect
 
@@ -94,10 +93,9 @@ def gumbel(scores: Tensor, mask: Tensor | None = None, tau: float = 0.8, noise: 
 
 
 def _below_top(scores: Tensor, mask: Tensor | None, reach: float) -> Tensor:
-    """Scores relative to the row's best, those further than `reach` below it (and masked ones) cut off.
+    """Scores relative to the row's best, cut off beyond `reach` below it, where a sparse projection gives zero.
 
-    A sparse projection gives zero to everything at least `reach` below the best, so the cut changes no weight
-    and no gradient; it keeps sums exact for huge scores and keeps infinities out.
+    So sums of huge scores stay exact, and infinities out.
     """
     floor = torch.finfo(scores.dtype).min
     known = scores if mask is None else scores.masked_fill(~mask, floor)
@@ -131,15 +129,9 @@ class Projection(nn.Module):
 
     @property
     def exponential(self) -> bool:
-        """Whether the weights are a softmax of the scores in evaluation: no other projection, no noise.
-
-        Then removing a position only renormalises the others.
-        """
+        """Whether the weights are a softmax of the scores: then removing a position renormalises the others."""
         return PROJECTIONS[self.name] in (softmax, gumbel) and self.noise != "always"
 
     def exact(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
         """The projection without noise, whatever the mode: what erasure re-projects with."""
         return PROJECTIONS[self.name](scores, mask, **self.options)
-
-    def extra_repr(self) -> str:
-        return ", ".join([self.name, *(f"{k}={v}" for k, v in self.options.items())])

@@ -1,7 +1,4 @@
-"""Tutek & Šnajder 2020: keep h_i close to its word.
-
-concat and residual change what attention reads; tying and mlm add to the loss.
-"""
+"""Tutek & Šnajder 2020: concat and residual change what attention reads; tying and mlm add to the loss."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ REGULARISERS: Registry[type[Regulariser]] = Registry("regulariser")
 FIRST_WORD = 4
 """Ids below are PAD, UNK, SOS and EOS."""
 GUESSED_AT_ONCE = 2**18
-"""Logits over the vocabulary that are held at once: a megabyte, which stays in the cache."""
+"""Logits over the vocabulary held at once: a megabyte, which stays in the cache."""
 
 
 @REGULARISERS.register("none")
@@ -92,11 +89,8 @@ class MaskedWords(Regulariser):
 
 
 def tying_loss(hidden: Tensor, embedded: Tensor, mask: Tensor, *, squared: bool = True) -> Tensor:
-    r""":math:`\frac{1}{T} \sum_t \|h_t - e_t\|_2^2`, mean over all T real tokens of the batch (eq. 4).
-
-    hidden, embedded (B, T, D), mask (B, T) -> (). `squared=False` takes the norm itself, as the authors' later
-    code does.
-    """
+    r""":math:`\frac{1}{T} \sum_t \|h_t - e_t\|_2^2` over all T real tokens of the batch (eq. 4); unsquared as in
+    the authors' later code."""
     # Masked before the norm: its gradient at a zero difference of two padded positions would be NaN otherwise.
     difference = (hidden - embedded)[mask]
     distance = difference.square().sum(-1) if squared else torch.linalg.vector_norm(difference, dim=-1)
@@ -109,7 +103,7 @@ def corrupt(
     """Choose each content token with `probability`; of those 80 % become `mask_id`, 10 % a random word, 10 % stay.
 
     ids, content (B, T) -> ids with some words hidden, and (B, T) bool: which ones must be guessed. `words` is the
-    half-open range of ids to draw random words from. Randomness comes from torch's generator.
+    half-open range of ids to draw random words from.
     """
     chosen = (torch.rand(ids.shape, device=ids.device) < probability) & content
     fate = torch.rand(ids.shape, device=ids.device)
@@ -123,18 +117,15 @@ def mlm_loss(hidden: Tensor, ids: Tensor, chosen: Tensor, vectors: Tensor) -> Te
 
     .. math:: p(w \mid h_t) = \mathrm{softmax}(E h_t)_w
 
-    Section 3.1, around eq. 5. hidden (B, T, D) of the corrupted texts, ids (B, T) before corruption, chosen (B, T),
-    vectors E (|V|, D), which the loss does not train -> ().
+    Section 3.1. hidden (B, T, D) of the corrupted texts, ids (B, T) before corruption, vectors E (|V|, D), which
+    the loss does not train.
     """
     return _Guesses.apply(hidden[chosen], ids[chosen], vectors.detach()) / ids.shape[0]
 
 
 class _Guesses(torch.autograd.Function):
-    r"""Summed cross-entropy of E h_n (N, |V|) with words w_n, over the whole vocabulary.
-
-    Its gradient is :math:`E^\top p_n - e_{w_n}`, so a few rows at a time give loss and gradient in one go, while
-    their logits are still in the cache; none are kept for the backward pass.
-    """
+    r"""Summed cross-entropy of E h_n (N, |V|) with words w_n, and its gradient :math:`E^\top p_n - e_{w_n}`: a few
+    rows at a time give both, while their logits are still in the cache."""
 
     @staticmethod
     @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float32)

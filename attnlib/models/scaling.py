@@ -1,7 +1,7 @@
 """TaSc: task-scaling of attention by one learned number per word type (Chrysostomou & Aletras 2021, section 4).
 
 Every module maps `ids` (B, T) and `embedded` (B, T, D) to s (B, T), which multiplies alpha. u and U start in
-U(-1/sqrt(|V|), 1/sqrt(|V|)). Without context in it, s is one number per word type: `word_scores` reads it out.
+U(-1/sqrt(|V|), 1/sqrt(|V|)).
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ SCALINGS: Registry[type[Scaling]] = Registry("scaling")
 
 def build_scaling(config: ModelConfig, n_ids: int, embedding_size: int) -> Scaling | None:
     """The scaling a config names, or None."""
-    if config.scaling == "none":
-        return None
-    return SCALINGS[config.scaling](config, n_ids, embedding_size)
+    return None if config.scaling == "none" else SCALINGS[config.scaling](config, n_ids, embedding_size)
 
 
 class Scaling(nn.Module):
@@ -32,9 +30,6 @@ class Scaling(nn.Module):
         self.pool = config.scaling_pool
         self.table = nn.Embedding(n_ids, columns)
         nn.init.uniform_(self.table.weight, -1 / math.sqrt(n_ids), 1 / math.sqrt(n_ids))
-
-    def forward(self, ids: Tensor, embedded: Tensor) -> Tensor:
-        raise NotImplementedError
 
     def pooled(self, values: Tensor) -> Tensor:
         """(..., K) -> (...): sum (the paper), mean or max."""
@@ -51,10 +46,7 @@ class Scaling(nn.Module):
 
 @SCALINGS.register("lin")
 class Lin(Scaling):
-    r""":math:`s_i = \sum_d u_{x_i} e_{i,d}` (eq. 6, section 4.1): |V| parameters.
-
-    Pool `direct` uses :math:`s_i = u_{x_i}`.
-    """
+    r""":math:`s_i = \sum_d u_{x_i} e_{i,d}` (eq. 6, section 4.1): |V| parameters. Pool `direct`: s_i = u."""
 
     def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:
         super().__init__(config, n_ids, 1)
@@ -80,8 +72,7 @@ class Feat(Scaling):
 class Conv(Scaling):
     r""":math:`s_i = \sum_n [\mathrm{conv}_{1 \times 1}(u_{x_i} e_i)]_n` (section 4.3): |V| + n D + n parameters.
 
-    A 1×1 convolution is one linear map at every position, so it is written as such. Nothing non-linear follows: the
-    sum collapses to :math:`u_{x_i} (w^\top e_i) + b`, with w and b the sums over the n channels.
+    A 1×1 convolution is one linear map at every position, so it is written as such.
     """
 
     def __init__(self, config: ModelConfig, n_ids: int, embedding_size: int) -> None:

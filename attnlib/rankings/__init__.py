@@ -3,8 +3,7 @@
 attention   random, alpha and its gradients: closed forms on a Trace
 gradients   gradient_norm, input_x_grad, integrated_gradients
 removal     omission, leave_one_out: how a prediction changes without one word
-inside      the self-attention of a transformer: rollout, last_layer; cls_last, value_norm, attention_grad and
-            value_zeroing of Hugging Face classifiers
+inside      the self-attention of a transformer: rollout; of Hugging Face cls_last, value_norm, attention_grad
 scores      `importance` itself: a method's scores of many texts
 """
 

@@ -8,12 +8,8 @@ Chrysostomou & Aletras 2021, section 4):
 
 A decoder that joins a query is differentiated at the context alone: :math:`s_i h_i^\top \partial / \partial c`.
 
-In a hierarchical model, word w of sentence s has a weight a_w in its sentence, and the sentence a weight a_s in the
-text. For its words
-
-alpha       a_w a_s: the share of the text's attention, which sums to one over the text
-grad_alpha  dz / da_w, back through the whole sentence level, so that a_s is in it already
-alpha_grad  a_w dz / da_w; over the words of a sentence these sum to c_s · dz / dc_s, with c_s its vector
+In a hierarchical model, word w has a weight a_w in its sentence, and the sentence a weight a_s in the text: alpha
+is a_w a_s; grad_alpha dz / da_w, back through the whole sentence level; alpha_grad a_w dz / da_w.
 """
 
 from __future__ import annotations
@@ -87,9 +83,7 @@ def alpha_gradient(trace: Trace, case: Case) -> Tensor:
 def shrunk_trace(case: Case, t: float, leaf: Tensor | None = None) -> Trace:
     """The trace of texts whose embeddings the encoder reads t times as large, and TaSc's scaling unchanged."""
     if case.trace.words is not None or isinstance(case.model.encoder, Bert):
-        raise ConfigError(
-            f"quirks {sorted(case.quirks)} follow TaSc's word models; they have no hierarchical or bert."
-        )
+        raise ConfigError(f"quirks {sorted(case.quirks)} follow TaSc's flat word models; this is another.")
     embedded = case.trace.embedded if leaf is None else leaf
     batch, reader = case.batch, case.model.reader
     query = case.model.query_vector(batch)

@@ -27,12 +27,11 @@ TARGETS = ("logit", "probability")
 class Spec:
     """A method: what it is called, where it applies, what it needs.
 
-    levels   of `input` and `hidden`
+    levels   of `input` and `hidden`;  quirks: the authors' deviations it can reproduce
     needs    `trace` (one forward pass), `gradient` (one backward pass), `variants` (answers to changed texts),
              `self-attention` (a transformer inside)
     run, hf  what computes it for a model of attnlib and for a Hugging Face classifier; None: it does not apply
     target   what it explains unless told otherwise: the predicted class's logit or probability; None: neither
-    quirks   the authors' deviations it can reproduce
     graph    whether it reads gradients off a trace that kept its graph, instead of running the model again
     """
 
@@ -78,9 +77,8 @@ class Case:
     @property
     def at_once(self) -> int:
         """Positions of a pass that keeps its graph. On a CPU few, so that the graph stays in the cache."""
-        if not isinstance(self.trace, Trace):
-            return 1_024
-        return 2_048 if self.batch.ids.device.type == "cpu" else 16_384
+        ours = 2_048 if self.batch.ids.device.type == "cpu" else 16_384
+        return ours if isinstance(self.trace, Trace) else 1_024
 
     @property
     def flat(self) -> bool:

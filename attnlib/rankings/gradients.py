@@ -1,8 +1,4 @@
-"""Gradients with respect to inputs and hidden states.
-
-And what the released code of Chrysostomou & Aletras 2021 computes instead of the gradients it names, for the quirks
-`tasc_ig` and `tasc_grad_after_ig` (`attnlib.quirks`).
-"""
+"""Gradients with respect to inputs and hidden states; for `quirks`, what released code computes in their place."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ def integrated_gradients(case: Case, steps: int = 50, tolerance: float | None = 
     r""":math:`IG_i = \sum_d e_{id} \int_0^1 \partial_{id} F(t e)\,dt`, content embeddings on the path, others held.
 
     The attributions of a text must sum to F(x) - F(0). A warning counts those that miss it by more than `tolerance`
-    of it (and of 0.1); None: no warning. `path_integral` returns the gaps themselves.
+    of it (and of 0.1); None: no warning.
     """
     if "tasc_ig" in case.quirks:
         return authors_path(case)

@@ -2,8 +2,8 @@ r"""The attention inside a transformer: in a Hugging Face classifier, and in an 
 
 A is a layer's attention, :math:`\bar A` its mean over heads, r the row (or mean of rows) that the head of a Hugging
 Face classifier reads. Its readings are per piece and summed to words; special tokens get no number. `cls_last`,
-`rollout`, `value_norm` and `value_zeroing` sum to one over all pieces: what special tokens swallow is one minus the
-sum over the words. Weights (T × T) exist for a slice of texts at a time and are reduced at once.
+`rollout` and `value_norm` sum to one over all pieces: what special tokens swallow is one minus the sum over the
+words.
 
 The kit pools the outputs of an encoder with its own attention layer, alpha. The importance of input i is therefore
 what flows from i to the outputs, weighted by alpha: :math:`\sum_p \alpha_p R_{pi}`.
@@ -11,13 +11,13 @@ what flows from i to the outputs, weighted by alpha: :math:`\sum_p \alpha_p R_{p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnlib.hf.network import CELLS, LayerAttention, Network, Watch, folded, read, watching
-from attnlib.hf.words import PIECES, PieceBatch
+from attnlib.hf.network import LayerAttention, Network, Watch, folded, read, watching
+from attnlib.hf.words import PieceBatch
 from attnlib.models.trace import Trace
 from attnlib.rankings.base import Case, has_self_attention, method
 from attnlib.utils.errors import ConfigError
@@ -54,43 +54,12 @@ def attention_grad(case: Case) -> Tensor:
     \partial A_l \odot A_l)^+`, and f the explained number. The backward pass needs the weights of all layers, for a
     slice of texts at a time.
 
-    A limit of the definition: it reads slopes. Where the decision is saturated (a pooler's tanh near one, states
-    that layer norm holds fixed), more attention to the decisive word raises the logit by nothing or lowers it, the
-    positive part drops it, and what is ranked are slopes near zero. Readings without gradients (value_zeroing,
-    rollout, omission) still find the word then; the audit says when it meets this.
+    It reads slopes: where the decision is saturated (a pooler's tanh near one), what it ranks are slopes near zero.
+    Readings without gradients (rollout, omission) still find the word then; the audit says when it meets this.
     """
     out = torch.zeros(case.batch.ids.shape, dtype=torch.get_default_dtype(), device=case.batch.ids.device)
     for part, some in case.model.slices(case.batch, kept=4 * max(1, case.model.layers)):
         out[part] = _relevance(case.model, some, lambda logits, part=part: case.explained(logits, part))
-    return out
-
-
-@method(needs="variants", models="hf pieces")
-def value_zeroing(case: Case) -> Tensor:
-    r"""how far states turn without a piece's value, through all layers (Mohebbi et al. 2023); slow
-
-    :math:`C_{ij} = 1 - \cos(\tilde x_i, \tilde x_i^{\neg j})` of the whole layer, residual, norm and feed-forward
-    included; rows divided by their sums and multiplied through the layers. Every layer runs once per piece.
-    """
-    network, stack = case.model, _stack(case.model)
-    out = torch.zeros(case.batch.ids.shape, dtype=torch.get_default_dtype(), device=case.batch.ids.device)
-    for text, one in enumerate(_single(network, case.batch)):
-        calls: list[tuple] = []
-        hooks = [
-            module.register_forward_hook(lambda *call, calls=calls: calls.append(call), with_kwargs=True)
-            for module in stack
-        ]
-        try:
-            with watching(network.network, Watch()):
-                network(one)
-        finally:
-            for hook in hooks:
-                hook.remove()
-        flow = None
-        for module, inputs, options, output in calls:
-            change = _turned(network, module, inputs, options, _states(output))
-            flow = change if flow is None else change @ flow
-        out[text, : one.ids.shape[1]] = read(network.rows(one), flow.unsqueeze(0))[0]
     return out
 
 
@@ -106,12 +75,6 @@ def rollout(case: Case) -> Tensor:
     for weights in self_attention(case):
         flow = _mixed(weights, flow)
     return read(case.trace.alpha, flow)
-
-
-@method(levels=("input",), needs="self-attention")
-def last_layer(case: Case) -> Tensor:
-    """mean over heads of the last layer's self-attention"""
-    return read(case.trace.alpha, self_attention(case)[-1].mean(1))
 
 
 def self_attention(case: Case) -> list[Tensor]:
@@ -143,46 +106,3 @@ def _relevance(network: Network, some: PieceBatch, explained: Callable[[Tensor],
     for weight, slope in zip(reversed(weights), reversed(slopes), strict=True):
         flow = flow + read(flow, (weight.detach() * slope).clamp_min(0).mean(1))
     return torch.nn.functional.pad(flow, (0, rows.shape[1] - flow.shape[1])) - rows
-
-
-def _turned(network: Network, layer: nn.Module, inputs: tuple, options: dict, before: Tensor) -> Tensor:
-    """(T, T): how far each output of a layer turns without the value of each piece, rows divided by their sums."""
-    states = inputs[0] if inputs else options["hidden_states"]
-    options = {name: value for name, value in options.items() if name != "hidden_states"}
-    n = states.shape[1]
-    step = max(1, min(PIECES // n, CELLS // (network.heads * n * n)))
-    columns = []
-    for keys in torch.arange(n, device=states.device).split(step):
-        gone = (torch.arange(n, device=states.device) == keys.unsqueeze(1))[:, None, None, :]
-        # A key without weight adds nothing, as one whose value is zero; the others keep theirs.
-        watch = Watch(lambda layer, gone=gone: layer.weights.masked_fill(gone, 0.0))
-        with watching(network.network, watch):
-            after = _states(layer(states.expand(len(keys), -1, -1), *inputs[1:], **options))
-        columns.append(1 - torch.cosine_similarity(after.double(), before.double(), dim=-1))
-    change = torch.cat(columns).T.clamp_min(0)
-    total = change.sum(1, keepdim=True)
-    return (change / torch.where(total > 0, total, 1.0)).to(before.dtype)
-
-
-def _single(network: Network, pieces: PieceBatch) -> Iterator[PieceBatch]:
-    """Each text alone, without padding."""
-    next(network.slices(pieces))  # refuses a model whose attention cannot be seen
-    for i in range(len(pieces)):
-        one = pieces.select(torch.tensor([i], device=pieces.ids.device))
-        n = int(one.mask.sum())
-        yield one._map(lambda t, n=n: t[:, :n] if t.dim() > 1 else t)
-
-
-def _stack(network: Network) -> nn.ModuleList:
-    """The layers of the transformer."""
-    for module in network.network.modules():
-        if isinstance(module, nn.ModuleList) and len(module) == network.layers:
-            return module
-    raise ConfigError(
-        f"value_zeroing needs the layers of {type(network.network).__name__} as a list of modules, one per "
-        "attention; it has none (some models share one layer). Use rollout or attention_grad."
-    )
-
-
-def _states(output: Tensor | tuple) -> Tensor:
-    return output if isinstance(output, Tensor) else output[0]

@@ -1,7 +1,4 @@
-"""Importance: one number per token, by one function per method.
-
-`importance(fitted, examples, "alpha_grad")` returns one array per text with one number for every content position:
-padding and special tokens are left out. `METHODS` lists the methods; each lives in `attnlib.rankings`.
+"""Importance: one number per content position, by one function per method (`METHODS`).
 
 Levels: `input` ranks the words a text is made of; `hidden` ranks what the final attention layer looks at, which is
 the same positions in a flat model and the sentences of a hierarchical one.
@@ -94,18 +91,15 @@ class Explainer:
     def __post_init__(self) -> None:
         spec = METHODS[self.method]
         one_of("level", self.level, LEVELS)
+        named = f"importance method {self.method!r}"
         if self.level not in spec.levels:
-            raise ConfigError(
-                f"Importance method {self.method!r} works at level {spec.levels[0]!r} only; got {self.level!r}."
-            )
+            raise ConfigError(f"The {named} works at level {spec.levels[0]!r} only; got {self.level!r}.")
         if self.target is not None:
             one_of("target", self.target, TARGETS)
             if spec.target is None:
-                raise ConfigError(
-                    f"Importance method {self.method!r} explains no output: leave out target={self.target!r}."
-                )
+                raise ConfigError(f"The {named} explains no output: leave out target={self.target!r}.")
         for name in self.options:
-            one_of(f"option of importance method {self.method!r}", name, spec.options or ["(none)"])
+            one_of(f"option of {named}", name, spec.options or ["(none)"])
 
     def kept(self, fitted: Explainable) -> dict[str, bool]:
         """What to ask `traces` for: a graph, where the method and the model can use one."""

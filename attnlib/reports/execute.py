@@ -1,40 +1,33 @@
 """Run notebooks, one after the other, by papermill: results are swapped in as a whole when a run ends.
 
 A run works in a folder next to its place, `OUT/<notebook>/<profile>` (with its own parameters
-`<profile>-<digest>`, or `<profile>-<name>`), and takes that place when it is complete. One that failed or was
-interrupted goes to `<place>.failed` instead, so an earlier report stays until there is a better one.
+`<profile>-<digest>`), and takes that place when it is complete. One that failed or was interrupted goes to
+`<place>.failed` instead, so an earlier report stays until there is a better one.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from attnlib import __version__
 from attnlib.reports.plan import Plan
 from attnlib.store.executors import THREADS
-from attnlib.utils import files, paths
-from attnlib.utils.errors import AttnlibError
+from attnlib.utils import extras, files, paths
+from attnlib.utils.errors import ConfigError
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
-
-MARKS = "papermill-error-cell-tag"
-"""Of cells that papermill adds where a notebook failed; a report says so at its top."""
-
-
-class OutError(AttnlibError, OSError):
-    """The folder of reports cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +40,7 @@ class Outcome:
     seconds: float
     cell: int = 0
     total: int = 0
-    source: str = ""
     error: str = ""
-
-    @property
-    def report(self) -> Path:
-        return self.folder / "report.html"
 
 
 @contextmanager
@@ -61,29 +49,28 @@ def environment(folder: Path, executor: str, jobs: int | None) -> Iterator[None]
 
     One thread: trainings have the other cores.
     """
-    if executor == "local" and jobs == 1:
-        executor = "serial"  # the same, without a second process to start
-    own = {
-        **dict.fromkeys(THREADS, "1"),
-        "ATTNLIB_JOBS": str(jobs or ""),
-        "ATTNLIB_OUT": str(folder),
-        "ATTNLIB_EXECUTOR": executor,
-        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        SWITCH: "0",
-    }
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own)
+    before = dict(os.environ)
+    os.environ.update(
+        {
+            **dict.fromkeys(THREADS, "1"),
+            "ATTNLIB_JOBS": str(jobs or ""),
+            "ATTNLIB_OUT": str(folder),
+            "ATTNLIB_EXECUTOR": "serial" if executor == "local" and jobs == 1 else executor,
+            "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one of the user's others
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            SWITCH: "0",
+        }
+    )
     try:
         yield
     finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def run(plan: Plan, out: Path, executor: str = "local", jobs: int | None = None) -> Outcome:
     """Run one notebook and write its folder. What is done when Ctrl-C ends it is kept."""
-    target = place(plan, out)
+    target = out / plan.notebook.name / plan.folder
     failed = target.with_name(target.name + files.FAILED)
     folder: Path | None = None
     try:
@@ -91,18 +78,18 @@ def run(plan: Plan, out: Path, executor: str = "local", jobs: int | None = None)
         date, started = datetime.now(UTC), time.monotonic()
         with environment(folder, executor, jobs):
             ended = _execute(plan, folder / "run.ipynb")
-        seconds = time.monotonic() - started
-        _finish(plan, folder, ended, date, seconds)
+        ended["seconds"] = round(time.monotonic() - started, 1)
+        _finish(plan, folder, ended, date)
         done = ended["status"] == "done"
         files.replace(folder, target if done else failed)
     except OSError as error:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         kept = " The earlier report is kept." if target.exists() else ""
-        raise OutError(files.trouble(error, target, "choose another folder with --out") + kept) from error
+        raise ConfigError(files.trouble(error, target, "choose another folder with --out") + kept) from error
     if done:
         shutil.rmtree(failed, ignore_errors=True)
-    return Outcome(plan, folder=target if done else failed, seconds=seconds, **ended)
+    return Outcome(plan, folder=target if done else failed, **ended)
 
 
 def run_all(
@@ -110,31 +97,19 @@ def run_all(
 ) -> list[Outcome]:
     """Run every plan, one after the other, each on all cores; one that fails does not stop the others, Ctrl-C does.
 
-    Notebooks that read the reports of others (`Notebook.last`) come last. `tell` hears of each that has ended.
+    `tell` hears of each that has ended.
     """
     from attnlib.reports import series
 
-    check_out(plans, out)
     out.mkdir(parents=True, exist_ok=True)
     outcomes = []
-    for plan in sorted(plans, key=lambda plan: plan.notebook.last):
+    for plan in plans:
         outcomes.append(run(plan, out, executor, jobs))
         files.write(out / "index.html", series.index(out))
         tell(outcomes[-1])
         if outcomes[-1].status == "interrupted":
             break
     return outcomes
-
-
-def place(plan: Plan, out: Path) -> Path:
-    """Where the complete report of a run goes."""
-    return out / plan.notebook.name / plan.folder
-
-
-def check_out(plans: Sequence[Plan], out: Path) -> None:
-    """Refuse a folder of reports that cannot be written, before anything runs; nothing is made."""
-    for folder in dict.fromkeys([out, *(place(plan, out) for plan in plans)]):
-        files.check_out(folder)
 
 
 def _execute(plan: Plan, file: Path) -> dict[str, Any]:
@@ -144,15 +119,13 @@ def _execute(plan: Plan, file: Path) -> dict[str, Any]:
     """
     papermill, nbformat = needs("papermill", "notebooks"), needs("nbformat", "notebooks")
     status, error = "done", ""
-    shape = "{desc} |{bar:20}| {n_fmt} of {total_fmt} cells, {elapsed}"
-    bar = {"desc": plan.notebook.name, "bar_format": shape, "leave": False}
     try:
         papermill.execute_notebook(
-            *(str(path).replace("{", "{{").replace("}", "}}") for path in (plan.notebook.path, file)),
+            str(plan.notebook.path),
+            str(file),
             plan.injected,
-            engine_name=_engine(),
             kernel_name="python3",
-            progress_bar=bar if sys.stderr.isatty() else False,
+            progress_bar={"desc": plan.notebook.name, "leave": False} if sys.stderr.isatty() else False,
             start_timeout=300,  # on a busy machine a minute is not enough, nor are four seconds for late outputs
             iopub_timeout=120,
             extra_arguments=["--log-level=ERROR"],
@@ -170,77 +143,43 @@ def _execute(plan: Plan, file: Path) -> dict[str, Any]:
     if not file.exists():  # ended before its first cell began
         shutil.copyfile(plan.notebook.path, file)
     notebook = nbformat.read(file, as_version=4)
-    notebook.cells = [cell for cell in notebook.cells if MARKS not in cell.metadata.get("tags", ())]
+    own = "papermill-error-cell-tag"  # of cells that papermill adds where a notebook failed
+    notebook.cells = [cell for cell in notebook.cells if own not in cell.metadata.get("tags", ())]
     notebook.metadata.pop("papermill", None)  # with the paths of this machine
     timed = [cell.metadata.pop("papermill", {}) for cell in notebook.cells]
     files.write(file, nbformat.writes(notebook))
     if status == "done":
         return {"status": status}
-    at = max((k for k, one in enumerate(timed) if one.get("start_time")), default=-1)
-    source = notebook.cells[at].source if at >= 0 else ""
-    return {"status": status, "cell": at + 1, "total": len(timed), "source": source, "error": error}
+    begun = [number for number, one in enumerate(timed, start=1) if one.get("start_time")]
+    return {"status": status, "cell": max(begun, default=0), "total": len(timed), "error": error}
 
 
-@cache
-def _engine() -> str:
-    """Papermill's own engine, with a clock that goes on while a cell takes its time."""
-    engines = needs("papermill.engines", "notebooks")
-
-    class Engine(engines.NBClientEngine):
-        @classmethod
-        def execute_managed_notebook(cls, manager: Any, kernel_name: str, **options: Any) -> None:
-            ended = threading.Event()
-
-            def tick() -> None:
-                while manager.pbar and not ended.wait(1):
-                    manager.pbar.refresh()
-
-            threading.Thread(target=tick, daemon=True).start()
-            try:
-                super().execute_managed_notebook(manager, kernel_name, **options)
-            finally:
-                ended.set()
-
-    engines.papermill_engines.register("attnlib", Engine)
-    return "attnlib"
-
-
-def _finish(plan: Plan, folder: Path, ended: dict[str, Any], date: datetime, seconds: float) -> None:
+def _finish(plan: Plan, folder: Path, ended: dict[str, Any], date: datetime) -> None:
+    """Write what is said about the run, `params.yaml` and `run.json`, and its report."""
     import yaml
 
-    from attnlib.reports import render, series
+    from attnlib.reports import render
 
-    parameters = yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True) if plan.values else "{}\n"
-    files.write(folder / "params.yaml", parameters)
-    if not (folder / "claims.json").exists():
-        files.write(folder / "claims.json", "[]\n")
-    said, results = (_taken(folder / f"{name}.json") for name in ("header", "results"))
+    files.write(folder / "params.yaml", yaml.safe_dump(plan.values, sort_keys=False, allow_unicode=True))
+    header = folder / "header.json"  # what the notebook said of the run becomes part of its record
+    said = json.loads(header.read_bytes()) if header.exists() else {}
+    header.unlink(missing_ok=True)
     record = {
         "notebook": plan.notebook.name,
         "title": plan.notebook.title,
         "profile": plan.profile,
-        "status": ended["status"],
         "date": date.isoformat(timespec="seconds"),
-        "seconds": round(seconds, 1),
-        "results": results,
-        "header": said or {},
-        "versions": series.versions(),
+        "header": said,
+        "versions": {"attnlib": __version__, "Python": platform.python_version()}
+        | extras.versions("torch", "numpy", "transformers"),
         "commit": commit(),
         "parameters": plan.values,
         "changed": sorted(plan.changed),
         "own": sorted(plan.own),
-        "name": plan.name,
-        **{name: ended.get(name) for name in ("cell", "total", "error")},
+        **ended,
     }
     files.write(folder / "run.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     files.write(folder / "report.html", render.report(folder))
-
-
-def _taken(file: Path) -> Any:
-    """What a run noted in a file, which goes into its record instead."""
-    held = json.loads(file.read_bytes()) if file.exists() else None
-    file.unlink(missing_ok=True)
-    return held
 
 
 def commit() -> str | None:
@@ -249,7 +188,7 @@ def commit() -> str | None:
         return None
     words = "describe --always --abbrev=10 --exclude=* --dirty=+".split()
     command = ["git", "--no-optional-locks", "-C", str(paths.ROOT), *words]
-    with suppress(OSError, subprocess.SubprocessError):
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        return answer.stdout.strip() or None
-    return None
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

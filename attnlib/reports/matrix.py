@@ -9,12 +9,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attnlib.reports import theme
-from attnlib.reports.tabular import p_said
+from attnlib.reports.tabular import p_value
 from attnlib.utils.errors import ConfigError, unknown
 from attnlib.utils.text import plural
 from attnlib.viz.prose import interval
@@ -24,7 +23,11 @@ VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "
 SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈", "no printed value": ""}
 """Answers to its size, against the effect that the paper prints or, where the direction is open, against none."""
 FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
-"""What every claim has. Others may be missing: claims.json of an earlier version knows fewer."""
+"""What every claim has."""
+MORE = (
+    "size unit direction border paper_effect paper_where texts trainings n_of df p test case note settles figure"
+).split()
+"""What it may have."""
 Claim = Mapping[str, Any]
 
 
@@ -33,15 +36,9 @@ def checked(claims: Iterable[Claim]) -> list[Claim]:
     rows = list(claims)
     for row in rows:
         if missing := [field for field in FIELDS if field not in row]:
-            lacks = f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}."
-            raise ConfigError(f"{lacks} A claim has {', '.join(FIELDS)}.")
+            raise ConfigError(f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}.")
         if row["verdict"] not in VERDICTS:
             raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
-        if (size := row.get("size")) and size not in SIZES:
-            raise ConfigError(f"Claim {row['id']!r}: {unknown('size', size, SIZES)}")
-    counts = Counter(str(row["id"]) for row in rows)
-    if twice := sorted(name for name, count in counts.items() if count > 1):
-        raise ConfigError(f"Claims share an id: {', '.join(twice)}. Give each its own.")
     return rows
 
 
@@ -65,16 +62,16 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     """
     settings = {claim["setting"] for claim in claims if claim["verdict"] != "not tested"}
     shared = settings.pop() if len(settings) == 1 and len(claims) > 1 else ""
-    rows = [MatrixRow(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
+    rows = [_row(claim, number, anchors, shared) for number, claim in enumerate(claims, start=1)]
     return _filled(rows, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
 def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
     """Claims on another page than their reports, grouped by paper: (link to a report, its claims) of each."""
     rows = [
-        MatrixRow(c, k, link=f"{link}#claim-{c['id']}")
+        _row(claim, number) | {"link": f"{link}#claim-{claim['id']}", "details": {}}
         for link, found in runs
-        for k, c in enumerate(found, start=1)
+        for number, claim in enumerate(found, start=1)
     ]
     return _filled(rows, brief=True)
 
@@ -85,10 +82,10 @@ def back_links(claims: Sequence[Claim], name: str) -> str:
     return theme.fill("backlinks.html.j2", claims=found) if found else ""
 
 
-def _filled(rows: list[MatrixRow], *, shared: str = "", style: str = "", brief: bool = False) -> str:
-    groups: dict[str, list[MatrixRow]] = {}
+def _filled(rows: list[dict[str, Any]], *, shared: str = "", style: str = "", brief: bool = False) -> str:
+    groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault(row.paper, []).append(row)
+        groups.setdefault(row["paper"], []).append(row)
     return theme.fill(
         "ledger.html.j2",
         groups=list(groups.items()) if len(groups) > 1 else [("", rows)],
@@ -97,111 +94,68 @@ def _filled(rows: list[MatrixRow], *, shared: str = "", style: str = "", brief: 
         brief=brief,
         verdicts=VERDICTS,
         sizes=SIZES,
-        drawn=any(row.plot for row in rows),
-        printed=any(row.paper_effect is not None for row in rows),
     )
 
 
-@dataclass(frozen=True)
-class MatrixRow:
-    """A claim as its row shows it.
+def _row(claim: Claim, number: int, anchors: Collection[str] = (), shared: str = "") -> dict[str, Any]:
+    """A claim as its row shows it; `shared`: the setting of all claims, which is said below them."""
+    row = dict.fromkeys(MORE) | dict(claim)
+    places = digits(row["low"], row["high"])
+    estimate = _number(row["effect"], places)
+    spread = "" if row["low"] is None else f"[{_number(row['low'], places)}, {_number(row['high'], places)}]"
+    printed = "" if row["paper_effect"] is None else _number(row["paper_effect"], places)
+    where = f" ({row['paper_where']})" if printed and row["paper_where"] else ""
+    test = [f"df = {row['df']:.1f}"] if row["df"] is not None else []
+    test += [f"p = {p_value(row['p'])}".replace("= <", "<")] if row["p"] is not None else []
+    details = {
+        "What would settle it": row["settles"],
+        "Note": row["note"],
+        "Decided by": row["test"],
+        "Least favourable case, shown here": row["case"],
+        "Measured on": "" if row["setting"] == shared else row["setting"],
+        "The paper's value": f"{printed}{where}",
+        "Test": ", ".join(test),
+    }
+    pairs = [(row["texts"], "text"), (row["trainings"], "training")]
+    counts = [plural(count, noun) for count, noun in pairs if count]
+    if not counts and row["n"]:
+        counts = [f"{row['n']:,} {row['n_of'] or ''}".strip()]
+    places_here = (f"{kind}-{row['figure']}" for kind in ("figure", "table"))
+    return row | {
+        "number": number,
+        "link": "",
+        "estimate": estimate,
+        "spread": spread,
+        "printed": printed,
+        "counts": [] if row["verdict"] == "not tested" else counts,
+        "plot": "" if row["effect"] is None else _plot(row, estimate, spread, printed),
+        "shown": next((anchor for anchor in places_here if anchor in anchors), ""),
+        "details": {name: text for name, text in details.items() if text},
+    }
 
-    link  to the claim in its report, from a page that only lists it; such a row has no details
+
+def _plot(row: dict[str, Any], estimate: str, spread: str, printed: str) -> str:
+    """The effect on its own axis: dot and 95% interval, the claim's border, the paper's value as a diamond.
+
+    The claimed side of the border is shaded: right of it (`greater`), left of it (`less`), or between -border
+    and border (`within`).
     """
-
-    claim: Claim
-    number: int
-    anchors: Collection[str] = ()
-    shared: str = ""
-    link: str = ""
-
-    def __getattr__(self, field: str) -> Any:
-        """A field of the claim; None where it has no such field."""
-        if field.startswith("_"):
-            raise AttributeError(field)
-        return self.claim.get(field)
-
-    @property
-    def estimate(self) -> tuple[str, str]:
-        """The effect and its interval, with the digits that the interval justifies."""
-        places = digits(self.low, self.high)
-        told = _number(self.effect, places)
-        if self.low is None or self.high is None:
-            return told, ""
-        return told, f"[{_number(self.low, places)}, {_number(self.high, places)}]"
-
-    @property
-    def printed(self) -> str:
-        """The effect that the paper prints."""
-        return "" if self.paper_effect is None else _number(self.paper_effect, digits(self.low, self.high))
-
-    @property
-    def counts(self) -> list[str]:
-        """What the effect is estimated from."""
-        pairs = [(self.texts, "text"), (self.trainings, "training")]
-        if self.verdict == "not tested":
-            return []
-        known = [plural(count, noun) for count, noun in pairs if count]
-        return known or ([f"{self.n:,} {self.n_of or ''}".strip()] if self.n else [])
-
-    @property
-    def plot(self) -> str:
-        """The effect on its own axis: dot and 95% interval, the claim's border, the paper's value as a diamond.
-
-        The claimed side of the border is shaded: right of it (`greater`), left of it (`less`), or between -border
-        and border (`within`). Nothing is drawn where there is no effect.
-        """
-        low, high, paper, border = self.low, self.high, self.paper_effect, self.border or 0.0
-        if self.effect is None:
-            return ""
-        borders = [-border, border] if self.direction == "within" else [border]
-        effect, spread = self.estimate
-        told = [f"effect {effect}", f"border {' and '.join(f'{value:.3g}' for value in borders)}"]
-        if spread:
-            told.insert(1, f"95% CI {spread}")
-        if paper is not None:
-            told.append(f"the paper's {self.printed}")
-        start = None if self.direction == "less" else borders[0]
-        end = None if self.direction == "greater" else borders[-1]
-        return interval(
-            self.effect,
-            (low, high) if spread else None,
-            borders,
-            {"claimed": (start, end)} if self.direction else {},
-            kind=self.verdict,
-            told=", ".join(told),
-            paper=paper,
-        )
-
-    @property
-    def figure_link(self) -> str:
-        """Where the page shows the figure or table of this claim."""
-        found = (f"{kind}-{self.figure}" for kind in ("figure", "table"))
-        return next((anchor for anchor in found if self.figure and anchor in self.anchors), "")
-
-    @property
-    def summary(self) -> str:
-        """The question that the details answer first."""
-        if self.verdict == "not tested" and self.note:
-            return "Why not tested"
-        return "What would settle it" if self.verdict == "undetermined" and self.settles else "How it was decided"
-
-    @property
-    def details(self) -> list[tuple[str, str]]:
-        """What folds away: (what it is, text), the answer to `summary` first."""
-        paper = f"{self.printed} ({self.paper_where})" if self.printed and self.paper_where else self.printed
-        test = [f"df = {self.df:.1f}"] if self.df is not None else []
-        test += [p_said(self.p)] if self.p is not None else []
-        told = {
-            "What would settle it": self.settles,
-            "Note": self.note,
-            "Decided by": self.test,
-            "Least favourable case, shown here": self.case,
-            "Measured on": "" if self.setting == self.shared else self.setting,
-            "The paper's value": paper,
-            "Test": ", ".join(test),
-        }
-        return [(name, str(text)) for name, text in told.items() if text and not self.link]
+    border, direction = row["border"] or 0.0, row["direction"]
+    borders = [-border, border] if direction == "within" else [border]
+    told = [f"effect {estimate}"] + [f"95% CI {spread}"] * bool(spread)
+    told += [f"border {' and '.join(f'{value:.3g}' for value in borders)}"] + [f"the paper's {printed}"] * bool(
+        printed
+    )
+    claimed = (None if direction == "less" else borders[0], None if direction == "greater" else borders[-1])
+    return interval(
+        row["effect"],
+        (row["low"], row["high"]) if spread else None,
+        borders,
+        {"claimed": claimed} if direction else {},
+        kind=row["verdict"],
+        told=", ".join(told),
+        paper=row["paper_effect"],
+    )
 
 
 def digits(low: float | None, high: float | None) -> int:

@@ -1,12 +1,5 @@
 """What a notebook leaves behind: tables, figures, claims and the facts of its header, saved and shown at once.
 
-    output = Output.of("01_tasc")
-    output.header(corpus="imdb", sizes={"train": 17212}, seeds=[0, 1, 2], device="cpu")
-    output.table(frame, "flips", caption="Share of decisions flipped by the top token.")
-    output.figure(figure, "flips", caption="…", alt="Bars: lin flips most")
-    output.claims(claims)
-    output.short(["…"])
-
 `attnlib run` sets the folder in ATTNLIB_OUT; by hand, a notebook writes to `reports/<name>/interactive`.
 """
 
@@ -20,7 +13,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,31 +36,25 @@ DPI = 160
 
 
 class Output:
-    """A run's folder. In a batch run a name may be used only once; by hand, a cell may be run again."""
+    """A run's folder."""
 
-    def __init__(self, folder: str | Path, *, batch: bool = False) -> None:
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.batch = batch
-        self._names: set[str] = set()
 
     @classmethod
-    def of(cls, notebook: str | None = None) -> Output:
+    def of(cls, notebook: str) -> Output:
         """Where this run of the notebook writes to; parameters that it does not have are refused."""
         if (ipython := sys.modules.get("IPython")) and (shell := ipython.get_ipython()):
             check_injected(shell.user_ns.get("In", ()))
         if (folder := paths.run_folder()) is not None:
-            return cls(folder, batch=True)
-        name = notebook or Path(os.environ.get("JPY_SESSION_NAME", "")).stem
+            return cls(folder)
         base = paths.workplace()
-        if name and os.access(base, os.W_OK) and paths.notebooks().is_dir():
-            return cls(base / "reports" / _safe(name) / "interactive")
-        return cls(Path(tempfile.mkdtemp(prefix="attnlib-")))
+        home = base / "reports" if os.access(base, os.W_OK) else Path(tempfile.mkdtemp(prefix="attnlib-"))
+        return cls(home / _safe(notebook) / "interactive")
 
     def header(self, **facts: Any) -> None:
         """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""
-        file = self.folder / "header.json"
-        known = json.loads(file.read_bytes()) if file.exists() else {}
-        self._write("header.json", {**known, **_plain(facts)})
+        self._write("header.json", _plain(facts))
 
     def table(
         self,
@@ -77,21 +63,19 @@ class Output:
         *,
         caption: str = "",
         digits: int = 3,
-        rows: int = tabular.ROWS,
         keep: Sequence[str] = (),
-        otherwise: str = "",
         folded: bool | None = None,
     ) -> None:
-        """Save as `tables/<name>.parquet` and `.csv` and show it: escaped, `digits` decimals, `rows` rows at most.
+        """Save as `tables/<name>.parquet` and `.csv` and show it: escaped, with `digits` decimals.
 
         Columns without values, or with the same name or count in every row, are named below the table instead of
-        being shown; those in `keep` are shown anyway. What is saved and downloaded has all of them. A table
-        without rows is replaced by the sentence `otherwise`, where there is one. One of more than `tabular.FOLDED`
-        rows is folded under its caption, unless `folded` says otherwise.
+        being shown; those in `keep` are shown anyway. What is saved and downloaded has all of them. A table of more
+        than `tabular.FOLDED` rows is folded under its caption, unless `folded` says otherwise.
         """
-        if otherwise and not len(frame):
-            return _show(f"<p>{escape(otherwise)}</p>", otherwise)
-        flat = frame.set_axis([_label(column) for column in frame.columns], axis=1)
+        flat = frame.reset_index() if any(frame.index.names) else frame
+        flat = flat.set_axis(
+            [c if isinstance(c, str) else " · ".join(filter(None, c)) for c in flat.columns], axis=1
+        )
         file = self._file("tables", name, "parquet")
         try:
             data = flat.to_parquet()
@@ -100,9 +84,9 @@ class Output:
                 f"Table {name!r} cannot be saved as parquet: {error}. Give each column one type."
             ) from error
         files.write(file, data)
-        files.write(file.with_suffix(".csv"), tabular.csv_of(flat))
-        html = tabular.table_html(flat, name, caption, digits, rows, keep, folded)
-        _show(html, flat.head(rows).to_string(), kind="table", name=name)
+        files.write(file.with_suffix(".csv"), flat.to_csv(index=False))
+        html = tabular.table_html(flat, name, caption, digits, keep, folded)
+        _show(html, flat.head(tabular.ROWS).to_string(), kind="table", name=name)
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
         """Save as `figures/<name>.svg` and show. `alt` says in words what there is to see."""
@@ -117,22 +101,14 @@ class Output:
         if pyplot := sys.modules.get("matplotlib.pyplot"):
             pyplot.close(figure)  # else the notebook would show it a second time
         files.write(file, drawn.getvalue())
-        told = escape(alt or caption or name, quote=True)
-        svg = inline_svg(drawn.getvalue(), f"svg-{name}").replace(
-            "<svg ", f'<svg role="img" aria-label="{told}" ', 1
-        )
-        _show(
-            theme.fill("figure.html.j2", name=name, svg=svg, caption=caption),
-            alt or caption or name,
-            kind="figure",
-            name=name,
-        )
+        told = alt or caption or name
+        svg = inline_svg(drawn.getvalue(), f"svg-{name}", told)
+        _show(theme.fill("figure.html.j2", name=name, svg=svg, caption=caption), told, kind="figure", name=name)
 
     def short(self, sentences: Sequence[str]) -> None:
         """Write `short.json` and show *In short*: three to five sentences, which open the report.
 
-        Wherever in the notebook they are computed: what was asked, what was found with effect and interval, what it
-        means, what stays open. `**words**` are bold, `[words](#figure-name)` link to what shows them.
+        `**words**` are bold, `[words](#figure-name)` link to what shows them.
         """
         if isinstance(sentences, str) or not all(isinstance(one, str) and one.strip() for one in sentences):
             raise ConfigError(f"In short takes a list of sentences; got {sentences!r}.")
@@ -154,9 +130,6 @@ class Output:
 
     def _file(self, kind: str, name: str, suffix: str) -> Path:
         file = self.folder / kind / f"{_safe(name)}.{suffix}"
-        if self.batch and str(file) in self._names:
-            raise ConfigError(f"{kind}/{file.name} was written already in this run. Give each its own name.")
-        self._names.add(str(file))
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
@@ -177,10 +150,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _label(column: Any) -> str:
-    return " · ".join(str(part) for part in column if str(part)) if isinstance(column, tuple) else str(column)
 
 
 def _safe(name: str) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-WIDGET = "application/vnd.jupyter.widget-view+json"
 PAGE = {"#ffffff": "var(--c0)", "#000000": "currentColor", "#d9d9d9": "var(--c1)", "#666666": "var(--c2)"}
 """Colours of a chart that follow the page; series keep their own."""
 PAGE_STYLE = (
@@ -75,54 +75,19 @@ def _environment() -> Environment:
     )
 
 
-def offline(html: str) -> str:
-    """HTML whose tags load nothing: attributes and styles with an external address are taken out."""
-    return re.sub(r"<[a-zA-Z][^<>]*>", lambda tag: _LOADS.sub("", tag[0]), html)
-
-
-_LOADS = re.compile(
-    r"""\s(?:src|srcset|href|xlink:href|action|formaction|poster|data|background|cite|longdesc|ping)\s*=\s*"""
-    r"""(?:"\s*(?:[a-z][a-z0-9+.-]*:)?//[^"]*"|'\s*(?:[a-z][a-z0-9+.-]*:)?//[^']*'|(?:[a-z][a-z0-9+.-]*:)?//[^\s>]*)"""
-    r"""|\sxmlns(?::\w+)?\s*=\s*(?:"[^"]*"|'[^']*')""",
-    re.IGNORECASE,
-)
-
-
 def notes(texts: Iterable[str]) -> list[tuple[str, int]]:
-    """What a notebook wrote to standard error, for readers of its report: each kind of line once, and how often.
+    """The kit's own warnings in what a notebook wrote to standard error: each kind once, and how often.
 
-    Lines that differ in numbers alone are of a kind. Warnings of other libraries are left out: they address
-    programmers. Those of the kit stay, without file, line and category.
+    Warnings that differ in numbers alone are of a kind. Those of other libraries address programmers.
     """
-    counts: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {}
     for text in texts:
-        text = _WARNING.sub(lambda found: "" if _LIBRARY.search(found["file"]) else found["said"] + "\n", text)
-        for line in re.sub(r"(?<![\w.:/])(?:/(?!/)[\w.+-]+){2,}/(?=[\w.+-])", "", text).splitlines():
-            if line.strip():
-                counts.setdefault(re.sub(r"\d[\d.,]*", "0", line), []).append(line.strip())
-    return [(lines[0], len(lines)) for lines in counts.values()]
+        for found in _WARNING.finditer(text):
+            kinds.setdefault(re.sub(r"\d[\d.,]*", "0", found["said"]), []).append(found["said"])
+    return [(lines[0], len(lines)) for lines in kinds.values()]
 
 
-_WARNING = re.compile(r"^(?P<file>\S[^:\n]*\.py):\d+: \w+: (?P<said>.*)\n(?:  .*\n)?", re.MULTILINE)
-_LIBRARY = re.compile(r"site-packages|dist-packages|[\\/]lib[\\/]python")
-
-
-def says_something(output: Any) -> bool:
-    """Whether an output of a cell is meant for readers: not a widget, not what Python says of an object."""
-    data = output.get("data")
-    if output.output_type == "stream":
-        return bool(output.text.strip())
-    return data is None or (WIDGET not in data and set(data) != {"text/plain"})
-
-
-def without_reprs(text: str) -> str:
-    """What a cell printed, without lines that Python makes of objects, such as `Corpus(…)`, and without frames."""
-    if re.search(r"^(?:Name: .*)?dtype: \w+$|^\[\d+ rows x \d+ columns\]$", text, re.MULTILINE):
-        return ""
-    return "".join(line for line in text.splitlines(keepends=True) if not _REPR.fullmatch(line.strip()))
-
-
-_REPR = re.compile(r"[\[(]*<[^<>]* (?:at 0x[0-9a-f]+|object).*>.*|[A-Z]\w*\(.*\)")
+_WARNING = re.compile(r"^\S*[\\/]attnlib[\\/][^:\n]*\.py:\d+: \w+: (?P<said>.*)$", re.MULTILINE)
 
 
 def minus(html: str) -> str:
@@ -135,24 +100,15 @@ _HYPHEN = re.compile(
 )
 
 
-def inline_svg(svg: str, prefix: str) -> str:
+def inline_svg(svg: str, prefix: str, label: str = "") -> str:
     """An SVG file as part of a page: without its XML head and metadata, its ids made unique by `prefix`.
 
     Black, white and the greys of axes become the colours of the page, of a report or of JupyterLab, light or dark.
+    `label` says in words what there is to see.
     """
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>|<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href=", "href=")
-    svg = re.sub(r'\sid="([^"]+)"', rf' id="{prefix}-\1"', svg)
-    svg = re.sub(r'\shref="#([^"]+)"', rf' href="#{prefix}-\1"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
+    svg = re.sub(r'(?<=\sid=")(?=[^"]+")|(?<=\shref="#)|(?<=url\(#)', f"{prefix}-", svg)
     svg = re.sub(r"(?<=fill: |roke: )#[0-9a-f]{6}", lambda found: PAGE.get(found[0], found[0]), svg)
-    return offline(svg).strip().replace("<svg ", f'<svg style="{PAGE_STYLE}" ', 1)
-
-
-def highlight(code: str, language: str = "ipython3") -> str:
-    """Python, or a session of it (`pycon`), as HTML with Pygments' short classes."""
-    from pygments import highlight as colour
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name
-
-    return colour(code, get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    said = f'role="img" aria-label="{escape(label)}" ' if label else ""
+    return svg.strip().replace("<svg ", f'<svg {said}style="{PAGE_STYLE}" ', 1)

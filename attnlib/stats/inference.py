@@ -1,15 +1,8 @@
-r"""Every interval of the kit: effects over trainings and texts.
+"""Every interval of the kit: effects over trainings and texts.
 
-An effect is a weighted sum of means over cells, each a combination of dataset, encoder and so on; trainings are
-nested in cells and texts are crossed with them. `attnlib.stats.variance` has the model and its variance in closed
-form.
-
-A statistic that is not a mean over texts (F1, a standard deviation, a correlation) is brought to this form by a
-delete-one jackknife: `jackknife.pseudovalues` gives every text of every training the number
-:math:`N T - (N - 1) T_{(-i)}`, whose spread is that of the statistic, and the same formula applies. A share of
-models has an exact interval (`exact_share`).
-
-The coverage of all this is tested by simulation (`tests/stats/test_coverage.py`).
+`attnlib.stats.variance` has the model and its variance in closed form. What is no mean over texts (F1, a standard
+deviation, a correlation) is brought to that form by `attnlib.stats.jackknife`; a share of models has an exact
+interval (`exact_share`). Coverage is tested by simulation (`tests/stats/test_coverage.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -30,10 +24,8 @@ from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
 NAN = float("nan")
-ENDS = ["value", "low", "high"]
-"""The columns of an estimate and its interval in a table of effects."""
-COUNTS = ["n", "trainings", "texts"]
-"""And those of what it rests on."""
+ENDS, COUNTS = ["value", "low", "high"], ["n", "trainings", "texts"]
+"""Columns of a table of effects: an estimate with its interval, and what it rests on."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +34,8 @@ class Effect:
 
     estimate, low, high   the effect and its interval; NaN bounds where one training leaves none
     se, df, p             standard error, degrees of freedom, two-sided p-value of no effect (by the same t)
-    n                     measurements; `cells`, `trainings` and `texts` say of how many of each
-    from_trainings, from_texts, from_both   the parts of the variance that more trainings, more texts, or more of
-                          either would lower
+    n, cells, trainings, texts              measurements, and of how many of each
+    from_trainings, from_texts, from_both   the variance that more of these, or of either, would lower
     again                 level -> the same effect with an interval of that level
 
     >>> share = al.stats.Effect(0.412, 0.38, 0.4449)
@@ -67,17 +58,16 @@ class Effect:
     from_both: float = 0.0
     again: Callable[[float], Effect] | None = field(default=None, repr=False, compare=False)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, digits: int = 2) -> str:
         """`0.41 [0.38, 0.44]`; without bounds the estimate alone."""
         return interval_text(self.estimate, self.low, self.high, digits)
 
+    __str__ = text
+
     def row(self) -> dict[str, Any]:
         """The columns of a tidy table: value, low, high, n, trainings, texts, df, p."""
-        found = {"value": self.estimate, "low": self.low, "high": self.high, "n": self.n}
-        return found | {"trainings": self.trainings, "texts": self.texts, "df": self.df, "p": self.p}
+        others = ("low", "high", *COUNTS, "df", "p")
+        return {"value": self.estimate, **{name: getattr(self, name) for name in others}}
 
     def scaled(self, factor: float) -> Effect:
         """In another unit: the share 0.12 as 12 points with `factor` 100."""
@@ -90,30 +80,27 @@ class Effect:
         )  # fmt: skip
 
     def widened(self, variance: float, texts: int, bounds: tuple[float, float]) -> Effect:
-        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself.
-
-        bounds  the range of the effect, which its interval keeps to
-        """
+        """With a further variance over `texts`, of which a statistic of whole trainings knows nothing by itself."""
+        spread = math.sqrt(variance)
         z = float(special.ndtri((1 + LEVEL) / 2))
-        low, high = (math.hypot(self.estimate - end, z * math.sqrt(variance)) for end in (self.low, self.high))
-        se = math.hypot(self.se, math.sqrt(variance))
+        low, high = (math.hypot(self.estimate - end, z * spread) for end in (self.low, self.high))
+        se = math.hypot(self.se, spread)
         p = two_sided(self.estimate / se, self.df) if se else self.p
         again = None if self.again is None else lambda level: self.again(level).widened(variance, texts, bounds)
         ends = {"low": max(self.estimate - low, bounds[0]), "high": min(self.estimate + high, bounds[1])}
         return replace(self, **ends, se=se, p=max(p, self.p), texts=texts, from_texts=variance, again=again)
 
     def at(self, level: float) -> Effect:
-        """The same effect with an interval of another level, such as 0.975 for the second look at growing data."""
+        """The same effect with an interval of another level."""
         return self if self.again is None or level == LEVEL or math.isnan(self.low) else self.again(level)
 
     def needed(self, target: float, level: float = LEVEL, most: int = 1000) -> tuple[int, int] | None:
         """Total trainings and texts that would separate this estimate from `target`, if it stays; None: too many.
 
-        Trainings are added first, since they need no new texts; where their part of the variance alone is not
-        what keeps the interval wide, texts grow along with them.
+        Trainings are added first, since they need no new texts; then texts grow along with them.
         """
         gap = abs(self.estimate - target)
-        if not (gap > 0 and self.from_trainings >= 0 and self.from_texts >= 0):
+        if not (gap > 0 and self.from_trainings >= 0):  # both parts of the variance are known, or none
             return None
         for texts in (1, 2, 5, 10, 20, 50, 100):
             for more in range(2 if texts == 1 else 1, most):
@@ -146,8 +133,7 @@ def effect(
               with the effective number of texts, and unanimous values get the exact bounds of a share
 
     A frame with the column `point` (see `stats.jackknife`) holds the statistic of each training there. NaN values
-    are left out. One training per cell has no interval; a cell with one training is given the mean spread of the
-    others, where those are at least half of the cells.
+    are left out. One training per cell has no interval; a lone cell of one borrows the mean spread of the others.
 
     >>> import pandas as pd
     >>> rows = [(seed, text, 0.5 + 0.1 * seed + 0.02 * text) for seed in range(3) for text in range(5)]
@@ -163,13 +149,12 @@ def _effect(
     parts: list[Cell], by_training: bool, by_text: bool, bounds: tuple[float, float] | None, level: float
 ) -> Effect:
     """The effect of cells that are at hand as matrices."""
-    found = Effect(**estimated(parts, by_training=by_training, by_text=by_text, level=level))
-    found = replace(found, again=lambda level: _effect(parts, by_training, by_text, bounds, level))
+    again = partial(_effect, parts, by_training, by_text, bounds)
+    found = Effect(**estimated(parts, by_training=by_training, by_text=by_text, level=level), again=again)
     if bounds is None or math.isnan(found.se):
         return found
-    plain = [cell.weight > 0 for cell in parts]
-    binary = all(plain) and all(np.isin(cell.values[~np.isnan(cell.values)], bounds).all() for cell in parts)
-    return _bounded(found, bounds, binary, level)
+    shares = (cell.weight > 0 and np.isin(cell.values[~np.isnan(cell.values)], bounds).all() for cell in parts)
+    return _bounded(found, bounds, all(shares), level)
 
 
 def contrast(
@@ -187,9 +172,8 @@ def contrast(
 ) -> Effect:
     """Mean where `column` is `a` minus mean where it is `b`, over equally weighted cells.
 
-    paired    two values with the same cell, training and text are compared (variants of a model that share a
-              seed); a value without its partner is left out. Not paired: the sides are separate trainings,
-              only the texts are shared, and only cells that both sides have count
+    paired    two values with the same cell, training and text are compared; one without its partner is left out.
+              Not paired: the sides are separate trainings, and only cells that both sides have count
 
     >>> import pandas as pd
     >>> rows = [(seed, text, "none", 0.5) for seed in range(3) for text in range(4)]
@@ -208,23 +192,21 @@ def contrast(
             if name in merged:
                 merged[name] = merged[name] - merged[f"{name}_b"]
         return effect(merged, cells, training=training, text=text, bounds=bounds, level=level)
-    kept = pd.concat(sides)
-    weights: dict[Any, float] = {}
+    shared = [()]
     if cells:
-        shared = sides[0][list(cells)].drop_duplicates().merge(sides[1][list(cells)].drop_duplicates())
-        for key in shared.itertuples(index=False, name=None):
-            weights |= {(*key, a): 1 / len(shared), (*key, b): -1 / len(shared)}
-    else:
-        weights = {(a,): 1.0, (b,): -1.0}
-    return effect(kept, [*cells, column], training=training, text=text, weights=weights, bounds=bounds, level=level)
+        both = sides[0][list(cells)].drop_duplicates().merge(sides[1][list(cells)].drop_duplicates())
+        shared = list(both.itertuples(index=False, name=None))
+    weights = {(*key, side): sign / len(shared) for key in shared for side, sign in ((a, 1.0), (b, -1.0))}
+    options = {"training": training, "text": text, "weights": weights, "bounds": bounds, "level": level}
+    return effect(pd.concat(sides), [*cells, column], **options)
 
 
 def effects(frame: pd.DataFrame, by: Sequence[str], cells: Sequence[str] = (), **options: Any) -> pd.DataFrame:
     """`effect` of every group of `by`, one row each: the columns of the group and `Effect.row`."""
-    rows = []
-    frame = lean(frame, [*by, *cells], **_sample(options))
-    for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True):
-        rows.append(dict(zip(by, key, strict=True)) | effect(part, cells, **options).row())
+    groups = lean(frame, [*by, *cells], **_sample(options)).groupby(
+        list(by), sort=False, dropna=False, observed=True
+    )
+    rows = [dict(zip(by, key, strict=True)) | effect(part, cells, **options).row() for key, part in groups]
     return pd.DataFrame(rows, columns=[*by, *Effect(NAN).row()])
 
 
@@ -276,8 +258,7 @@ def exact_share(hits: int, n: int, level: float = LEVEL) -> Effect:
     low = float(special.betaincinv(hits, missed + 1, tail)) if hits else 0.0
     high = float(special.betaincinv(hits + 1, missed, 1 - tail)) if missed else 1.0
     p = min(1.0, 2 * float(special.bdtr(min(hits, missed), n, 0.5)))
-    found = Effect(hits / n, low, high, p=p, n=n, cells=n, trainings=n)
-    return replace(found, again=lambda level: exact_share(hits, n, level))
+    return Effect(hits / n, low, high, p=p, n=n, cells=n, trainings=n, again=partial(exact_share, hits, n))
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
@@ -287,10 +268,7 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     [0.03, 0.06, 0.06]
     """
     p = np.asarray(p_values, dtype=float)
-    real = ~np.isnan(p)
-    if ((p[real] < 0) | (p[real] > 1)).any():
-        raise DataError("holm: p-values must lie in [0, 1].")
-    adjusted = np.full(p.shape, np.nan)
+    real, adjusted = ~np.isnan(p), np.full(p.shape, np.nan)
     order = np.flatnonzero(real)[np.argsort(p[real], kind="stable")]
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)).clip(max=1.0)
     return adjusted

@@ -1,7 +1,7 @@
 """What is no mean over texts, brought to the form of one: a delete-one jackknife.
 
-F1, a standard deviation or a correlation is one number per training. Its pseudovalues are one number per text whose
-mean and spread are those of the statistic, so that `inference.effect` gives it an interval like any mean.
+Pseudovalues are one number per text whose mean and spread are those of the statistic, so that `inference.effect`
+gives it an interval like any mean.
 """
 
 from __future__ import annotations
@@ -24,31 +24,24 @@ def pseudovalues(
 
     by            columns that tell trainings apart: those of the cell, and the seed
     statistic     the rows of one training -> a number T
-    without_each  the same rows -> T without each text in turn, where that has a closed form; else T is computed
-                  again without each
+    without_each  the same rows -> T without each text in turn, where that has a closed form
 
     Returns one row per training and text: `by`, `text`, `value` = N T - (N - 1) T without the text, `point` = T.
     """
-    rows = []
+    rows = [pd.DataFrame(columns=[*by, text, "value", "point"])] if frame.empty else []
     for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True):
         part = part.reset_index(drop=True)
         point, n = statistic(part), len(part)
-        if without_each is not None:
-            rest = without_each(part)
-        else:
-            rest = np.array([statistic(part.drop(index=i)) for i in range(n)])
-        values = n * point - (n - 1) * rest
-        rows.append(
-            pd.DataFrame({**dict(zip(by, key, strict=True)), text: part[text], "value": values, "point": point})
-        )
-    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=[*by, text, "value", "point"])
+        rest = without_each(part) if without_each else np.array([statistic(part.drop(index=i)) for i in range(n)])
+        found = {text: part[text], "value": n * point - (n - 1) * rest, "point": point}
+        rows.append(pd.DataFrame(dict(zip(by, key, strict=True)) | found))
+    return pd.concat(rows, ignore_index=True)
 
 
 def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None) -> pd.DataFrame:
     """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`.
 
-    The F1 of a class is 2 hits / both, `both` counting the texts of the class and those that are said to be. A text
-    enters the counts of its class and of what it is said to be, so all trainings are one pass.
+    The F1 of a class is 2 hits / both, `both` counting the texts of the class and those that are said to be.
     """
     by = list(by)
     if frame.empty:

@@ -1,8 +1,7 @@
 """The one judge: what an interval says about a border, for the claims of papers and for the rows of an audit.
 
-The interval that is printed is the interval that decides. A statement about *every* one of several cases holds
-where each of them is past the border, and fails where one is short of it; since any of k cases may be the one to
-fail, that is asked of intervals of level 1 - (1 - level) / k, and such an interval is the one that is shown then.
+A statement about *every* one of k cases holds where each of them is past the border, and fails where one is short
+of it by its interval of level 1 - (1 - level) / k, which is the one that is shown then.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from attnlib.stats.inference import LEVEL, Effect
-from attnlib.utils.errors import ConfigError, unknown
+from attnlib.utils.errors import ConfigError, one_of
 
 Direction = Literal["greater", "less", "within"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
@@ -27,10 +26,7 @@ def holds(low: float, high: float, direction: Direction, border: float = 0.0) ->
     >>> holds(0.1, 0.4, "greater"), holds(-0.4, -0.1, "greater"), holds(-0.1, 0.4, "greater")
     (True, False, None)
     """
-    if direction not in DIRECTIONS:
-        raise ConfigError(unknown("direction", direction, DIRECTIONS))
-    if low > high:
-        raise ConfigError(f"An interval runs from low to high; got {low} to {high}.")
+    one_of("direction", direction, DIRECTIONS)
     if direction == "within":
         inside, outside = -border < low and high < border, low >= border or high <= -border
     elif direction == "less":

@@ -1,5 +1,4 @@
-"""Orders of scores, and how well two orders agree. SciPy's statistics are imported where they are used: that takes
-half a second, and a notebook whose results are in the store needs none of them."""
+"""Orders of scores, and how well two orders agree."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ def kendall_tau(x: ArrayLike, y: ArrayLike) -> float:
     (1.0, -1.0)
     """
     x, y = _vectors(x, y)
-    if len(x) < 2 or _constant(x) or _constant(y):
+    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return float("nan")
-    from scipy.stats import kendalltau
+    from scipy.stats import kendalltau  # here, since it takes half a second to import
 
     return float(kendalltau(x, y).statistic)
 
@@ -29,21 +28,16 @@ def weighted_kendall(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> float:
     .. math:: \tau_w = \frac{\sum_{i<j} w_i w_j\,\mathrm{sgn}(x_i - x_j)\,\mathrm{sgn}(y_i - y_j)}
                             {\sum_{i<j} w_i w_j}
 
-    Ties count zero in the numerator and fully in the denominator. Equal weights and no ties give Kendall's tau.
-    This is not `scipy.stats.weightedtau`, whose weights are additive and hyperbolic in the rank.
-    NaN where no pair has weight.
+    Ties count zero in the numerator and fully in the denominator; NaN where no pair has weight. The weights of
+    `scipy.stats.weightedtau` are others: additive and hyperbolic in the rank.
 
-    >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[1, 0, 0])
-    nan
     >>> al.stats.weighted_kendall([3, 2, 1], [3, 1, 2], weights=[2, 1, 1])
     0.6
     """
     x, y = _vectors(x, y)
     w = np.asarray(weights, dtype=float)
-    if w.shape != x.shape:
-        raise DataError(f"weighted_kendall: {len(w)} weights for {len(x)} values. Give one weight a value.")
-    if not np.isfinite(w).all() or (w < 0).any():
-        raise DataError("weighted_kendall: weights must be finite and not negative.")
+    if w.shape != x.shape or not np.isfinite(w).all() or (w < 0).any():
+        raise DataError(f"weighted_kendall needs one finite weight for each of {len(x)} values, none negative.")
     upper = np.triu_indices(len(x), 1)
     pair = np.outer(w, w)[upper]
     if not pair.sum() > 0:
@@ -68,7 +62,3 @@ def _vectors(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     if np.isnan(x).any() or np.isnan(y).any():
         raise DataError("A rank correlation cannot rank NaN; drop those pairs first and say how many.")
     return x, y
-
-
-def _constant(x: np.ndarray) -> bool:
-    return bool((x == x[0]).all())

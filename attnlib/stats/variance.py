@@ -1,9 +1,7 @@
 r"""The variance of an effect over trainings and texts, in closed form.
 
-A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c*, a cell being a combination of dataset,
-encoder and so on. Trainings are **nested** in cells (each has its own seed), texts are **crossed** with
-trainings and cells (every model of a dataset reads the same test texts). Both are samples: of the trainings that
-chance might have given, and of the texts that might have been collected. An effect is a weighted sum of cell means
+A study measures :math:`y_{cri}`: text *i* under training *r* of cell *c* (a dataset, an encoder and so on).
+Trainings are **nested** in cells, texts **crossed** with both. An effect is a weighted sum of cell means
 
 .. math:: \hat\theta = \sum_c w_c \bar y_c, \qquad \bar y_c = \frac1{R_c}\sum_r \bar y_{cr},
 
@@ -38,7 +36,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cell:
-    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are (numbers)."""
+    """Values (trainings, texts) of a cell, the statistic of each training, and which texts they are."""
 
     weight: float
     values: np.ndarray
@@ -47,22 +45,16 @@ class Cell:
     corpus: Hashable
 
 
-def need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    absent = [c for c in columns if c not in frame]
-    if absent:
-        raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")
-
-
 def lean(
     frame: pd.DataFrame, names: Sequence[str], training: str | None = None, text: str | None = None
 ) -> pd.DataFrame:
     """What an interval reads of a frame: the columns `names`, those of its sample, and the values.
 
-    Names become categories and texts numbers, once: every group, comparison and join that follows is then one of
-    small integers, where the frame of a study has hundreds of thousands of strings.
+    Names become categories and texts numbers, once, so that what follows compares small integers.
     """
     sample = [k for k in (training, text) if k is not None]
-    need(frame, [*names, *sample, "value"])
+    if absent := [c for c in (*names, *sample, "value") if c not in frame]:
+        raise DataError(f"The frame lacks the columns {absent}; it has {list(frame.columns)}.")
     named = list(dict.fromkeys([*names, *(["dataset"] if "dataset" in frame else [])]))
     kept = list(dict.fromkeys([*named, *sample, *(c for c in ("value", "point") if c in frame)]))
     found = frame[kept]
@@ -82,10 +74,8 @@ def identity(frame: pd.DataFrame, cells: Sequence[str], text: str | None) -> lis
 
 def matrices(frame, cells, training, text, weights) -> list[Cell]:
     """The frame as one matrix per cell that counts; each dataset makes its own cell."""
-    unit = [k for k in (training, text) if k is not None]
-    if not unit:
+    if training is None and text is None:
         raise DataError("An interval needs a sample: name the column of trainings, of texts, or of both.")
-    need(frame, [*cells, *unit, "value"])
     frame = frame[frame["value"].notna()]
     keys = identity(frame, cells, text)
     groups = list(frame.groupby(keys, sort=False, dropna=False, observed=True)) if keys else [((), frame)]
@@ -177,9 +167,8 @@ def two_sided(t: float, freedom: float) -> float:
 def _margin(terms: list[tuple[float, float]], total: float, level: float) -> tuple[float, float, float]:
     """Standard error, Satterthwaite's degrees of freedom, and half the width of the interval.
 
-    With two or three trainings, Satterthwaite's margin is too narrow where trainings vary more than texts (coverage
-    0.87 to 0.93), and the root of the summed squares of each part's own margin too wide where they vary as much
-    (0.98). The interval takes the mean of both margins.
+    That is the mean of his margin, too narrow with two or three trainings (coverage 0.87 to 0.93), and of the root
+    of the summed squares of each part's own, too wide (0.98).
     """
     tail = (1 + level) / 2
     freedom = max(1.0, total**2 / sum(v**2 / df for v, df in terms if v > 0))
@@ -189,8 +178,7 @@ def _margin(terms: list[tuple[float, float]], total: float, level: float) -> tup
 
 
 def _together(terms: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The variances of the cells as one, with Welch's (1947) degrees of freedom: for cells that vary alike those of
-    all cells together, for one cell that outweighs the others its own."""
+    """The variances of the cells as one, with Welch's (1947) degrees of freedom."""
     own = [(v, df) for v, df in terms if df]
     if not sum(v for v, _ in own):
         return []

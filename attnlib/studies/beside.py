@@ -1,25 +1,30 @@
-"""The papers' printed numbers, and ours next to them.
+"""The papers' printed numbers and settings, and ours next to them.
 
-`reference/<study>.csv` holds every number of a paper's tables, one row each. A corpus of ours that the paper does
-not have is shown next to the closest that it has (`datasets.kin`), and then there is no `difference`.
+`reference/<study>.csv` has a row for each number of a paper's tables. A corpus of ours that the paper does not have
+is shown next to the closest that it has (`datasets.kin`), and then there is no `difference`.
+
+`reference/settings/<study>.csv` has a row for each setting that the paper or its code states: `setting`, `paper`,
+`ours`, `why`, `source`. `ours` is the place where a model's value stands in its `FitSpec` (`model.dot_init`) or a
+measure's in its `MeasureSpec` (`params.texts`), so that the table cannot go stale; or, after an equals sign, what
+holds for every model of the kit. `why` explains a value that is not the paper's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 import attnlib.studies
 from attnlib.data.preprocess import sentence_starts
 from attnlib.stats.inference import interval_texts
+from attnlib.store.specs import MeasureSpec, Run
 from attnlib.studies.datasets import kin, short
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
@@ -34,8 +39,10 @@ OURS = {
     "importance": {"word_omission": "omission"},
 }
 """Where a paper's word for a thing differs from the kit's."""
-DIFFERS: dict[str, str] = yaml.safe_load((Path(__file__).parent / "reference" / "differs.yaml").read_text("utf-8"))
-"""What sets a corpus of ours apart from the papers' of the same name, or from the closest that they have."""
+UNLIKE = ("20news", "imdb", "rotten_tomatoes")
+"""Corpora that are not the paper's of that name, or not quite. Ours of 20 Newsgroups is split by date and keeps
+subjects and quotes; ours of IMDB is the official train half; Rotten Tomatoes has the sentences of SST, each with
+the verdict of its review."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,13 @@ def reference(study: str, table: str | int | None = None) -> pd.DataFrame:
 
 @cache
 def _table(study: str, table: str | int | None) -> pd.DataFrame:
-    rows = _read(study)
+    files = _files("reference")
+    if study not in files:
+        raise UnknownName(unknown("study with printed numbers", study, sorted(files)))
+    # `none` is a variant, not a missing value
+    types = {"table": str, **dict.fromkeys(KEYS, str)}
+    rows = pd.read_csv(files[study], dtype=types, keep_default_na=False, na_values=[""], encoding="utf-8")
+    rows = rows.replace(OURS)
     if table is not None:
         tables = list(rows["table"].unique())
         if str(table) not in tables:
@@ -64,6 +77,12 @@ def _table(study: str, table: str | int | None) -> pd.DataFrame:
         rows = rows[rows["table"] == str(table)]
     numbers = pd.to_numeric(rows["value"], errors="coerce")
     return (rows.assign(value=numbers) if numbers.notna().all() else rows).reset_index(drop=True)
+
+
+def _files(folder: str) -> dict[str, Path]:
+    """Study -> its csv in that folder, next to the studies that are searched."""
+    places = [Path(studies) / folder for studies in attnlib.studies.__path__]
+    return {file.stem: file for place in places for file in sorted(place.glob("*.csv"))}
 
 
 def printed(study: str, table: str | int, **where: str | None) -> float:
@@ -81,7 +100,7 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
 def printed_minus(
     study: str, table: str | int, a: Mapping[str, str], b: Mapping[str, str], **where: Iterable[str | None]
 ) -> float:
-    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`; each as in `printed`."""
+    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`."""
     cells = [dict(zip(where, cell, strict=True)) for cell in product(*where.values())]
     gaps = [printed(study, table, **cell, **a) - printed(study, table, **cell, **b) for cell in cells]
     return float(np.mean(gaps))
@@ -93,38 +112,13 @@ def quoted(results: Any, study: str, metric: str, where: str) -> Printed:
 
 
 def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[float, str]:
-    """The number that `value` has for the paper's closest corpus, and its name; else the mean over its corpora."""
+    """The number of the paper's closest corpus, and its name; else the mean over its corpora."""
     own = value(dataset=dataset, **where)
     return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
 
 
-def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2, *, sd: bool = False) -> pd.DataFrame:
-    """A table of effects (join keys, value, low, high, n) with the paper's value, where it prints one.
-
-    Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
-    Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
-    paper's is the same corpus, and `ours`, the value with its interval as text; `paper: sd` where asked for.
-    """
-    theirs = reference(study, table)
-    keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
-    if theirs.duplicated(keys).any():
-        needed = [k for k in KEYS if theirs[k].notna().any() and k not in keys]
-        raise ConfigError(
-            f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
-        )
-    looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
-    taken = {"value": "paper"} | ({"std": "paper: sd"} if sd else {})
-    joined = looked_up.merge(theirs[[*keys, *taken]].rename(columns=taken), on=keys, how="left")
-    joined["difference"] = joined["value"] - joined["paper"]
-    if "dataset" in keys:
-        joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")
-        joined["dataset"] = ours["dataset"].to_numpy()
-        joined["difference"] = joined["difference"].where([same(name) for name in joined["dataset"]])
-    return joined.assign(ours=interval_texts(joined, digits))
-
-
 def closest(study: str, table: str | int, datasets: Iterable[str]) -> tuple[list[str | None], str]:
-    """The corpora of a paper's table that are among the data sets or closest to them, and how to cite them.
+    """The corpora of a paper's table that are closest to the data sets, and how to cite them.
 
     Where there is none, the one entry None, which for `printed` means all of its corpora.
     """
@@ -140,52 +134,99 @@ def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:
-    """`value` divided by that of the row where `column` is `base`, within the group `by`; NaN where that is 0."""
+    """`value` divided by that of the row of the group where `column` is `base`; NaN where that is 0."""
     bases = frame.loc[frame[column] == base, [*by, "value"]].rename(columns={"value": "base"})
     divisor = frame[by].merge(bases, on=by, how="left", validate="many_to_one")["base"]
     return frame["value"] / divisor.where(divisor != 0).to_numpy(float)
 
 
-def same(dataset: str) -> bool:
-    """Whether a paper's corpus of that name is this very corpus, and not only one like it."""
-    return short(dataset) not in DIFFERS
+def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
+    """A table of effects (keys, value, low, high, n) with the paper's value, where it prints one.
+
+    Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
+    Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
+    paper's is the same corpus, and `ours`, the value with its interval as text.
+    """
+    theirs = reference(study, table)
+    keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
+    if theirs.duplicated(keys).any():
+        needed = [k for k in KEYS if theirs[k].notna().any() and k not in keys]
+        raise ConfigError(
+            f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
+        )
+    looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
+    joined = looked_up.merge(theirs[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
+    joined["difference"] = joined["value"] - joined["paper"]
+    if "dataset" in keys:
+        joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")
+        joined["dataset"] = ours["dataset"].to_numpy()
+        joined.loc[[short(name) in UNLIKE for name in joined["dataset"]], "difference"] = np.nan
+    return joined.assign(ours=interval_texts(joined, digits))
 
 
-def corpus_table(corpora: Mapping[str, Corpus] | Iterable[Corpus], study: str, table: str | int) -> pd.DataFrame:
-    """Sizes, mean words and |V| of corpora, next to what the paper prints of its own or of the closest one.
+def corpus_table(corpora: Mapping[str, Corpus], study: str, table: str | int) -> pd.DataFrame:
+    """Sizes, mean words and |V| of corpora, next to what the paper prints of its closest one.
 
     Mean sentences too, where the paper's table has them.
     """
-    named_corpora = corpora.items() if isinstance(corpora, Mapping) else ((c.name, c) for c in corpora)
     theirs = reference(study, table).pivot_table(index="dataset", columns="metric", values="value")
     names = {"avg_words": "mean words", "avg_sentences": "mean sentences", "vocabulary": "|V|"}
     rows = []
-    for name, corpus in named_corpora:
-        found = corpus.stats().set_index("split")
-        twin = kin(name)
+    for name, corpus in corpora.items():
+        found, twin = corpus.stats().set_index("split"), kin(name)
         known = theirs.loc[twin] if twin in theirs.index else pd.Series(dtype=float)
         row = {"dataset": name, "train / dev / test": " / ".join(f"{n:,}" for n in found["texts"])}
         row |= {"mean words": found["mean_words"]["train"], "|V|": len(corpus.vocabulary)}
-        if "avg_sentences" in theirs.columns:
+        if "avg_sentences" in theirs:
             starts = [example.sentences or sentence_starts(example.tokens) for example in corpus.train]
             row["mean sentences"] = float(np.mean([len(found) for found in starts]))
         row["paper's corpus"] = twin if twin in theirs.index else "–"
         sizes = [f"{int(known[part]):,}" for part in ("train", "train_and_dev", "dev", "test") if part in known]
         row["paper: sizes"] = " / ".join(sizes) or "–"
-        for metric, words in names.items():
-            if metric in theirs.columns:
-                row[f"paper: {words}"] = known.get(metric, float("nan"))
+        row |= {f"paper: {words}": known.get(metric, np.nan) for metric, words in names.items() if metric in theirs}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-@cache
-def _read(study: str) -> pd.DataFrame:
-    folders = [Path(folder) / "reference" for folder in attnlib.studies.__path__]
-    files = {file.stem: file for folder in folders for file in sorted(folder.glob("*.csv"))}
+def settings(study: str, runs: Iterable[Run]) -> pd.DataFrame:
+    """One row per setting: the paper's value, that of these runs, and where the paper's stands.
+
+    Where models differ among themselves, each value is listed once. `why` explains a row that differs.
+    """
+    files = _files("reference/settings")
     if study not in files:
-        raise UnknownName(unknown("study with printed numbers", study, sorted(files)))
-    # `none` is a variant, not a missing value
-    types = {"table": str, **dict.fromkeys(KEYS, str)}
-    rows = pd.read_csv(files[study], dtype=types, keep_default_na=False, na_values=[""], encoding="utf-8")
-    return rows.replace(OURS)
+        raise ConfigError(f"There is no reference/settings/{study}.csv: no settings to compare with.")
+    table = pd.read_csv(files[study], dtype=str, keep_default_na=False, encoding="utf-8")
+    runs = list(dict.fromkeys(_with_models(runs)))
+    ours = [told[1:].strip() if told.startswith("=") else _listed(told, runs) for told in table["ours"]]
+    table = table.assign(ours=ours)[lambda rows: rows["ours"] != ""].reset_index(drop=True)
+    return table.assign(why=table["why"].where(table["ours"] != table["paper"], ""))
+
+
+def _with_models(runs: Iterable[Run]) -> Iterator[Run]:
+    for run in runs:
+        yield run
+        yield from _with_models(run.fits)
+
+
+def _listed(place: str, runs: Iterable[Run]) -> str:
+    """What stands at a place of models, or (`params.NAME`) of measures, the most frequent first."""
+    missing = object()
+
+    def part(whole: Any, name: str) -> Any:
+        return whole.get(name, missing) if hasattr(whole, "keys") else getattr(whole, name, missing)
+
+    asked = [run for run in runs if isinstance(run, MeasureSpec) == place.startswith("params.")]
+    found = [reduce(part, place.split("."), run) for run in asked]
+    told = [_text(value) for value in found if value is not missing]
+    return "; ".join(pd.Series(told, dtype=object).value_counts().index)
+
+
+def _text(value: Any) -> str:
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,4 @@
-"""Data sets of a study: their names in tables, where their texts come from, and the papers' names for them.
-
-Measures import this module, so it stands alone: what reads texts is imported where it is needed.
-"""
+"""Data sets of a study: their names, where their texts come from, and the papers' names for them."""
 
 from __future__ import annotations
 
@@ -25,14 +22,16 @@ SST, not the same; bAbI is its task 1 where none is told."""
 class Dataset(str):
     """The name of a data set in tables and legends, which knows where its texts come from.
 
-    spec  as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `data_config` takes it, perhaps
-          with a `name`
+    spec    as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `data_config` takes it, perhaps
+            with a `name`
+    corpus  what is read: a registered name, a file or `hub:NAME`
 
     >>> Dataset({"corpus": "sst", "path": "data/sst"}), Dataset("data/reviews.csv")
     ('sst', 'reviews')
     """
 
     spec: str | dict[str, Any]
+    corpus: str
 
     def __new__(cls, spec: str | Path | Mapping[str, Any]) -> Dataset:
         if isinstance(spec, Dataset):
@@ -42,49 +41,34 @@ class Dataset(str):
                 f"A corpus is a name, a path, hub:NAME or a mapping of loader options; got {spec!r} "
                 f"({type(spec).__name__})."
             )
-        made = super().__new__(cls, _name(spec))
-        made.spec = dict(spec) if isinstance(spec, Mapping) else str(spec)
-        return made
+        given = spec if isinstance(spec, Mapping) else {"corpus": str(spec)}
+        source = next((str(given[key]) for key in ("corpus", "path", "train") if given.get(key) is not None), None)
+        if source is None:
+            raise ValueError(f"A corpus needs a corpus, a path, or files for train and test; got {given!r}.")
+        name = given.get("name", short(source))
+        if "name" not in given and given.get("train") == source:
+            from attnlib.data.readers.frames import corpus_name
 
-    @property
-    def corpus(self) -> str:
-        """What is read: a registered name, a file or `hub:NAME`."""
-        return _source(self.spec)
+            name = corpus_name(
+                {part: Path(str(given[part])) for part in ("train", "dev", "test") if given.get(part)}
+            )
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"The name of a data set is a text; got {name!r}.")
+        made = super().__new__(cls, name)
+        made.spec, made.corpus = dict(spec) if isinstance(spec, Mapping) else str(spec), source
+        return made
 
     def config(self, readers: Mapping[str, Mapping[str, Any]] | None = None, **defaults: Any) -> DataConfig:
         """How the texts are read; `readers`: what the study's own names for corpora stand for."""
         from attnlib.data.corpora import data_config
 
-        spec: Any = self.spec
-        if self.corpus in (readers or {}):
-            given = spec if isinstance(spec, Mapping) else {}
-            spec = {**given, **readers[self.corpus]}
-        return data_config(spec, defaults)
+        own = (readers or {}).get(self.corpus)
+        if own is None:
+            return data_config(self.spec, defaults)
+        return data_config({**(self.spec if isinstance(self.spec, dict) else {}), **own}, defaults)
 
     def __reduce__(self) -> tuple:
         return type(self), (self.spec,)
-
-
-def _name(spec: str | Path | Mapping[str, Any]) -> str:
-    if isinstance(spec, Mapping):
-        if "name" in spec:
-            if not isinstance(spec["name"], str) or not spec["name"].strip():
-                raise ValueError(f"The name of a data set is a text; got {spec['name']!r}.")
-            return spec["name"]
-        if {"corpus", "path"}.isdisjoint(spec) and "train" in spec:
-            from attnlib.data.readers.frames import corpus_name
-
-            return corpus_name({part: Path(str(spec[part])) for part in ("train", "dev", "test") if spec.get(part)})
-    return short(_source(spec))
-
-
-def _source(spec: str | Path | Mapping[str, Any]) -> str:
-    if not isinstance(spec, Mapping):
-        return str(spec)
-    for key in ("corpus", "path", "train"):
-        if spec.get(key) is not None:
-            return str(spec[key])
-    raise ValueError(f"A corpus needs a corpus, a path, or files for train and test; got {dict(spec)!r}.")
 
 
 def kin(name: str) -> str:

@@ -1,17 +1,15 @@
 """The ledger: what a paper said, what was found, and two verdicts on it.
 
-A `Claim` stands next to the quantity that decides it: the sentence, its place in the paper, the border and the
-paper's printed effect. The ledger answers two questions by the interval of the effect (`attnlib.stats.judge`):
+A `Claim` stands next to the quantity that decides it. The interval of the effect (`attnlib.stats.judge`) answers
+two questions:
 
 - **direction**: *reproduced* where the whole interval lies on the claimed side of the border, *not reproduced*
   where it lies on the other side, *undetermined* where it covers the border;
 - **size** against the paper's printed effect: *smaller* or *larger* where the interval excludes it, *as large*
-  where it includes it and the direction is reproduced. Where there is nothing printed to compare with and the
-  direction is open, *negligible* says that the whole interval lies within `NEGLIGIBLE` of the scale around zero:
-  whichever side the truth is on, it is too near zero to matter.
+  where it includes it and the direction is reproduced. Where the direction is open, *negligible* says that the
+  whole interval lies within `NEGLIGIBLE` of the scale around zero: too near zero to matter on either side.
 
-A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why. An undetermined claim
-says what would settle it.
+A claim whose models are not part of a run, or learned nothing, is *not tested*, and says why.
 """
 
 from __future__ import annotations
@@ -25,10 +23,8 @@ from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
 from attnlib.stats.judge import DIRECTIONS, Decision, Direction, decide, holds
 from attnlib.studies.beside import Printed
-from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity, required
+from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity
 from attnlib.utils.errors import ConfigError, unknown
-
-__all__ = ["FEWEST_TEXTS", "Claim", "Direction", "Judged", "NotTested", "Printed", "judged", "ledger", "required"]
 
 Verdict = Literal["reproduced", "not reproduced", "undetermined", "not tested"]
 VERDICTS: tuple[Verdict, ...] = tuple(matrix.VERDICTS)
@@ -37,11 +33,11 @@ Size = Literal["as large", "smaller", "larger", "negligible", "no printed value"
 ANSWERS = ("as large", "smaller", "larger", "negligible")
 """Sizes that answer a claim whose direction is open."""
 NEGLIGIBLE = 1 / 20
-"""An effect below this share of its scale is too small to matter, whatever the claim: one rule for all of them."""
+"""An effect below this share of its scale is too small to matter: one rule for all claims."""
 AS_ACCURATE = 2.0
-"""Points of F1 or accuracy that two models may differ by and still be called as accurate: one margin for all."""
+"""Points of F1 or accuracy by which two models may differ and still count as equally accurate."""
 SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": math.inf, "hidden states": math.inf}
-"""From the least to the greatest value of a unit; shares, probabilities and their like run from 0 to 1."""
+"""From the least to the greatest value of a unit; shares and their like run from 0 to 1."""
 Effects = Effect | Mapping[str, Effect]
 
 
@@ -88,7 +84,7 @@ class Claim:
 
     @property
     def negligible(self) -> float:
-        """How far from zero an effect in this unit must be to matter; none in an open-ended unit is too small."""
+        """How far from zero an effect must be to matter; in an open-ended unit none is too small."""
         scale = SCALES.get(self.unit, 1.0)
         return 0.0 if math.isinf(scale) else NEGLIGIBLE * scale
 
@@ -99,11 +95,6 @@ class Claim:
         if self.direction == "within":
             return f"{self.test}, within ±{self.border:.3g}{unit}"
         return f"{self.test}, {'above' if self.direction == 'greater' else 'below'} {self.border:.3g}{unit}"
-
-
-def numbered(study: str, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims with the ids that reports and links use: `erasure-1`, `erasure-2`, in order, or by name"""
-    return tuple(replace(claim, id=f"{study}-{claim.id or k}") for k, claim in enumerate(claims, start=1))
 
 
 @dataclass(frozen=True)
@@ -174,12 +165,6 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
         second = None if claim.also is None else _cases(claim.also, results)
     except NotTested as why:
         return Judged(**said, **border, verdict="not tested", note=str(why) or ABSENT)
-    if all(math.isnan(effect.estimate) for effect in cases.values()):
-        return Judged(**said, **border, verdict="not tested", note=ABSENT)
-    few = min((e.texts for e in cases.values() if e.texts and not math.isnan(e.estimate)), default=FEWEST_TEXTS)
-    if few < FEWEST_TEXTS:
-        why = f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}."
-        return Judged(**said, **border, verdict="not tested", note=why)
     found, notes = decide(cases, claim.direction, claim.border), []
     if second is not None:
         there = decide(second, "greater")
@@ -193,10 +178,10 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
     if math.isnan(effect.low) and math.isnan(effect.se):
         notes.append("A training per cell leaves no interval.")
     if found.level != LEVEL:
-        notes.append(
-            f"Picked from {len(cases)} cases, this one is judged by the {100 * found.level:.3g}% interval shown."
-        )
-    printed = _printed(claim, results, found.case)
+        level = f"{100 * found.level:.3g}%"
+        notes.append(f"Picked from {len(cases)} cases, this one is judged by the {level} interval shown.")
+    printed = claim.paper(results) if claim.paper is not None else None
+    printed = (printed.get(found.case) if isinstance(printed, Mapping) else printed) or Printed(NAN, "")
     size = size_of(effect, claim, printed.value, verdict)
     if size == "" and claim.sign * (printed.value - claim.border) < 0:
         notes.append(f"The paper's own number, {printed.value:.3g} ({printed.where}), is not on the claimed side.")
@@ -208,7 +193,7 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
         texts=effect.texts, df=effect.df, p=effect.p, level=found.level, case=found.case, note=" ".join(notes),
         found=effect,
     )  # fmt: skip
-    return row if row.decided or math.isnan(effect.low) else replace(row, settles=settling(found, **border))
+    return row if row.decided or math.isnan(effect.low) else replace(row, settles=_settles(found, **border))
 
 
 def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: str = "") -> list[Judged]:
@@ -217,15 +202,16 @@ def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: s
 
 
 def _cases(effect: Quantity | Callable[[Any], Effects], results: Any) -> dict[str, Effect]:
+    """Case -> effect; raises `NotTested` where no case has a value, or one has too few texts."""
     found = effect.mean(results) if isinstance(effect, Quantity) else effect(results)
-    return dict(found) if isinstance(found, Mapping) else {"": found}
-
-
-def _printed(claim: Claim, results: Any, case: str) -> Printed:
-    found = claim.paper(results) if claim.paper is not None else None
-    if isinstance(found, Mapping):
-        found = found.get(case)
-    return found or Printed(NAN, "")
+    cases = dict(found) if isinstance(found, Mapping) else {"": found}
+    known = [effect for effect in cases.values() if not math.isnan(effect.estimate)]
+    if not known:
+        raise NotTested(ABSENT)
+    few = min((effect.texts for effect in known if effect.texts), default=FEWEST_TEXTS)
+    if few < FEWEST_TEXTS:
+        raise NotTested(f"It has {few} test texts; a verdict needs at least {FEWEST_TEXTS}.")
+    return cases
 
 
 def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
@@ -234,60 +220,45 @@ def size_of(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> S
     Only a claim that something is large has a size: one that something is small, or no worse than so much (a border
     on the far side of zero), has none to fall short of, nor has one that the paper's own number contradicts.
     """
-    size = _against(effect, claim, printed, verdict)
-    if size in ("", "no printed value") and verdict == "undetermined" and claim.border == 0:
-        return "negligible" if max(abs(effect.low), abs(effect.high)) < claim.negligible else size
-    return size
-
-
-def _against(effect: Effect, claim: Claim, printed: float, verdict: Verdict) -> Size:
-    if math.isnan(printed) or claim.direction == "within":
-        return "no printed value"
     border, paper = claim.sign * claim.border, claim.sign * printed
-    if math.isnan(effect.low) or border < 0 or paper <= border:
-        return ""
     low, high = sorted((claim.sign * effect.low, claim.sign * effect.high))
-    if high < paper:
-        return "smaller"
-    if low > paper:
-        return "larger"
-    return "as large" if verdict == "reproduced" else ""
+    size: Size = ""
+    if math.isnan(printed) or claim.direction == "within":
+        size = "no printed value"
+    elif not math.isnan(low) and 0 <= border < paper:
+        reached: Size = "as large" if verdict == "reproduced" else ""
+        size = "smaller" if high < paper else "larger" if low > paper else reached
+    unsized = size in ("", "no printed value") and verdict == "undetermined" and claim.border == 0
+    return "negligible" if unsized and max(abs(low), abs(high)) < claim.negligible else size
 
 
-def settling(found: Decision, direction: Direction, border: float) -> str:
+def _settles(found: Decision, direction: Direction, border: float) -> str:
     """What would settle a claim, were its estimate to stay: telling it from its border."""
     effect = found.effect
     if not effect.from_trainings >= 0:
         return "It counts cells or models: more of them would settle it, not more trainings or texts of these."
     targets = (border, -border) if direction == "within" else (border,)
     needs = [effect.needed(target, found.level) for target in targets]
-    if min(abs(effect.estimate - target) for target in targets) < 1e-12:
-        return "The estimate lies on the border: no number of trainings would settle it."
     if None in needs:
-        return "The estimate lies so near the border that more than a thousand times the trainings would be needed."
-    trainings, texts = (max(counts) for counts in zip(*needs, strict=True))
-    now = f"now {effect.trainings:,} and {effect.texts:,}" if effect.texts else f"now {effect.trainings:,}"
-    parts = [f"{trainings:,} trainings"] if effect.trainings else []
-    parts += [f"{texts:,} texts"] if effect.texts else []
-    return f"About {' and '.join(parts)} ({now}) would tell it from its border, if the estimate stays."
+        return "The estimate lies on the border, or so near it that a thousand times the trainings would not do."
+    needed, now = [max(counts) for counts in zip(*needs, strict=True)], [effect.trainings, effect.texts]
+    more = [f"{n:,} {name}" for n, have, name in zip(needed, now, ("trainings", "texts"), strict=True) if have]
+    known = " and ".join(f"{have:,}" for have in now if have)
+    return f"About {' and '.join(more)} (now {known}) would tell it from its border, if the estimate stays."
 
 
 def tally(claims: Sequence[Judged]) -> str:
-    """How many claims got which verdict, and how many of the decided directions chance alone would give."""
-    counts = ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS)
-    tested = sum(c.verdict != "not tested" for c in claims)
-    open_ones = [c for c in claims if c.verdict == "undetermined" and c.decided]
-    near = sum(c.size == "negligible" for c in open_ones)
-    told = ""
-    if apart := len(open_ones) - near:
+    """How many claims got which verdict, and which sizes answer those whose direction is open."""
+    told = f"Of {len(claims)} claims: "
+    told += ", ".join(f"**{sum(c.verdict == verdict for c in claims)}** {verdict}" for verdict in VERDICTS) + "."
+    sizes = [claim.size for claim in claims if claim.verdict == "undetermined" and claim.decided]
+    near = sizes.count("negligible")
+    if apart := len(sizes) - near:
         told += f" For {apart} of the undetermined, the size clearly differs from the paper's."
     if near:
         verb = "is" if near == 1 else "are"
         told += f" {near} of the undetermined {verb} negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
-    return (
-        f"Of {len(claims)} claims: {counts}.{told} If every true effect lay exactly on the border of its claim, "
-        f"{LEVEL:.0%} intervals would still decide about {(1 - LEVEL) * tested:.1f} of the {tested} tested claims."
-    )
+    return told
 
 
 def verdict_of(effect: Effect, claim: Claim) -> Verdict:

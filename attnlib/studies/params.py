@@ -1,4 +1,4 @@
-"""What the parameters of every study share: data sets, seeds, numbers with a range, files that must be there."""
+"""What the parameters of every study share: data sets, seeds, ranges, files that must be there."""
 
 from __future__ import annotations
 
@@ -42,19 +42,16 @@ def _some(values: tuple[T, ...]) -> tuple[T, ...]:
     return values
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
-def _by_name(value: Any) -> Any:
-    return {str(Dataset(key)): v for key, v in value.items()} if isinstance(value, Mapping) else value
-
-
-Once = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_once)]
-"""A list that names nothing twice; it may be empty, and a single entry needs no list."""
-Some = Annotated[tuple[T, ...], BeforeValidator(_listed), AfterValidator(_some), AfterValidator(_once)]
+Listed = BeforeValidator(lambda value: value if isinstance(value, list | tuple) else [value])
+"""A single entry needs no list."""
+ByName = BeforeValidator(
+    lambda given: {str(Dataset(k)): v for k, v in given.items()} if isinstance(given, Mapping) else given
+)
+Once = Annotated[tuple[T, ...], Listed, AfterValidator(_once)]
+"""A list that names nothing twice; it may be empty."""
+Some = Annotated[Once[T], AfterValidator(_some)]
 """The same with at least one entry."""
-ByDataset = Annotated[dict[str, T], BeforeValidator(_by_name)]
+ByDataset = Annotated[dict[str, T], ByName]
 """Values by the name of a data set, which may also be given as its file."""
 Entry = Annotated[
     Dataset,
@@ -62,9 +59,9 @@ Entry = Annotated[
     PlainSerializer(lambda dataset: dataset.spec),
 ]
 """A name, a path, `hub:NAME` or a mapping of loader options."""
-Datasets = Annotated[tuple[Entry, ...], BeforeValidator(_listed), AfterValidator(_once)]
-"""Several of them; a single one needs no list."""
-Corpora = Annotated[Datasets, AfterValidator(_some)]
+Datasets = Once[Entry]
+"""Several of them."""
+Corpora = Some[Entry]
 """At least one of them."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
@@ -103,17 +100,15 @@ class StudyParams(Config):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The parameters among the names of a notebook (`globals()`), and those that its `options` hold."""
+        """The parameters among the names of a notebook, and those that its `options` hold."""
         own = {name: values[name] for name in cls.model_fields if name in values}
         more = values.get(OPTIONS) if folds(values, cls) else None
         return cls(**own | dict(more or {}))
 
     def facts(self) -> dict[str, Any]:
         """What the header of the report says of the run."""
-        said = {"corpora": [short(name) for name in self.corpora]}
-        if "seeds" in type(self).model_fields:
-            said["seeds"] = list(self.seeds)
-        return said
+        seeds = getattr(self, "seeds", None)
+        return {"corpora": list(map(short, self.corpora))} | ({} if seeds is None else {"seeds": list(seeds)})
 
     @property
     def setting(self) -> str:
@@ -131,7 +126,7 @@ class StudyParams(Config):
         return tuple(dict.fromkeys(dataset for datasets in self.datasets.values() for dataset in datasets))
 
     def dataset(self, name: str) -> Dataset:
-        """The data set of that name, with its source; of a name that no parameter has, the corpus so called."""
+        """The data set of that name, with its source; else the corpus so called."""
         return next((dataset for dataset in self.all_corpora if dataset == name), Dataset(name))
 
     def named(self, kind: type[Config]) -> dict[str, Any]:
@@ -143,17 +138,21 @@ class StudyParams(Config):
         return kind(**self.named(kind) | own)
 
     def data(self, corpus: str, **own: Any) -> DataConfig:
-        """Where a corpus comes from, and how it is read: by the parameters named as there, but for `own`."""
+        """Where a corpus comes from, and how it is read: by the parameters, but for `own`."""
         return self.dataset(corpus).config(**self.named(DataConfig) | own)
 
     def absent(self) -> Iterator[tuple[str, str]]:
-        """Files that are not there, and small tables that the study cannot use: parameter, what is wrong."""
+        """Files that are missing, and tables that the study cannot use: parameter, what is wrong."""
+        from attnlib.data.corpora import check_source
         from attnlib.data.vectors import check_vectors
 
-        checked = [(o, self._check, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
+        def usable(data: DataConfig) -> None:
+            if (corpus := check_source(data)) is not None:
+                self.suits(corpus)
+
+        checked = [(o, usable, self.data(d)) for o, datasets in self.datasets.items() for d in datasets]
         checked.append(("vectors", check_vectors, self.vectors))
-        own = getattr(self, "vector_files", {})
-        checked += [("vector_files", check_vectors, file) for file in own.values()]
+        checked += [("vector_files", check_vectors, file) for file in getattr(self, "vector_files", {}).values()]
         for option, check, value in checked:
             try:
                 check(value)
@@ -162,13 +161,6 @@ class StudyParams(Config):
 
     def suits(self, corpus: Corpus) -> None:
         """Raise DataError for a corpus that the study cannot use."""
-
-    def _check(self, data: DataConfig) -> None:
-        from attnlib.data.corpora import check_source
-
-        corpus = check_source(data)
-        if corpus is not None:
-            self.suits(corpus)
 
     def _check_keys(self, *options: str, known: Sequence[str]) -> None:
         """Refuse values for data sets that are not there."""

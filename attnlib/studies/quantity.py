@@ -4,9 +4,9 @@
     flips = Quantity("single", "flip_top", rows=compared)
     gap = flips.minus("importance", "alpha_grad", "alpha")
 
-It says which rows of which frame it is about, what each is worth, and against what it is compared. It is asked in
-four ways: `mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings) and
-`table` (rows with intervals). What no quantity expresses is a plain function of the results.
+It says which rows of which frame it is about, what each is worth, and against what it is compared. It is asked for
+`mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings) and `table`
+(rows with intervals). What no quantity expresses is a plain function of the results.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from attnlib.stats.inference import (
 )
 from attnlib.studies.beside import beside
 from attnlib.studies.datasets import short
-from attnlib.studies.learned import NOTHING
-from attnlib.utils.errors import ConfigError
+from attnlib.studies.results import NOTHING
 
 Rows = Callable[[pd.DataFrame], pd.DataFrame]
 R = TypeVar("R", bound=Sized)
@@ -49,7 +48,7 @@ class NotTested(Exception):
 
 
 def required(rows: R, why: str = "") -> R:
-    """The rows that a quantity is about; where there are none, it is not tested, and `why` says so."""
+    """The rows that a quantity is about; without any it is not tested, and `why` says so."""
     if not len(rows):
         raise NotTested(why)
     return rows
@@ -59,19 +58,19 @@ def required(rows: R, why: str = "") -> R:
 class Quantity:
     """One number of a study.
 
-    frame   name of the frame of the results
-    value   what a row is worth: a column, or a function of the rows
-    rows    which rows, and what they look like: frame -> frame
-    model   columns that tell models apart; a mean counts them alike
-    bounds  the range of the values (`inference.effect`); None: open
-    apart   the range of a difference of two; None: what `bounds` allow
-    unit    of the values, as readers see it; empty for shares and their like
-    sides   column, a, b of a difference; `paired` where a and b share training and text
-    text    column of the text; None where values are one per training
-    named   key of a model -> its name in sentences
-    printed  study, table and metric of the paper's numbers, which tables show next to ours; the metric may be a
-             column of the table instead, or a mapping of all that picks the number
-    why     a sentence for a run that lacks the rows
+    frame     name of the frame of the results
+    value     what a row is worth: a column, or a function of the rows
+    rows      which rows, and what they look like: frame -> frame
+    model     columns that tell models apart; a mean counts them alike
+    bounds    the range of the values (`inference.effect`); None: open. `apart`: that of a difference of two
+    unit      of the values, as readers see it; empty for shares and their like
+    sides     column, a, b of a difference; `paired` where a and b share training and text
+    text      column of the text; None where values are one per training
+    training  column of the training; None: the models are given, and texts are the only sample
+    named     key of a model -> its name in sentences
+    printed   study, table and metric of the paper's numbers, which tables show next to ours; or for the metric a
+              mapping of all that picks the number
+    why       a sentence for a run that lacks the rows
     """
 
     frame: str
@@ -84,6 +83,7 @@ class Quantity:
     sides: tuple[str, object, object] | None = None
     paired: bool = True
     text: str | None = "instance"
+    training: str | None = "seed"
     named: Callable[[tuple], str] = lambda key: ", ".join(short(str(part)) for part in key)
     printed: tuple[str, str | int, str | Mapping[str, str]] | None = None
     why: str = ABSENT
@@ -116,7 +116,7 @@ class Quantity:
         return replace(self, **{"sides": (column, a, b), "printed": None} | changes)
 
     def values(self, results: Any) -> pd.DataFrame:
-        """The rows that it is about, with what each is worth in `value`; raises `NotTested` without any."""
+        """The rows that it is about, with what each is worth in `value`; `NotTested` without any."""
         kept = self._rows(results)
         found = kept.assign(value=self._worth(kept)).dropna(subset="value")
         if self.sides is not None:
@@ -127,7 +127,7 @@ class Quantity:
         return required(found, self.why)
 
     def mean(self, results: Any) -> Effect:
-        """The mean over models that count alike, without those of a single text, which would leave no interval."""
+        """The mean over models that count alike, without those of a single text."""
         values = self.values(results)
         if self.text is not None and self.model:
             enough = values.groupby(list(self.model), sort=False)[self.text].transform("nunique") >= 2
@@ -140,23 +140,19 @@ class Quantity:
         Models with too few texts for a verdict are left out, unless all are; one that was
         measured and has no value has none here.
         """
-        cells = () if by is None else self.model
-        known, keys = self.values(results), list(by or self.model)
-        asked = self._rows(results).groupby(keys, sort=False)
-        found = {self.named(key): Effect(NAN) for key, part in asked if self._both(part)}
-        for key, part in known.groupby(keys, sort=False):
-            if self._both(part):
-                found[self.named(key)] = self._effect(part, cells)
+        cells, keys = () if by is None else self.model, list(by or self.model)
+        known = {key: part for key, part in self.values(results).groupby(keys) if self._both(part)}
+        asked = [key for key, part in self._rows(results).groupby(keys, sort=False) if self._both(part)]
+        found = {self.named(k): self._effect(known[k], cells) if k in known else Effect(NAN) for k in asked}
         return {k: e for k, e in found.items() if not e.texts or e.texts >= FEWEST_TEXTS} or found
 
     def share(self, results: Any, border: float = 0.0, sign: int = 1) -> Effect:
-        """Of the trainings, those whose mean over texts lies beyond the border (below it for sign -1), exactly.
+        """The exact share of trainings whose mean over texts lies beyond the border (sign -1: below).
 
-        A training counts as one of the paper's models. Trainings of different models hit with different
-        probabilities; the number of hits then varies less than a binomial one of the same mean (Hoeffding 1956), so
-        that the bounds of Clopper & Pearson hold for the mean over models. They are those of these corpora and
-        texts: trainings that read the same texts are not independent of them. Trainings with too few texts for a
-        verdict are left out.
+        A training counts as one of the paper's models. Those of different models hit with different probabilities:
+        the number of hits then varies less than a binomial one of the same mean (Hoeffding 1956), so that the
+        bounds of Clopper & Pearson hold for the mean over models, given these corpora and texts. Trainings with too
+        few texts for a verdict are left out.
         """
         values = self.values(results)
         keys = [*self.model, "seed"]
@@ -170,12 +166,11 @@ class Quantity:
         return _share(int((sign * means > sign * border).sum()), len(means))
 
     def table(self, results: Any, by: Sequence[str] | None = None, cells: Sequence[str] = ()) -> pd.DataFrame:
-        """One row per group of `by` (a model): value, low, high, what they rest on; Holm's p of a difference."""
+        """One row per group of `by` (a model): value, low, high, counts; Holm's p of a difference."""
         values, by = self.values(results), list(by or self.model)
         if self.sides is None:
-            return effects(values, by, cells, text=self.text, bounds=self.bounds)
-        found = contrasts(values, *self.sides, by, cells, paired=self.paired, text=self.text, bounds=self._reach)
-        return required(found, self.why)
+            return effects(values, by, cells, **self._sample)
+        return required(contrasts(values, *self.sides, by, cells, paired=self.paired, **self._sample), self.why)
 
     def plain(self, results: Any, by: Sequence[str], how: str) -> pd.DataFrame:
         """One row per group of `by`: a statistic without an interval, such as `median` or `sum`."""
@@ -192,20 +187,20 @@ class Quantity:
         return pd.Series(worth, index=rows.index).astype(float)
 
     @property
-    def _reach(self) -> tuple[float, float] | None:
-        """Between what values the effect lies."""
-        if self.sides is None or self.bounds is None:
-            return self.bounds
-        low, high = self.bounds
-        return self.apart or (low - high, high - low)
+    def _sample(self) -> dict[str, Any]:
+        """What the statistics take: columns of training and text, and the range of the effect."""
+        bounds = self.bounds
+        if self.sides is not None and bounds is not None:
+            bounds = self.apart or (bounds[0] - bounds[1], bounds[1] - bounds[0])
+        return {"training": self.training, "text": self.text, "bounds": bounds}
 
     def _both(self, part: pd.DataFrame) -> bool:
         return self.sides is None or {*self.sides[1:]} <= set(part[self.sides[0]])
 
     def _effect(self, values: pd.DataFrame, cells: Sequence[str]) -> Effect:
         if self.sides is None:
-            return effect(values, cells, text=self.text, bounds=self._reach)
-        return contrast(values, *self.sides, cells, paired=self.paired, text=self.text, bounds=self._reach)
+            return effect(values, cells, **self._sample)
+        return contrast(values, *self.sides, cells, paired=self.paired, **self._sample)
 
 
 def _share(hits: int, trainings: int, level: float = LEVEL) -> Effect:
@@ -217,49 +212,6 @@ def _share(hits: int, trainings: int, level: float = LEVEL) -> Effect:
 
 Column = Quantity | tuple[Quantity, str]
 """A quantity with its interval, or with the name of a statistic that has none: `(gap, "median")`."""
-
-
-def side_by_side(
-    results: Any, by: Sequence[str], columns: Mapping[str, Column], digits: int = 2, cells: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Quantities as columns, one row per group of `by`, with the counts of the first that has an interval.
-
-    A difference has a column of p-values after Holm's correction next to it; what the paper prints stands next to
-    ours. Quantities that this run lacks are left out.
-    """
-    by, counts = list(by), None
-    made: list[pd.DataFrame] = []
-    for name, column in columns.items():
-        quantity, how = column if isinstance(column, tuple) else (column, "")
-        try:
-            found = quantity.plain(results, by, how) if how else quantity.table(results, by, cells)
-        except NotTested:
-            continue
-        shown = found[by].assign(**{name: found["value"] if how else interval_texts(found, digits)})
-        if "p_holm" in found:
-            shown[f"p (Holm), {name}"] = found["p_holm"]
-        if quantity.printed is not None and not how:
-            shown = _next_to(shown.assign(value=found["value"]), name, *quantity.printed)
-        counts = found[[*by, *COUNTS]] if counts is None and not how else counts
-        made.append(shown)
-    if counts is not None:
-        made.append(counts)
-    if not made:
-        return pd.DataFrame()
-    table = made[0]
-    for part in made[1:]:
-        table = table.merge(part, on=by, how="outer" if len(part) > len(table) else "left")
-    return table.fillna({name: "–" for name in table if table[name].dtype == object})
-
-
-def _next_to(
-    shown: pd.DataFrame, name: str, study: str, table: str | int, where: str | Mapping[str, str]
-) -> pd.DataFrame:
-    own = {"metric": where} if isinstance(where, str) else where
-    found = beside(shown if "metric" in shown else shown.assign(**own), study, table)
-    shown = shown.drop(columns="value")
-    known = found["paper"].notna().any()
-    return shown.assign(**{f"paper: {name}": found["paper"].to_numpy()}) if known else shown
 
 
 @dataclass(frozen=True)
@@ -281,19 +233,47 @@ class Table:
     otherwise: str = ""
     says: Callable[[Any], str] | None = None
     shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-    folded: bool | None = None
-    keep: tuple[str, ...] = ()
 
     def frame(self, results: Any) -> pd.DataFrame:
         """The rows, as readers see them; empty where the run has nothing to tell of."""
         try:
-            if callable(self.made):
-                found = self.made(results)
-            else:
-                found = side_by_side(results, self.by, self.made, self.digits, self.cells)
+            found = self.made(results) if callable(self.made) else self._side_by_side(results, self.made)
         except NotTested:
             return pd.DataFrame()
         return self.shown(found) if len(found) else found
+
+    def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
+        """Quantities as columns, one row per group, with the counts of the first that has an interval.
+
+        A difference has a column of p-values after Holm's correction next to it; what the paper prints stands next
+        to ours. Quantities that this run lacks are left out.
+        """
+        by, counts = list(self.by), None
+        made: list[pd.DataFrame] = []
+        for name, column in columns.items():
+            quantity, how = column if isinstance(column, tuple) else (column, "")
+            try:
+                found = quantity.plain(results, by, how) if how else quantity.table(results, by, self.cells)
+            except NotTested:
+                continue
+            values = found["value"] if how else interval_texts(found, self.digits)
+            shown = found[by].assign(**{name: values})
+            if "p_holm" in found:
+                shown[f"p (Holm), {name}"] = found["p_holm"]
+            if quantity.printed is not None and not how:
+                study, table, where = quantity.printed
+                own = {"metric": where} if isinstance(where, str) else where
+                ours = found[by].assign(value=found["value"])
+                paper = beside(ours if "metric" in by else ours.assign(**own), study, table)["paper"]
+                shown = shown.assign(**{f"paper: {name}": paper.to_numpy()}) if paper.notna().any() else shown
+            counts = found[[*by, *COUNTS]] if counts is None and not how else counts
+            made.append(shown)
+        if counts is not None:
+            made.append(counts)
+        table = made[0] if made else pd.DataFrame()
+        for part in made[1:]:
+            table = table.merge(part, on=by, how="outer" if len(part) > len(table) else "left")
+        return table.fillna({name: "–" for name in table if table[name].dtype == object})
 
 
 @dataclass(frozen=True)
@@ -310,13 +290,3 @@ class Figure:
     alt: str
     otherwise: str = ""
     says: Callable[[Any], str] | None = None
-
-
-def by_name(parts: Iterable[Table | Figure], kind: str) -> dict[str, Any]:
-    """Name -> part; a name that is given twice is an error."""
-    found: dict[str, Any] = {}
-    for part in parts:
-        if part.name in found:
-            raise ConfigError(f"Two {kind}s are called {part.name!r}. Give each its own name.")
-        found[part.name] = part
-    return found

@@ -1,4 +1,7 @@
-"""What a study found: tidy frames, and which trainings may decide."""
+"""What a study found: tidy frames, and which trainings may decide.
+
+The decisions of a model that learned nothing say nothing about its attention.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,20 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from attnlib.utils.errors import unknown
-from attnlib.utils.text import plural
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnlib.store.grid import GridResult
     from attnlib.studies.params import StudyParams
+
+LEARNED = 0.1
+RULE = f"macro-F1 less than {LEARNED:g} above guessing and above always predicting the most frequent class"
+"""When a model has learned nothing."""
+NOTHING = f"No model of this run learned anything: each has a {RULE}."
+"""Why a claim is not tested then."""
 
 
 class Results:
@@ -50,27 +59,50 @@ class Results:
 
     @cached_property
     def idle(self) -> pd.DataFrame:
-        """The trainings that learned nothing (`studies.learned`), one row each."""
-        import pandas as pd
-
-        from attnlib.studies.learned import idle
-
+        """The trainings that learned nothing, one row each."""
         return idle(self.labels, [*self.model, "seed"]) if self.judged else pd.DataFrame()
 
     @cached_property
     def learned(self) -> Any:
         """The results of the trainings that learned something: what claims rest on."""
-        from attnlib.studies.learned import without
-
         if not self.judged or self.idle.empty:
             return self
         return self.replace(**{name: without(self.frames[name], self.idle) for name in self.judged})
 
 
-def missing(grid: GridResult) -> list[str]:
-    """What failed, one sentence per cause: the first run, how many more, and why."""
-    said = []
-    for told, own in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
-        more = f" and {plural(len(own) - 1, 'more run')}" if len(own) > 1 else ""
-        said.append(f"**Missing:** {own['run'].iloc[0]}{more}: {': '.join(told)}")
-    return said
+def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd.DataFrame:
+    """Models (groups of `by`) that learned nothing, one row each, from the columns `truth` and `prediction`.
+
+    Such a model has a macro-F1 less than `margin` above always predicting the most frequent class and above
+    guessing, which has 1 / C with C classes. What changes its decisions says nothing about attention.
+    """
+    by = list(by)
+    if labels.empty:
+        return labels[by]
+    grouped = labels.groupby(by, dropna=False)
+    model = grouped.ngroup().to_numpy()
+    codes, classes = pd.factorize(pd.concat([labels["truth"], labels["prediction"]]).astype(str))
+    truth, said = codes.reshape(2, -1)
+
+    def counted(chosen: np.ndarray | slice, of: np.ndarray) -> np.ndarray:
+        """(models, classes): how many of the chosen texts are of which class."""
+        cells = model[chosen] * len(classes) + of[chosen]
+        return np.bincount(cells, minlength=grouped.ngroups * len(classes)).reshape(grouped.ngroups, -1)
+
+    of_truth, hits = counted(slice(None), truth), counted(truth == said, truth)
+    both = of_truth + counted(slice(None), said)  # 2 hits / both is the F1 of a class; absent ones do not count
+    macro = (2 * hits / np.maximum(both, 1)).sum(1) / (both > 0).sum(1)
+    most, n, known = of_truth.max(1), of_truth.sum(1), (of_truth > 0).sum(1)
+    level = np.maximum(2 * most / (most + n), 1.0) / known  # F1 of the most frequent class, the others have none
+    models = labels[by].assign(_model=model).drop_duplicates("_model").sort_values("_model")
+    return models.loc[macro < level + margin, by].reset_index(drop=True)
+
+
+def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `frame` that belong to none of `models`, by the columns that both have."""
+    keys = [name for name in models if name in frame]
+    if frame.empty or models.empty:
+        return frame
+    left = models[keys].drop_duplicates().assign(_left=True)
+    kept = frame[keys].merge(left, on=keys, how="left")["_left"].isna().to_numpy()
+    return frame[kept]

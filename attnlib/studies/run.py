@@ -18,10 +18,9 @@ import pandas as pd
 from attnlib.reports.output import Output
 from attnlib.studies.beside import corpus_table
 from attnlib.studies.datasets import short
-from attnlib.studies.learned import about_idle
-from attnlib.studies.ledger import Judged, ledger, tally
+from attnlib.studies.ledger import Judged, tally
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
-from attnlib.studies.results import missing
+from attnlib.studies.results import RULE
 from attnlib.utils.errors import UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.text import plural
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from attnlib.studies.params import StudyParams
     from attnlib.studies.study import Study
     from attnlib.training.fitted import Fitted
+
+NAMED = 6
+"""Models that learned nothing which are named one by one."""
 
 
 class Run:
@@ -46,8 +48,7 @@ class Run:
         self.params = params
         self.results = results
         self.output = output
-        paper = study.paper
-        output.header(**params.facts(), citation=paper.citation, paper_url=paper.url)
+        output.header(**params.facts(), citation=study.paper.citation, paper_url=study.paper.url)
 
     def __repr__(self) -> str:
         return "\n".join([f"Run({self.study.name!r})", *self._summary()])
@@ -56,16 +57,20 @@ class Run:
         return say(*self._summary())._repr_html_()
 
     def _summary(self) -> list[str]:
-        """What was computed, what is missing, which models learned nothing."""
-        results, told = self.results, [self.results.grid.summary, *missing(self.results.grid)]
-        if len(results.idle):
-            trained = len(results.labels[[*results.model, "seed"]].drop_duplicates())
-            named = results.idle.assign(**{c: results.idle[c].map(self._name) for c in results.model})
-            told += about_idle(named, trained)
-        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(results)]
-
-    def _name(self, name: object) -> object:
-        return self.study.numbers.NAMES.get(name, name) if hasattr(self.study.numbers, "NAMES") else name
+        """What was computed, what is missing, which models learned nothing, what the study notes."""
+        grid, told = self.results.grid, [self.results.grid.summary]
+        for why, failed in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
+            more = f" and {plural(len(failed) - 1, 'more run')}" if len(failed) > 1 else ""
+            told.append(f"**Missing:** {failed['run'].iloc[0]}{more}: {': '.join(why)}")
+        if len(idle := self.results.idle):
+            trained = plural(len(self.results.labels[list(idle)].drop_duplicates()), "model")
+            named = [" ".join(str(part) for part in row if part == part) for row in idle.itertuples(index=False)]
+            more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
+            told.append(
+                f"**{len(idle)} of {trained} learned nothing** ({RULE}); the claims leave them out: "
+                f"{'; '.join(named[:NAMED])}{more}."
+            )
+        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(self.results)]
 
     @property
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -79,7 +84,7 @@ class Run:
 
     @cached_property
     def shown(self) -> Any:
-        """What figures and tables show: what claims rest on, the trainings that learned something; else all."""
+        """What figures and tables show: the trainings that learned something; if none did, all."""
         learned = self.results.learned
         lost = [n for n in learned.judged if learned.frames[n].empty and len(self.results.frames[n])]
         return self.results if lost else learned
@@ -98,9 +103,7 @@ class Run:
     @cached_property
     def claims(self) -> list[Judged]:
         """The paper's claims, judged by the trainings that learned something."""
-        return ledger(
-            self.study.claims, self.results.learned, paper=self.study.paper.citation, setting=self.params.setting
-        )
+        return self.study.ledger(self.results.learned, self.params.setting)
 
     def short(self) -> None:
         """*In short*: what was asked, what was found, what stays open."""
@@ -113,35 +116,34 @@ class Run:
         self.output.claims(self.claims)
 
     def show(self, *names: str) -> None:
-        """Figures and tables by name, with their captions; a figure comes before the table of the same name."""
+        """Figures and tables by name; a figure comes before the table of the same name."""
         figures, tables = self.study.figures, self.study.tables
         for name in names:
             if name not in figures and name not in tables:
                 raise UnknownName(unknown(f"figure or table of {self.study.name}", name, [*figures, *tables]))
             if name in figures:
-                self._draw(figures[name])
+                self._say(figures[name], self._drawn(figures[name]))
             if name in tables:
-                self._list(tables[name])
+                self._say(tables[name], self._listed(tables[name]))
 
-    def _draw(self, figure: Figure) -> None:
+    def _drawn(self, figure: Figure) -> bool:
+        """Show a figure, or several by name; False where there is nothing to draw."""
         try:
             drawn = figure.drawn(self.shown)
         except NotTested:
-            drawn = None
+            return False
         parts = drawn if isinstance(drawn, Mapping) else {"": drawn}
         shown = {end: one for end, one in parts.items() if one is not None}
         for end, one in shown.items():
-            said = f" ({end})" if end else ""
-            name = f"{figure.name}-{end}" if end else figure.name
+            name, said = (f"{figure.name}-{end}", f" ({end})") if end else (figure.name, "")
             self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=f"{figure.alt}{said}")
-        self._say(figure, bool(shown))
+        return bool(shown)
 
-    def _list(self, table: Table) -> None:
+    def _listed(self, table: Table) -> bool:
         frame = table.frame(self.shown)
         if len(frame) or not table.otherwise:
-            options = {"digits": table.digits, "folded": table.folded, "keep": table.keep}
-            self.output.table(frame, table.name, caption=table.caption, **options)
-        self._say(table, bool(len(frame)))
+            self.output.table(frame, table.name, caption=table.caption, digits=table.digits)
+        return bool(len(frame))
 
     def _say(self, part: Figure | Table, shown: bool) -> None:
         told = part.otherwise if not shown else part.says(self.shown) if part.says is not None else ""
@@ -160,22 +162,12 @@ class Run:
 
     def settings(self) -> None:
         """What deviates from the paper and why, then every setting of the paper next to ours."""
-        self.output.table(
-            self.study.deviations(),
-            "deviations",
-            caption="Where this run deviates from the paper, and why.",
-            folded=False,
-        )
+        table = self.study.settings(self.params)
+        differs = table[table["why"] != ""]
+        caption = "Where this run deviates from the paper, and why."
+        self.output.table(differs, "deviations", caption=caption, folded=False)
         caption = "Every setting that the paper or its code states, and that of the models of this run."
-        self.output.table(self.study.settings(self.params), "settings", caption=caption, folded=True)
-
-    def describe(self) -> None:
-        """What is computed, in a few lines that are the same on every machine."""
-        runs = self.study.grid(self.params)
-        models = {fit for run in runs for fit in run.fits}
-        print(f"{plural(len(runs), 'run')} on {plural(len(models), 'model')}")
-        for corpus in map(short, self.params.corpora):
-            print(f"- {corpus}")
+        self.output.table(table, "settings", caption=caption, folded=True)
 
     def checks(self) -> None:
         """What must hold whatever the data; an error where something does not."""

@@ -1,7 +1,7 @@
 """What a paper is to the kit: a package of `attnlib.studies` with the same files as every other.
 
     attnlib/studies/tasc/
-        __init__.py   PAPER: who, what, where; DEVIATIONS: where the kit's settings differ, and why
+        __init__.py   PAPER: who, what, where
         params.py     Params: the parameters of the notebook, checked before a kernel starts
         grid.py       grid(params): what must be computed; results(params): tidy frames
         measures.py   what is computed on a trained model, by name, on any worker
@@ -21,7 +21,7 @@ import os
 import pkgutil
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 import attnlib.studies
 from attnlib.reports.plan import Plan, plans
 from attnlib.store.specs import FitSpec
-from attnlib.studies.results import missing as missing
-from attnlib.utils.errors import ConfigError, UnknownName, unknown
+from attnlib.utils import paths
+from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from attnlib.studies.params import StudyParams
     from attnlib.studies.quantity import Figure, Table
     from attnlib.studies.run import Run as Ran
-
-FILES = ("params", "grid")
-"""What every study has; one without claims of its own (the quickstart) may lack the rest."""
 
 
 @dataclass(frozen=True)
@@ -59,30 +56,13 @@ class Paper:
     corpora: int | str = ""
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """Where the kit's default differs from a paper: what, the paper's value, ours, why, and where theirs stands.
-
-    setting  the row of the table of settings that it explains, where there is one
-    """
-
-    what: str
-    paper: str
-    ours: str
-    why: str
-    source: str
-    setting: str = ""
-
-
 class Study:
-    """A study by name. Its files are imported when they are asked for, so that checking parameters stays quick."""
+    """A study by name. Its files are imported when they are asked for."""
 
     def __init__(self, name: str) -> None:
+        if name not in studies():
+            raise UnknownName(unknown("study", name, studies()))
         self.name = name
-        self._file("")
-
-    def __repr__(self) -> str:
-        return f"Study({self.name!r})"
 
     @property
     def paper(self) -> Paper:
@@ -101,29 +81,22 @@ class Study:
 
     @property
     def claims(self) -> Sequence[Claim]:
-        """The paper's claims, and how each is decided."""
-        from attnlib.studies.ledger import numbered
-
-        if not self._has("numbers"):
-            return self.part("claims", "RULES")
-        return numbered(self.name, self.part("numbers", "CLAIMS"))
+        """The paper's claims with the ids of reports: `erasure-1`, in order or by name."""
+        claims = enumerate(self.part("numbers", "CLAIMS"), start=1)
+        return [replace(claim, id=f"{self.name}-{claim.id or k}") for k, claim in claims]
 
     @property
     def tables(self) -> dict[str, Table]:
         """Its tables by name."""
-        from attnlib.studies.quantity import by_name
-
-        return by_name(self.part("numbers", "TABLES"), "table")
+        return {table.name: table for table in self.part("numbers", "TABLES")}
 
     @property
     def figures(self) -> dict[str, Figure]:
         """Its figures by name."""
-        from attnlib.studies.quantity import by_name
-
-        return by_name(self.part("figures", "FIGURES"), "figure")
+        return {figure.name: figure for figure in self.part("figures", "FIGURES")}
 
     def run(self, values: Mapping[str, Any], executor: Any = None) -> Ran:
-        """Check the parameters among these values (`globals()` of a notebook), compute what is missing, gather."""
+        """Check the parameters among these values, compute what is missing, gather."""
         from attnlib.reports.output import Output
         from attnlib.studies.run import Run
 
@@ -138,21 +111,12 @@ class Study:
         """Compute what the store does not hold, and gather tidy frames."""
         return self.part("grid", "results")(params, **options)
 
-    def about(self, run: Run) -> bool:
-        """Whether a run is one of the paper's, and not of models beyond it (`papers` of its grid)."""
-        return getattr(self._file("grid"), "papers", lambda run: True)(run)
-
     def settings(self, params: StudyParams) -> pd.DataFrame:
-        """The paper's settings next to those of the models of a run (`attnlib.studies.deviations`)."""
-        from attnlib.studies.deviations import settings_table
+        """The paper's settings next to those of a run (of the runs that its grid calls `papers`)."""
+        from attnlib.studies.beside import settings
 
-        return settings_table(self, params)
-
-    def deviations(self) -> pd.DataFrame:
-        """Where the kit differs from the paper, one row each."""
-        from attnlib.studies.deviations import deviation_table
-
-        return deviation_table(self.part("", "DEVIATIONS"))
+        papers = getattr(self._file("grid"), "papers", None)
+        return settings(self.name, filter(papers, self.grid(params)))
 
     def ledger(self, results: Any, setting: str) -> list[Judged]:
         """The paper's claims judged on the results of a run."""
@@ -162,28 +126,15 @@ class Study:
 
     def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
         """What must hold whatever the data: name of the check -> whether it does."""
-        return self.part("numbers" if self._has("numbers") else "claims", "checks")(results, params)
+        return self.part("numbers", "checks")(results, params)
 
     def part(self, file: str, name: str) -> Any:
         """What one of its files calls by a name."""
-        module = self._file(file)
-        try:
-            return getattr(module, name)
-        except AttributeError:
-            raise ConfigError(f"Study {self.name!r}: {module.__name__} has no {name!r}.") from None
-
-    def _has(self, file: str) -> bool:
-        return _has(self.name, file)
+        return getattr(self._file(file), name)
 
     def _file(self, file: str) -> ModuleType:
         _search()
-        module = f"attnlib.studies.{self.name}" + (f".{file}" if file else "")
-        try:
-            return import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name != module:
-                raise
-            raise ConfigError(f"Study {self.name!r} has no module {module!r}.") from None
+        return import_module(f"attnlib.studies.{self.name}" + (f".{file}" if file else ""))
 
 
 def study(name: str) -> Study:
@@ -192,19 +143,13 @@ def study(name: str) -> Study:
     >>> al.study("erasure").paper.citation
     'Serrano & Smith 2019'
     """
-    if name not in studies():
-        raise UnknownName(unknown("study", name, studies()))
     return Study(name)
 
 
 def studies() -> list[str]:
     """The names of all studies that can be found."""
     _search()
-    found = []
-    for module in pkgutil.iter_modules(attnlib.studies.__path__):
-        if module.ispkg and all(_has(module.name, file) for file in FILES):
-            found.append(module.name)
-    return sorted(found)
+    return sorted(module.name for module in pkgutil.iter_modules(attnlib.studies.__path__) if module.ispkg)
 
 
 def study_for(notebook: str) -> Study | None:
@@ -213,11 +158,9 @@ def study_for(notebook: str) -> Study | None:
     return Study(name) if name in studies() else None
 
 
-def planned(
-    notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = (), run: str | None = None
-) -> list[Plan]:
-    """`reports.plan.plans`, where every parameter has the type and the checks of its study's `Params`."""
-    return plans(notebooks, profile, texts, run, params_of)
+def planned(notebooks: Sequence[str], profile: str = "smoke", texts: Sequence[tuple[str, str]] = ()) -> list[Plan]:
+    """`reports.plan.plans` with the types and the checks of each study's `Params`."""
+    return plans(notebooks, profile, texts, params_of)
 
 
 def params_of(notebook: str) -> type[StudyParams] | None:
@@ -228,8 +171,6 @@ def params_of(notebook: str) -> type[StudyParams] | None:
 
 def notebook_of(study: str) -> str:
     """The notebook of a study, `01_tasc` of tasc; its own name where no notebook has it."""
-    from attnlib.utils import paths
-
     found = sorted(file.stem for file in paths.notebooks().glob(f"[0-9]*_{study}.ipynb"))
     return found[0] if found else study
 
@@ -237,9 +178,8 @@ def notebook_of(study: str) -> str:
 def seed_of(replicate: int, *cell: object) -> int:
     """The seed of a training, from its cell and its replicate.
 
-    Trainings of different cells share nothing: not the initial values, not the order of batches, not the vectors of
-    unknown words. What is compared within a cell (with TaSc and without; softmax and sparsemax) is given the same
-    cell here, so that it shares all three and differs in the variant alone: such comparisons are paired.
+    Trainings of different cells share nothing: not the initial values, the order of batches or the vectors of
+    unknown words. What is compared within a cell (with TaSc and without) shares all three: it is paired.
 
     >>> seed_of(0, "sst", "lstm") == seed_of(0, "sst", "lstm") != seed_of(1, "sst", "lstm")
     True
@@ -249,7 +189,7 @@ def seed_of(replicate: int, *cell: object) -> int:
 
 
 def replicate(k: int, *cell: object, label: Mapping[str, Any] | None = None, **spec: Any) -> FitSpec:
-    """The k-th training of a cell, with the seed of that; `seed` in its frames is k. spec: as FitSpec has it."""
+    """The k-th training of a cell, with the seed of that; `seed` in its frames is k."""
     return FitSpec(**spec, seed=seed_of(k, *cell), label={"seed": k, **(label or {})})
 
 
@@ -258,12 +198,8 @@ def parted(frame: pd.DataFrame, part: str) -> pd.DataFrame:
     return frame[frame["part"] == part].drop(columns="part").reset_index(drop=True)
 
 
-def _has(study: str, file: str) -> bool:
-    return any(os.path.isfile(os.path.join(folder, study, f"{file}.py")) for folder in attnlib.studies.__path__)
-
-
 def _search() -> None:
-    """Look into the folders of ATTNLIB_STUDIES again: a notebook may name them after this package was imported."""
+    """Look into the folders of ATTNLIB_STUDIES, which a notebook may name late."""
     for folder in filter(None, os.environ.get(attnlib.studies.VARIABLE, "").split(os.pathsep)):
         if folder not in attnlib.studies.__path__:
             attnlib.studies.__path__.append(folder)

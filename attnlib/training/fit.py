@@ -32,11 +32,8 @@ Objective = Callable[["Trace", "Batch"], dict[str, Tensor]]
 """A trace and its batch to named losses (means over the batch) whose sum is minimised."""
 
 DEV_COLUMNS = ("dev_accuracy", "dev_f1_macro", "dev_f1_positive", "dev_auc", "dev_loss")
-CHECK_EVERY = 50
-"""Steps between checks of the losses: each check makes a GPU wait."""
 STEP_TOKENS = 32_768
-"""Padded positions that go through the model at once. Gradients of the slices of a larger batch add up to one step;
-with `class_weights` each slice is normalised by its own weights, and the tying loss by its own tokens."""
+"""Padded positions that go through the model at once; gradients of the slices of a larger batch add up."""
 
 
 def fit(
@@ -54,39 +51,31 @@ def fit(
     `corpus` is a Corpus, or whatever `al.load_corpus` takes: a name, a path, a mapping, a frame.
 
     The seed decides everything: initial values, batches, dropout, masking, Gumbel noise. Two fits with the same
-    seed agree bit for bit on one CPU; the caller's random state is left alone. The test texts are never read.
+    seed agree bit for bit on one CPU. The test texts are never read.
 
-    warm_start  start from the parameters of another model where names and shapes agree (word tables row by row,
-                by word); what could not be copied is listed in `fitted.notes`
-    warm_parts  the parts to copy; Wen et al.'s Fix Rep is `warm_parts=("embedding", "encoder")` together with
-                `TrainConfig(freeze=("embedding", "encoder"))`
-    objective   what to minimise in place of the cross-entropy with the labels (such as an adversary's loss);
-                `batch.rows` are positions in `corpus.train`. Regularisers of the model are added to it
+    warm_start  start from the parameters of another model where names and shapes agree; what could not be copied is
+                listed in `fitted.notes`. warm_parts: the parts to copy
+    objective   what to minimise in place of the cross-entropy with the labels; `batch.rows` are positions in
+                `corpus.train`. Regularisers of the model are added to it
 
     >>> scaled = al.fit(corpus, config.replace(scaling="lin"), al.TrainConfig(epochs=1), seed=7)
     >>> scaled
     Fitted(mlp, additive, softmax, scaling lin, regulariser none; epoch 1 of 1, seed 7, classes: negative, positive)
     """
     model_config, train_config = model_config or ModelConfig(), train_config or TrainConfig()
-    for given, kind in ((model_config, ModelConfig), (train_config, TrainConfig)):
-        if not isinstance(given, kind):
-            raise ConfigError(
-                f"fit takes a ModelConfig, then a TrainConfig; got {type(given).__name__} for {kind.__name__}. "
-                f"Name it: fit(corpus, train_config=TrainConfig(…))."
-            )
-    corpus = load_corpus(corpus)
-    device = resolve(train_config.device)
+    if not (isinstance(model_config, ModelConfig) and isinstance(train_config, TrainConfig)):
+        kinds = type(model_config).__name__, type(train_config).__name__
+        raise ConfigError(f"fit takes a ModelConfig, then a TrainConfig; got {', '.join(kinds)}.")
+    corpus, device = load_corpus(corpus), resolve(train_config.device)
     check(corpus, train_config, device, seed)
     with torch.random.fork_rng(), single("tf32" if train_config.precision == "tf32" else "ieee"):
         torch.manual_seed(seed)
-        query = corpus.task == "query"
+        query, classes = corpus.task == "query", corpus.classes
         vectoriser = make_vectoriser(corpus, model_config)
         vectors = word_vectors(vectoriser, model_config, seed)
-        model = initial_model(model_config, vectoriser, len(corpus.classes), vectors=vectors, query=query)
+        model = initial_model(model_config, vectoriser, len(classes), vectors=vectors, query=query)
         model.to(device, torch.float64 if train_config.precision == "float64" else torch.float32)
-        fitted = Fitted(
-            model, vectoriser, model_config, train_config, corpus.classes, _history([]), seed, query=query
-        )
+        fitted = Fitted(model, vectoriser, model_config, train_config, classes, _history([]), seed, query=query)
         if warm_start is not None:
             fitted.notes += warm(fitted, warm_start, warm_parts)
         if train_config.epochs:
@@ -106,8 +95,6 @@ def check_seed(seed: int) -> None:
 
 def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int = 0) -> None:
     """Refuse what cannot work before any work is done."""
-    if not isinstance(corpus, Corpus):
-        raise DataError(f"fit needs a Corpus; got {corpus!r}. Load one: fit(load_corpus('rotten_tomatoes'), ...).")
     check_seed(seed)
     if not corpus.train:
         raise DataError(f"Corpus {corpus.name!r} has no training texts.")
@@ -121,18 +108,13 @@ def check(corpus: Corpus, config: TrainConfig, device: torch.device, seed: int =
     if not corpus.dev:
         raise DataError(
             f"Corpus {corpus.name!r} has no dev texts, and training picks its epoch by the dev {config.monitor}. "
-            "Give it a dev split (a split column that says 'dev' for some rows, or dataclasses.replace(corpus, "
-            "train=..., dev=...)), or choose monitor='train_loss'."
+            "Give it a dev split (a split column that says 'dev' for some rows), or choose monitor='train_loss'."
         )
-    if config.monitor == "auc" and len(corpus.classes) != 2:
+    among = {example.label for example in corpus.dev}
+    if config.monitor == "auc" and (len(corpus.classes) != 2 or len(among) != 2):
         raise ConfigError(
-            f"monitor 'auc' needs two classes; corpus {corpus.name!r} has {len(corpus.classes)}. "
-            "Use monitor='f1' or 'accuracy'."
-        )
-    if config.monitor == "auc" and len({example.label for example in corpus.dev}) < 2:
-        raise DataError(
-            f"monitor 'auc' needs both classes among the dev texts; corpus {corpus.name!r} has one alone. "
-            "Use monitor='loss', or another dev split."
+            f"monitor 'auc' needs two classes, both among the dev texts; corpus {corpus.name!r} has "
+            f"{len(corpus.classes)}, {len(among)} of them in dev. Use monitor='f1', 'accuracy' or 'loss'."
         )
 
 
@@ -141,9 +123,8 @@ def cross_entropy(corpus: Corpus, config: TrainConfig, device: torch.device) -> 
     weights = None
     if config.class_weights:
         counts = np.bincount([e.label for e in corpus.train], minlength=len(corpus.classes))
-        weights = torch.tensor(
-            len(corpus.train) / (len(counts) * counts.clip(1)), dtype=torch.float64, device=device
-        )
+        each = len(corpus.train) / (len(counts) * counts.clip(1))
+        weights = torch.tensor(each, dtype=torch.float64, device=device)
 
     def objective(trace: Trace, batch: Batch) -> dict[str, Tensor]:
         logits = trace.logits if trace.logits.dtype == torch.float64 else trace.logits.float()
@@ -177,11 +158,12 @@ class _Run:
             for number in range(self.config.epochs):
                 start = time.perf_counter()
                 row = {"epoch": number + 1, **self.epoch(number + 1), **self.dev_scores()}
-                row |= {"learning_rate": self.optimisers.rate, "best": False}
+                row |= {"learning_rate": self.optimisers.groups[0]["lr"], "best": False}
                 if not rows or self.score(row) > self.score(rows[best]):
                     best, kept = number, self.snapshot()
                 elif self.config.schedule == "plateau":
-                    self.optimisers.scale_rates(0.5)
+                    for group in self.optimisers.groups:
+                        group["lr"] *= 0.5
                 rows.append(row | {"seconds": time.perf_counter() - start})
                 line.update()
                 line.set_postfix({k: f"{row[k]:.3f}" for k in ("loss", "dev_accuracy")})
@@ -194,21 +176,23 @@ class _Run:
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training texts; mean losses per text, the sum and each term."""
         self.model.train()
-        names: list[str] = []
-        losses, sizes, checked = [], [], 0
+        names, losses, sizes = [], [], []
         seed = self.seeds[number - 1] if self.config.shuffle else None
-        batches = self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed)
-        for batch in batches:
+        for batch in self.fitted.vectoriser.batches(self.train, self.config.batch_size, shuffle_seed=seed):
             terms = self.step(batch.to(self.device))
             names = list(terms)
             losses.append(torch.stack([term.detach().double() for term in terms.values()]))
             sizes.append(len(batch))
-            if len(losses) - checked >= CHECK_EVERY:
-                self.check_finite(losses, checked, names, number)
-                checked = len(losses)
-        self.check_finite(losses, checked, names, number)
+        losses = torch.stack(losses)
+        if len(bad := (~losses.isfinite()).nonzero()):  # asked once: a GPU waits for the answer
+            step, term = bad[0].tolist()
+            raise TrainingError(
+                f"The training loss is no longer finite: {names[term]} is {losses[step, term].item()} in epoch "
+                f"{number}, step {step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}) or "
+                f"clip_norm (now {self.config.clip_norm})."
+            )
         weights = torch.tensor(sizes, dtype=torch.float64, device=self.device)
-        means = (torch.stack(losses) * weights[:, None]).sum(0) / weights.sum()
+        means = (losses * weights[:, None]).sum(0) / weights.sum()
         return {"loss": means.sum().item(), **dict(zip(names, means.tolist(), strict=True))}
 
     def step(self, batch: Batch) -> dict[str, Tensor]:
@@ -232,17 +216,6 @@ class _Run:
         self.scaler.update()
         return terms
 
-    def check_finite(self, losses: list[Tensor], start: int, names: list[str], epoch: int) -> None:
-        values = torch.stack(losses[start:]) if losses[start:] else torch.zeros(0, 1)
-        bad = (~values.isfinite()).nonzero()
-        if len(bad):
-            step, term = bad[0].tolist()
-            raise TrainingError(
-                f"The training loss is no longer finite: {names[term]} is {values[step, term].item()} in epoch "
-                f"{epoch}, step {start + step + 1}. Try a smaller learning_rate (now {self.config.learning_rate}), "
-                f"a smaller clip_norm (now {self.config.clip_norm}) or precision='float32'."
-            )
-
     def dev_scores(self) -> dict[str, float]:
         if not self.dev:
             return dict.fromkeys(DEV_COLUMNS, float("nan"))
@@ -254,10 +227,8 @@ class _Run:
 
     def score(self, row: dict[str, float]) -> tuple[float, float]:
         """Larger is better; the dev loss decides between equals."""
-        if self.config.monitor == "train_loss":
-            return -row["loss"], 0.0
-        if self.config.monitor == "loss":
-            return -row["dev_loss"], 0.0
+        if "loss" in self.config.monitor:
+            return -row["loss" if self.config.monitor == "train_loss" else "dev_loss"], 0.0
         name = "dev_f1_macro" if self.config.monitor == "f1" else f"dev_{self.config.monitor}"
         return row[name], -row["dev_loss"]
 

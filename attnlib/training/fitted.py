@@ -33,14 +33,11 @@ GRAPH_TOKENS = 2**11
 
 
 def scores(labels: np.ndarray, logits: np.ndarray) -> dict[str, float]:
-    """All scores at once. labels (N,) int, logits (N, C) float.
+    """All scores of labels (N,) and logits (N, C) at once.
 
-    accuracy     share of texts whose largest logit is the label
-    f1_macro     mean F1 over the classes that occur among labels or predictions
-    f1_positive  F1 of class 1; NaN unless there are two classes
-    auc          area under the ROC curve of z_1 - z_0; NaN unless there are two classes and both occur
-    loss         mean cross-entropy, in nats
-    n            number of texts
+    accuracy; f1_macro: mean F1 over the classes that occur among labels or predictions; f1_positive: F1 of class 1
+    of two, else NaN; auc: area under the ROC curve of z_1 - z_0, NaN unless there are two classes and both occur;
+    loss: mean cross-entropy, in nats; n: number of texts
     """
     from sklearn.metrics import f1_score, roc_auc_score  # here, since it takes half a second to import
 
@@ -71,10 +68,8 @@ class Prediction(NamedTuple):
 class TextClassifier:
     """What a model that reads text does with it, whoever trained it.
 
-    model       (batch, embedded) -> its answers; `model.embed(batch)` gives what `embedded` may replace
-    vectoriser  texts to batches
-    classes     names in the order of the logits
-    query       whether its texts come with a query
+    model    (batch, embedded) -> its answers; `model.embed(batch)` gives what `embedded` may replace
+    classes  names in the order of the logits;  query: whether its texts come with a query
     """
 
     model: torch.nn.Module
@@ -100,11 +95,8 @@ class TextClassifier:
     def evaluate(self, examples: Iterable[Example], *, batch_size: int = 256) -> dict[str, float]:
         """accuracy, f1_macro, f1_positive, auc, loss (mean cross-entropy) and n. See `scores`."""
         examples = self.examples(examples)
-        bad = [e.id or str(i) for i, e in enumerate(examples) if not 0 <= e.label < len(self.classes)]
-        if bad:
-            raise DataError(
-                f"Labels must index the {len(self.classes)} classes {self.classes}; they do not in {some(bad)}."
-            )
+        if bad := [e.id or str(i) for i, e in enumerate(examples) if not 0 <= e.label < len(self.classes)]:
+            raise DataError(f"Labels must index the classes {self.classes}; they do not in {some(bad)}.")
         labels = np.array([e.label for e in examples])
         return scores(labels, self.logits(examples, batch_size=batch_size))
 
@@ -119,10 +111,7 @@ class TextClassifier:
         return out
 
     def trace(self, examples: Iterable[Text], *, grad: bool = False) -> Trace:
-        """One padded Trace in the order given. `grad` keeps the graph from the word embeddings on, for gradients.
-
-        All texts at once: for many texts use `traces`, which bounds the memory.
-        """
+        """One padded Trace of all texts, in the order given. `grad` keeps the graph from the word embeddings on."""
         encoded = self.vectoriser.encode(self.examples(examples))
         batch = self.vectoriser.batch(encoded).to(self.device)
         return self._traced(batch, grad)
@@ -144,10 +133,8 @@ class TextClassifier:
         if not trace.logits.isfinite().all():
             bad = [name for name, p in self.model.named_parameters() if not p.isfinite().all()]
             why = f"NaN or infinity stands in {some(bad)}" if bad else "its weights are too large to compute with"
-            raise TrainingError(
-                f"This model answers with NaN or infinity, which is no decision: {why}. Train it again, with a "
-                "smaller learning rate, or load an undamaged copy."
-            )
+            told = f"This model answers with NaN or infinity, which is no decision: {why}"
+            raise TrainingError(f"{told}. Train it again with a smaller learning rate, or load another copy.")
         return trace
 
     @contextmanager
@@ -174,23 +161,14 @@ class TextClassifier:
         examples = [self._example(text) for text in texts]
         if not examples:
             raise DataError("No text was given; at least one is needed.")
-        empty = [i for i, e in enumerate(examples) if not e.tokens]
-        if empty:
+        if empty := [i for i, e in enumerate(examples) if not e.tokens]:
             raise DataError(
                 f"{len(empty)} of {len(examples)} texts hold no token after preprocessing, at position "
                 f"{some(empty)}. Leave them out, or give them words."
             )
-        if self.query and any(not e.query for e in examples):
-            raise DataError(
-                "This model answers a query about a text: give (text, query) pairs, or Examples with a query."
-            )
-        asked = [e.id or str(i) for i, e in enumerate(examples) if e.query]
-        if asked and not self.query:
-            raise DataError(
-                f"This model was trained on texts without a query and cannot read one; {len(asked)} of "
-                f"{len(examples)} texts have one ({some(asked, 3)}). Leave the query out, or train on a corpus "
-                "with queries."
-            )
+        if wrong := [e.id or str(i) for i, e in enumerate(examples) if bool(e.query) != self.query]:
+            fits = "answers a query about a text: give (text, query) pairs" if self.query else "reads no query"
+            raise DataError(f"This model {fits}; of {len(examples)} texts these differ: {some(wrong, 3)}.")
         return examples
 
     def typed(self, text: str, query: str | None = None) -> Example:
@@ -213,8 +191,7 @@ class TextClassifier:
 class Fitted(TextClassifier):
     """A trained model in eval mode, with all it needs to read text.
 
-    history  one row per epoch: loss (all terms), cross_entropy and each regulariser alone, dev_* scores,
-             learning_rate, best (whether its parameters were kept), seconds (not part of equality)
+    history  one row per epoch: loss and its terms, dev_* scores, learning_rate, best (kept), seconds
     notes    what training did that a reader should know, such as what a warm start could not copy
 
     >>> labels, probabilities = fitted.predict(["a great morning", "a terrible morning"])
@@ -238,32 +215,23 @@ class Fitted(TextClassifier):
         self.model.eval()
         self.classes, self.notes = tuple(self.classes), tuple(self.notes)
 
-    @property
-    def hierarchical(self) -> bool:
-        return self.model_config.hierarchical
+    hierarchical = property(lambda self: self.model_config.hierarchical)
 
     def parameters_count(self) -> dict[str, int]:
-        """How many parameters each part has, trained or not; shared ones are counted where they come first."""
-        seen: set[int] = set()
-        counts = {}
-        for part, module in (*self.model.parts().items(), ("rest", self.model)):
-            params = [p for p in module.parameters() if id(p) not in seen]
-            seen.update(id(p) for p in params)
-            if params or part != "rest":
-                counts[part] = sum(p.numel() for p in params)
-        return counts
+        """How many parameters each part has, trained or not."""
+        return {part: sum(p.numel() for p in module.parameters()) for part, module in self.model.parts().items()}
 
     def save(self, folder: str | Path) -> Path:
         """Write weights (safetensors) and all else (JSON) to a folder, all or nothing."""
         return saving.save(self, folder)
 
     def __eq__(self, other: object) -> bool:
-        """Same configs, classes, seed, vocabulary, history and, bit for bit, parameters."""
+        """Same configs, classes, seed, vocabulary, history (but for seconds) and, bit for bit, parameters."""
         if not isinstance(other, Fitted):
             return NotImplemented
         mine, theirs = self.model.state_dict(), other.model.state_dict()
         return (
-            self._identity() == other._identity()
+            hash(self) == hash(other)
             and self.history.drop(columns="seconds").equals(other.history.drop(columns="seconds"))
             and mine.keys() == theirs.keys()
             and all(torch.equal(mine[k].cpu(), theirs[k].cpu()) for k in mine)
@@ -271,10 +239,7 @@ class Fitted(TextClassifier):
         )
 
     def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def _identity(self) -> tuple:
-        return self.model_config, self.train_config, self.classes, self.seed
+        return hash((self.model_config, self.train_config, self.classes, self.seed))
 
     def __repr__(self) -> str:
         c = self.model_config

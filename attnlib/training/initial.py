@@ -31,13 +31,8 @@ def make_vectoriser(corpus: Corpus, config: ModelConfig) -> Vectoriser:
         from attnlib.data.wordpieces import WordPieceVectoriser
 
         return WordPieceVectoriser(config.pretrained, corpus.preprocessing)
-    return WordVectoriser(
-        corpus.vocabulary,
-        corpus.preprocessing,
-        sentences=config.hierarchical,
-        special=config.boundaries,
-        unattended=config.unattended,
-    )
+    options = {"special": config.boundaries, "unattended": config.unattended, "sentences": config.hierarchical}
+    return WordVectoriser(corpus.vocabulary, corpus.preprocessing, **options)
 
 
 def word_vectors(vectoriser: Vectoriser, config: ModelConfig, seed: int) -> np.ndarray | None:
@@ -59,11 +54,11 @@ def initial_model(
     return build_model(config, n_ids, n_classes, vectors, query, mask_id=mask_id)
 
 
+@torch.no_grad()
 def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[str, ...]:
-    """Copy the named parts of `source` into `fitted`; returns notes on what was left out.
+    """Copy parameters of the named parts of `source` where name and shape agree; notes on what was left out.
 
-    Parameters are copied where name and shape agree. Where the vocabularies differ, word tables are copied row
-    by row, by word; words that `source` does not know keep their initial rows.
+    Word tables are copied where both models have the same vocabulary.
     """
     parts = tuple(parts)
     for part in parts:
@@ -72,13 +67,18 @@ def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[
     mine, theirs = fitted.model.parts(), source.model.parts()
     copied, left = 0, []
     for part in parts:
-        given = dict(theirs[part].named_parameters()) if part in theirs else {}
-        wanted = dict(mine[part].named_parameters()) if part in mine else {}
-        for name, parameter in wanted.items():
-            by_word = None if same or part not in TABLES else (fitted.vectoriser, source.vectoriser)
-            reason = _copy(parameter, given.get(name), by_word)
-            copied += reason is None
-            left += [f"{part}.{name} ({reason})"] if reason else []
+        given = dict(theirs[part].named_parameters())
+        for name, parameter in mine[part].named_parameters():
+            value = given.get(name)
+            if value is None:
+                left.append(f"{part}.{name} (the other model has none)")
+            elif part in TABLES and not same:
+                left.append(f"{part}.{name} (the other model has another vocabulary)")
+            elif parameter.shape != value.shape:
+                left.append(f"{part}.{name} (shape {tuple(value.shape)} is not {tuple(parameter.shape)})")
+            else:
+                parameter.copy_(value)
+                copied += 1
     if not copied:
         what = ", ".join(left) or f"no parameters in {', '.join(parts)}"
         raise ConfigError(
@@ -87,34 +87,11 @@ def warm(fitted: Fitted, source: Fitted, parts: Iterable[str] = PARTS) -> tuple[
     return (f"warm start left out: {', '.join(left)}",) if left else ()
 
 
-@torch.no_grad()
-def _copy(parameter: Tensor, value: Tensor | None, by_word: tuple[Vectoriser, Vectoriser] | None) -> str | None:
-    """Copy a value; returns why it was not copied."""
-    if value is None:
-        return "the other model has none"
-    if by_word is not None and parameter.shape[1:] == value.shape[1:]:
-        to, source = by_word
-        if len(parameter) - to.n_ids in (0, 1) and len(value) - source.n_ids in (0, 1):  # a table of words
-            words, known = getattr(to, "vocabulary", None), getattr(source, "vocabulary", None)
-            if words is None or known is None:
-                return "the two models cut texts into different units"
-            # the first id of a word: special ones come first, and a text may hold a word that looks like one
-            place = {word: i for i, word in reversed(list(enumerate(known.words)))}
-            mine, theirs = torch.tensor([(i, place[w]) for i, w in enumerate(words.words) if w in place]).T
-            parameter[mine.to(parameter.device)] = value[theirs.to(value.device)].to(parameter)
-            return None
-    if parameter.shape != value.shape:
-        return f"shape {tuple(value.shape)} is not {tuple(parameter.shape)}"
-    parameter.copy_(value)
-    return None
-
-
 def known_states(fitted: Fitted, encoded: Sequence[Encoded]) -> Callable[[Batch], dict[str, Tensor]]:
     """Hidden states of a frozen encoder, read once: batches of these texts -> `hidden` (B, T, H), zero at padding.
 
-    The states are constant where embedding and encoder are frozen and nothing before attention draws at random.
-    bert has dropout inside; a hierarchical model has two encoders, of which the second reads what attention chose.
-    Where they are not constant, or take too much memory, nothing is known: {}.
+    Where the states are not constant (bert has dropout inside; the second encoder of a hierarchical model reads
+    what attention chose), or take too much memory, nothing is known: {}.
     """
     config, model, texts = fitted.model_config, fitted.model, len(encoded)
     lengths = np.array([len(text) for text in encoded], dtype=np.int64)

@@ -1,12 +1,7 @@
 r"""Adam, with a choice of how word tables move (the embedding, and TaSc's u and U): `TrainConfig.embedding_update`.
 
-`dense` is standard Adam. Every row moves at every step: the moments of a word that the batch does
-not contain decay and still push it, and weight decay, which Adam divides by the small moments of rare words,
-pulls it towards zero.
-
-`lazy` gives each row its own Adam with its own step count, which runs only on steps whose batch contains the
-word. It equals `dense` where every batch contains every word and differs elsewhere, by design. It saves a sixth of
-a training with 300-dimensional vectors of 14,000 words, and nothing with 50 dimensions.
+`dense` is standard Adam: every row moves at every step, by its moments and by weight decay. `lazy` gives each row
+its own Adam with its own step count, which runs only on steps whose batch contains the word.
 """
 
 from __future__ import annotations
@@ -18,11 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from attnlib.config import PARTS, TrainConfig
+from attnlib.config import TrainConfig
 from attnlib.utils.errors import ConfigError
 
 TABLES = ("embedding", "scaling")
 """Parts that hold one row per word."""
+FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
+"""Adam's constants, those of torch."""
 
 
 class RowAdam(Optimizer):
@@ -35,21 +32,11 @@ class RowAdam(Optimizer):
         v_r \leftarrow \beta_2 v_r + (1-\beta_2) g^2, \quad
         w_r \leftarrow w_r - \eta \frac{m_r / (1-\beta_1^{n_r})}{\sqrt{v_r / (1-\beta_2^{n_r})} + \epsilon}
 
-    Parameters are matrices (V, D) with sparse gradients, as `nn.Embedding(sparse=True)` gives. `torch.optim.
-    SparseAdam` counts all steps for every row, which makes the first step of a late word about three times too
-    large, and knows neither weight decay nor amsgrad.
+    `torch.optim.SparseAdam` counts all steps for every row, and knows neither weight decay nor amsgrad.
     """
 
-    def __init__(
-        self,
-        params,
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        amsgrad: bool = False,
-    ) -> None:
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad))
+    def __init__(self, params, lr: float = 1e-3, weight_decay: float = 0.0, amsgrad: bool = False) -> None:
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "amsgrad": amsgrad})
 
     @torch.no_grad()
     def step(self, closure=None) -> None:
@@ -67,34 +54,27 @@ class RowAdam(Optimizer):
         state = self.state[weight]
         if not state:
             state["count"] = torch.zeros(len(weight), dtype=torch.float32, device=weight.device)
-            state["mean"], state["square"] = torch.zeros_like(weight), torch.zeros_like(weight)
-            if group["amsgrad"]:
-                state["largest"] = torch.zeros_like(weight)
-        first, second = group["betas"]
+            state |= {name: torch.zeros_like(weight) for name in ("mean", "square", "largest")}
         old = weight.index_select(0, rows)
         if group["weight_decay"]:
             g = g.add(old, alpha=group["weight_decay"])
-        count = state["count"].index_select(0, rows).add_(1)
-        mean = state["mean"].index_select(0, rows).lerp_(g, 1 - first)
-        square = state["square"].index_select(0, rows).mul_(second).addcmul_(g, g, value=1 - second)
-        state["count"].index_copy_(0, rows, count)
-        state["mean"].index_copy_(0, rows, mean)
-        state["square"].index_copy_(0, rows, square)
-        if group["amsgrad"]:
-            square = torch.maximum(state["largest"].index_select(0, rows), square)
-            state["largest"].index_copy_(0, rows, square)
-        # corrections in float64: 1 - 0.999^n loses digits in float32
-        count = count.double()
-        step_size = (group["lr"] / (1 - first**count)).to(weight.dtype).unsqueeze(1)
-        correction = (1 - second**count).sqrt().to(weight.dtype).unsqueeze(1)
-        weight.index_copy_(0, rows, old - step_size * mean / (square.sqrt() / correction + group["eps"]))
+        moved = {name: values.index_select(0, rows) for name, values in state.items()}
+        count = moved["count"].add_(1).double()  # corrections in float64: 1 - 0.999^n loses digits in float32
+        mean, square = moved["mean"].lerp_(g, 1 - FIRST), moved["square"].mul_(SECOND)
+        square.addcmul_(g, g, value=1 - SECOND)
+        largest = torch.maximum(moved["largest"], square, out=moved["largest"])
+        for name, values in moved.items():
+            state[name].index_copy_(0, rows, values)
+        step_size = (group["lr"] / (1 - FIRST**count)).to(weight.dtype).unsqueeze(1)
+        correction = (1 - SECOND**count).sqrt().to(weight.dtype).unsqueeze(1)
+        spread = (largest if group["amsgrad"] else square).sqrt()
+        weight.index_copy_(0, rows, old - step_size * mean / (spread / correction + EPSILON))
 
 
 class Optimisers:
-    """The optimisers of one model: fused Adam, and RowAdam for word tables under lazy updates.
+    """Fused Adam, and RowAdam for word tables under lazy updates; frozen parts get no gradients.
 
-    Every part gets its own learning rate and weight decay; frozen parts get no gradients. Word tables give sparse
-    gradients, so that the backward pass and clipping touch the batch's words alone.
+    Word tables give sparse gradients, so that the backward pass and clipping touch the batch's words alone.
     """
 
     def __init__(self, model: nn.Module, config: TrainConfig) -> None:
@@ -114,14 +94,13 @@ class Optimisers:
                 self.all.append(kind(own, lr=config.learning_rate, amsgrad=config.amsgrad, **options))
         if not self.all:
             raise ConfigError(
-                f"Nothing is left to train: freeze={config.freeze}, train_embeddings={config.train_embeddings}. "
-                "Free a part, or ask for epochs=0."
+                f"Nothing is left to train: freeze={config.freeze}. Free a part, or ask for epochs=0."
             )
-        self.parameters = [p for optimiser in self.all for g in optimiser.param_groups for p in g["params"]]
+        self.parameters = [p for group in self.groups for p in group["params"]]
 
     @contextmanager
     def attached(self) -> Iterator[None]:
-        """Inside, the model is in training: its word tables give sparse gradients."""
+        """Inside, word tables give sparse gradients."""
         for table in self.tables:
             table.sparse = True
         try:
@@ -139,12 +118,10 @@ class Optimisers:
         if self.clip_norm is None:
             return
         gradients = []
-        for weight in self.parameters:
-            if weight.grad is not None and weight.grad.is_sparse:
+        for weight in (w for w in self.parameters if w.grad is not None):
+            if weight.grad.is_sparse:
                 weight.grad = weight.grad.coalesce()  # repeated words add up before the norm is taken
-                gradients.append(weight.grad.values())
-            elif weight.grad is not None:
-                gradients.append(weight.grad)
+            gradients.append(weight.grad.values() if weight.grad.is_sparse else weight.grad)
         norm = nn.utils.get_total_norm(gradients)
         # always multiplied, by at most one: reading the norm would wait for the device
         torch._foreach_mul_(gradients, torch.clamp(self.clip_norm / (norm + 1e-6), max=1.0))
@@ -158,21 +135,13 @@ class Optimisers:
             step(optimiser)
 
     @property
-    def rate(self) -> float:
-        """The learning rate now, of the first group."""
-        return self.all[0].param_groups[0]["lr"]
-
-    def scale_rates(self, factor: float) -> None:
-        for optimiser in self.all:
-            for group in optimiser.param_groups:
-                group["lr"] *= factor
+    def groups(self) -> list[dict]:
+        """The groups of parameters of all optimisers."""
+        return [group for optimiser in self.all for group in optimiser.param_groups]
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """Parts with their own rates and weight decays, equal ones in one group (fewer, larger groups step faster).
-
-    Parameters outside all parts take the defaults.
-    """
+    """Parts with their own rates and weight decays, equal ones in one group; others take the defaults."""
     seen: set[int] = set()
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for part, module in (*model.parts().items(), ("rest", model)):
@@ -187,8 +156,7 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
 
 def freeze(model: nn.Module, config: TrainConfig) -> None:
     """Stop the gradients of the parts that `config` freezes."""
-    frozen = set(config.freeze) | (set() if config.train_embeddings else {"embedding"})
-    parts = model.parts()
-    for part in PARTS:
-        if part in frozen and part in parts:
-            parts[part].requires_grad_(False)
+    frozen = {*config.freeze, *(() if config.train_embeddings else ("embedding",))}
+    for part, module in model.parts().items():
+        if part in frozen:
+            module.requires_grad_(False)

@@ -1,23 +1,15 @@
-"""A trained model as a folder: weights in safetensors, everything else in JSON. Nothing is pickled.
-
-fitted.json          format version, configs, classes, seed, notes, checksums of the other files
-vectoriser.json      vocabulary (or word pieces) and preprocessing
-history.json         one record per epoch
-weights.safetensors
-"""
+"""A trained model as a folder: weights in safetensors, everything else in JSON. Nothing is pickled."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import Field, StrictBool, StrictInt
-from torch.overrides import TorchFunctionMode
 
 from attnlib.config import Config, ModelConfig, TrainConfig
 from attnlib.data.wordpieces import vectoriser_from_json
@@ -33,6 +25,7 @@ if TYPE_CHECKING:
     from attnlib.training.fitted import Fitted
 
 VERSION = 2
+AGAIN = "Give a folder that Fitted.save wrote, or save the model again."
 PLAIN = ("classes", "seed", "query", "notes")
 INDEX, VECTORISER, HISTORY, WEIGHTS = "fitted.json", "vectoriser.json", "history.json", "weights.safetensors"
 
@@ -53,7 +46,7 @@ class SavedModel(Config):
 
 
 def save(fitted: Fitted, folder: str | Path) -> Path:
-    """Write to a temporary folder next to `folder`, then rename: a reader sees all of it or nothing."""
+    """Write to a temporary folder, then rename it: a reader sees all of it or nothing."""
     from safetensors import SafetensorError
     from safetensors.torch import save_model
 
@@ -64,11 +57,9 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
     index |= {"version": VERSION, "architecture": _network_config(fitted)}
     index["dtype"] = str(next(fitted.model.parameters()).dtype).removeprefix("torch.")
     _check_modules(fitted, index["architecture"])
+    temporary = None
     try:
         temporary = files.working(folder)
-    except OSError as error:
-        raise DataError(f"{folder} cannot be written ({error}). Give another folder.") from error
-    try:
         save_model(fitted.model, str(temporary / WEIGHTS))
         (temporary / VECTORISER).write_text(fitted.vectoriser.to_json(), encoding="utf-8")
         _write(temporary / HISTORY, fitted.history.to_dict("list"))
@@ -83,34 +74,35 @@ def save(fitted: Fitted, folder: str | Path) -> Path:
             "or give a folder that can be written."
         ) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
 def load(folder: str | Path, device: str) -> dict[str, Any]:
-    """The fields of the Fitted that `save` wrote to a folder.
-
-    A missing, changed or foreign file is named. Nothing in the folder is trusted.
-    """
+    """The fields of the Fitted that `save` wrote to a folder, of which nothing is trusted."""
     import pandas as pd
+    from safetensors import SafetensorError
     from safetensors.torch import load_model
 
+    broken = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError)
     folder, chosen = user_path(folder), resolve(device)
-    index = _index(folder)
-    for name, expected in index.sha256.items():
-        if not (folder / name).is_file():
-            raise DataError(f"{folder / name} is missing: the saved model is incomplete. Save it again.")
-        if files.sha256(folder / name) != expected:
-            raise DataError(f"{folder / name} is not what was saved (checksum differs). Save the model again.")
-    with _edited(folder):
+    try:
+        index = _index(folder)
+        for name, expected in index.sha256.items():
+            if not (folder / name).is_file():
+                raise DataError(f"{name} is missing.")
+            if files.sha256(folder / name) != expected:
+                raise DataError(f"{name} is not what was saved (checksum differs).")
         vectoriser = vectoriser_from_json((folder / VECTORISER).read_text(encoding="utf-8"))
         history = pd.DataFrame(_read(folder / HISTORY))
-    made = index.model, vectoriser, len(index.classes), index.query, index.architecture
-    with _edited(folder):
-        _check_shapes(_sketch(*made), folder / WEIGHTS)
-    with torch.random.fork_rng():
-        model = _untrained(*made).to(getattr(torch, index.dtype))
-    load_model(model, str(folder / WEIGHTS), strict=True)
+        model = _untrained(index.model, vectoriser, len(index.classes), index.query, index.architecture)
+        load_model(model.to(getattr(torch, index.dtype)), str(folder / WEIGHTS), strict=True)
+    except AttnlibError as error:
+        raise DataError(f"{folder} holds no saved model that this attnlib reads: {error} {AGAIN}") from error
+    except broken as error:
+        told = f"{type(error).__name__}: {first_line(error)}"
+        raise DataError(f"{folder}: its files do not fit each other ({told}). {AGAIN}") from error
     fields = {"model_config": index.model, "train_config": index.train, "vectoriser": vectoriser}
     fields |= {name: getattr(index, name) for name in PLAIN}
     return fields | {"model": model.to(chosen), "history": history}
@@ -119,19 +111,13 @@ def load(folder: str | Path, device: str) -> dict[str, Any]:
 def _untrained(
     config: ModelConfig, vectoriser: Vectoriser, n_classes: int, query: bool, network: dict[str, Any] | None
 ) -> torch.nn.Module:
-    with architecture(network) if network else nullcontext():
+    with architecture(network) if network else nullcontext(), torch.random.fork_rng():
         return initial_model(config, vectoriser, n_classes, vectors=None, query=query)
-
-
-def _sketch(*made: Any) -> torch.nn.Module:
-    """The untrained model without values: it takes no memory, whatever size a configuration claims."""
-    with torch.device("meta"), _Unfilled():
-        return _untrained(*made)
 
 
 def _check_modules(fitted: Fitted, network: dict[str, Any] | None) -> None:
     """Refuse a model that its config does not make: loaded again, it would be another."""
-    made = _sketch(fitted.model_config, fitted.vectoriser, len(fitted.classes), fitted.query, network)
+    made = _untrained(fitted.model_config, fitted.vectoriser, len(fitted.classes), fitted.query, network)
     needed, found = ({name: type(m) for name, m in model.named_modules()} for model in (made, fitted.model))
     for name in {**needed, **found}:
         if found.get(name) is not needed.get(name):
@@ -142,68 +128,14 @@ def _check_modules(fitted: Fitted, network: dict[str, Any] | None) -> None:
             )
 
 
-class _Unfilled(TorchFunctionMode):
-    """Tensors on the device `meta` have no values to fill with random numbers, and for that torch would import its
-    compiler, which takes a second."""
-
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = kwargs or {}
-        if getattr(function, "__module__", "") == torch.nn.init.__name__:
-            return given["tensor"] if "tensor" in given else args[0]
-        if function in _FILLS:
-            return args[0]
-        return (torch.empty if function is torch.randn else function)(*args, **given)
-
-
-_FILLS = frozenset({torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.zero_, torch.Tensor.fill_})
-
-
-@contextmanager
-def _edited(folder: Path) -> Iterator[None]:
-    """Errors of reading and checking are blamed on the files. The model is built outside: errors there are bugs."""
-    from safetensors import SafetensorError
-
-    kinds = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError, SafetensorError)
-    try:
-        yield
-    except AttnlibError as error:
-        raise DataError(f"{folder} was edited, or is of another version: {error} Save the model again.") from error
-    except kinds as error:
-        raise DataError(
-            f"{folder}: its files do not fit each other ({type(error).__name__}: {first_line(error)}). Save the "
-            "model again."
-        ) from error
-
-
-def _check_shapes(model: torch.nn.Module, weights: Path) -> None:
-    """Refuse weights of another model before anything of that size is allocated."""
-    from safetensors import safe_open
-
-    with safe_open(str(weights), framework="pt") as file:
-        stored = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118  no mapping
-        shared = set(file.metadata() or ())  # weights under a second name are stored once
-    needed = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-    wrong = [name for name, shape in stored.items() if needed.get(name) != shape]
-    wrong += [name for name in needed if name not in stored and name not in shared]
-    if wrong:
-        came, fits = stored.get(wrong[0]), needed.get(wrong[0])
-        raise DataError(
-            f"{weights.name} does not fit the configuration: {wrong[0]!r} has shape {came}, the model needs {fits}."
-        )
-
-
 def _index(folder: Path) -> SavedModel:
     if not (folder / INDEX).is_file():
-        raise DataError(f"{folder} holds no saved model: {INDEX} is missing. Give a folder that Fitted.save wrote.")
+        raise DataError(f"{INDEX} is missing.")
     values = _read(folder / INDEX)
     version = values.get("version") if isinstance(values, dict) else None
     if version != VERSION:
-        raise DataError(
-            f"{folder / INDEX} has format version {version!r}; this attnlib reads version {VERSION}. "
-            "Load it with the attnlib that saved it, or train again."
-        )
-    with _edited(folder):
-        return SavedModel(**values)
+        raise DataError(f"{INDEX} has format version {version!r}; this attnlib reads version {VERSION}.")
+    return SavedModel(**values)
 
 
 def _network_config(fitted: Fitted) -> dict[str, Any] | None:
@@ -221,4 +153,4 @@ def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not readable JSON ({error}). Save the model again.") from None
+        raise DataError(f"{path.name} is not readable JSON ({error}).") from None

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "COLOURS", "CYCLE", "DENSITY", "GREY", "MARKERS", "PAGE", "TOKENS", "Chart", "boxes", "chart", "from_zero",
-    "heading", "label", "legend_below", "legend_right", "name_points", "panels", "percent", "styled", "token_ticks",
-    "whiskers",
-]  # fmt: skip
-
 COLOURS = {
     "blue": "#0072B2", "vermillion": "#D55E00", "green": "#009E73", "purple": "#CC79A7",
     "orange": "#C28500", "sky": "#3399D6", "black": "#000000", "olive": "#959000",
@@ -194,41 +188,32 @@ def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
 def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], size: float = 8) -> None:
     """Names (x, y, text, colour) next to their points, those first in the list first, where there is room.
 
-    A name takes the first of four corners where it touches no point, no other name and no legend, and no line
-    where it can be helped; one without such a corner is left out, and so are all but the first of points that lie
-    on each other. Call it last: what is drawn later is not made room for.
+    A name takes the first of four corners where it touches no point, no other name and no legend; one without such
+    a corner is left out, and so are all but the first of points that lie on each other. Call it last: what is drawn
+    later is not made room for.
     """
     figure = axes.get_figure(root=True)
     figure.draw_without_rendering()  # the layout decides how far apart points are
     reach = 4 * figure.dpi / 72
     places = [axes.transData.transform((x, y)) for x, y, *_ in points]
     marks = [Bbox([place - reach, place + reach]) for place in places]
-    room = axes.bbox.padded(reach)
-    lines = [line.get_transform().transform_path(line.get_path()) for line in axes.lines]
     taken, named = [axes.get_legend().get_window_extent()] if axes.get_legend() else [], []
     for (x, y, told, colour), mark in zip(points, marks, strict=True):
         if any(mark.overlaps(other) for other in named):
             continue
         others = [other for other in marks if np.abs(other.p0 - mark.p0).max() > reach] + taken
-        corners = []
-        for place, (right, up) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
+        for right, up in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             text = axes.annotate(
                 told, (x, y), xytext=(4 * right, 4 * up), textcoords="offset points", fontsize=size, color=colour,
                 ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
             )  # fmt: skip
             box = text.get_window_extent()
-            inside = Bbox.union([room, box]).size.tolist() == room.size.tolist()
+            inside = axes.bbox.contains(*box.p0) and axes.bbox.contains(*box.p1)
             if inside and not any(box.overlaps(other) for other in others):
-                crossed = sum(line.intersects_bbox(box, filled=False) for line in lines)
-                corners.append((crossed, place, text, box))
-            else:
-                text.remove()
-        if corners:
-            best, *rest = sorted(corners, key=lambda corner: corner[:2])
-            taken.append(best[3].padded(reach / 2))
-            named.append(mark)
-            for corner in rest:
-                corner[2].remove()
+                taken.append(box.padded(reach / 2))
+                named.append(mark)
+                break
+            text.remove()
 
 
 @styled

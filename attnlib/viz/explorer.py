@@ -27,9 +27,8 @@ from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError, ConfigError, UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.progress import SWITCH
-from attnlib.viz.heatmap import Reading, clearest, read
+from attnlib.viz.heatmap import Reading, Scale, clearest, read
 from attnlib.viz.prose import Html
-from attnlib.viz.textmap import Scale
 
 if TYPE_CHECKING:
     from attnlib.engine.explainable import Explainable

@@ -106,9 +106,9 @@ def test_where_the_time_is_up_the_first_texts_are_answered_as_in_a_longer_run():
     corpus = planted.corpus(10, train=60)
     model = planted.model("honest", corpus)
     whole = measure(Probe(model, corpus.test, shares=(0.1,), draws=2))
-    part = measure(
-        Probe(model, corpus.test, shares=(0.1,), draws=2), left=lambda done: np.inf if done < 8 else -1.0
-    )
+    # weights take 0.1 of the time each, words half of it
+    until = {0.1: lambda done: True, 0.5: lambda done: done < 8}.__getitem__
+    part = measure(Probe(model, corpus.test, shares=(0.1,), draws=2), until=until)
     assert len(whole) == 10
     assert len(part) == 8
     for way in part.inputs:

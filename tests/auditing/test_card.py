@@ -13,7 +13,6 @@ from attnlib.auditing.card import Card
 from attnlib.auditing.judging import INPUT, Gate, behind
 from attnlib.auditing.repairs import Repaired
 from attnlib.auditing.rules import FAIL, OPEN, judge, overall, rules
-from tests.browser import browser, needs_browser  # noqa: F401
 
 EVERY = tuple(rules()["objections"])
 
@@ -71,12 +70,11 @@ def test_a_failed_gate_leaves_open_what_rests_on_it_and_no_more():
         ((), "Train or fine-tune with words masked at random, then audit again"),
         ((repaired(),), "after masking in training and read input x grad: it then reaches 80%"),
         ((repaired(alpha=0.6, input_x_grad=0.8),), "and read alpha: it then reaches 60%"),
-        ((repaired(sound=False),), r"no reading explains it well either \(it still fails then\)"),
-        ((repaired(sound=None),), r"no reading explains it well either \(whether it still fails is not decided\)"),
-        ((repaired(f1_change=-0.2),), r"no reading explains it well either \(F1 changes by -0.200\)"),
+        ((repaired(sound=None),), "then audit again"),
+        ((repaired(f1_change=-0.2),), "then audit again"),
     ],
 )
-def test_where_removals_tell_nothing_the_card_answers_by_the_model_trained_with_masking(repairs, said):
+def test_where_removals_tell_nothing_the_card_answers_by_a_repaired_model(repairs, said):
     found = card({"alternatives": 0.9}, [REMOVALS], repairs)
     assert found.recommended.startswith("Removing words cannot tell")
     assert "input x grad instead" not in found.recommended
@@ -88,20 +86,17 @@ def test_a_gate_that_is_not_decided_says_what_would_settle_it():
     open_ = gate("removals", "it keeps 51%", status=OPEN, settles="About 240 texts.", effect=estimate(np.ones(120)))
     found = card({"words": 0.0}, [open_], [repaired()])
     assert found.verdict == "undetermined"
-    assert {row.settles for row in found.of(OPEN)} == {open_.told}
+    assert {row.settles for row in found.rows if row.status == OPEN} == {open_.told}
     assert open_.told == "About 240 texts. Or train or fine-tune with words masked at random, then audit again."
     assert found.recommended == f"So far input x grad explains this model best (70%). {open_.told}"
     assert "is not decided: it keeps 51%" in re.sub("<.*?>", "", found.html())
     assert "it fails when random words are removed" not in found.html()
 
 
-def test_with_few_texts_the_best_so_far_is_named():
-    assert "So far input x grad explains this model best (70%)" in card({"words": 0.0}, [TEXTS]).recommended
-
-
 def test_a_fault_of_the_whole_model_is_named_before_one_of_some_rows():
     said = "40% of the texts are longer than the model reads"
     cut = gate("cut", said, EVERY)
+    assert "So far input x grad explains this model best (70%)" in card({"words": 0.0}, [TEXTS]).recommended
     found = card({}, [TEXTS, cut])
     assert found.answer[0] == f"This model could not be judged: {said}."
     assert found.recommended.startswith("Shorten the texts, or use")
@@ -115,29 +110,3 @@ def test_the_cheapest_good_way_is_recommended():
         in card({"words": 0.0}, repairs=[repaired("TaSc", alpha=0.7)], **poor).recommended
     )
     assert "leave-one-out" in card({"words": 0.0}, **poor).recommended
-
-
-JUPYTERLAB = """
-.jp-RenderedHTMLCommon table { table-layout: fixed; margin-left: auto; }
-.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th { vertical-align: middle; text-align: right; }
-.jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) td, .jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) th
-  { text-align: right; }
-.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: rgb(1, 2, 3); }
-"""
-"""What JupyterLab lays on every table of an output."""
-
-
-@needs_browser
-@pytest.mark.slow
-def test_in_jupyterlab_the_card_keeps_its_own_tables(browser, tmp_path):  # noqa: F811
-    page = f"<style>{JUPYTERLAB}</style><div class='jp-RenderedHTMLCommon'>{card({})._repr_html_()}</div>"
-    (tmp_path / "card.html").write_text(f"<!DOCTYPE html><meta charset='utf-8'>{page}", encoding="utf-8")
-    browser.open((tmp_path / "card.html").as_uri())
-
-    def styles(which, name):
-        found = f"[...document.querySelectorAll('.audit {which}')].map(e => getComputedStyle(e)['{name}'])"
-        return browser.run(f"[...new Set({found})]")
-
-    assert styles("table", "tableLayout") == ["auto"]
-    assert styles("td", "textAlign") == styles("th", "textAlign") == ["left"]
-    assert "rgb(1, 2, 3)" not in styles("tbody tr", "backgroundColor")

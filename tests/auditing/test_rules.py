@@ -62,7 +62,7 @@ def test_an_interval_across_a_border_stays_open_and_says_how_many_texts_settle_i
     needed = rules()["objections"]["needed"]
     same = judge(needed, estimate(np.zeros(120), (0, 1)))
     assert same.status == OPEN
-    assert "460 texts" in same.settles
+    assert "All texts agree so far" in same.settles
     assert judge(rules()["objections"]["order"], estimate(np.zeros(120), (0, 1))).status == FAIL
 
 
@@ -131,7 +131,7 @@ def test_the_gate_of_removals_is_decided_by_its_interval_on_enough_texts(n, righ
     assert gate.effect.estimate == pytest.approx((kept - 0.5) / (right - 0.5), abs=0.01)
     assert gate.passed == (element is True)
     assert bool(gate.settles) == (element is None)
-    assert "At least 100 texts" in gate.told if n < 100 else "removed at random" in gate.note
+    assert "At least 100 texts" in gate.told if n < 100 else "random masking" in gate.note
 
 
 def test_the_other_gates_are_decided_by_intervals():

@@ -13,9 +13,8 @@ from click.testing import CliRunner
 
 import attnlib as al
 from attnlib.auditing import trainings
-from attnlib.auditing.budget import CARD_SECONDS, Clock, Trainer
-from attnlib.auditing.probe import Probe
 from attnlib.auditing.run import Audit, audit
+from attnlib.auditing.trainings import CARD_SECONDS, Clock, Trainer
 from attnlib.cli.main import main
 
 SMALL = al.ModelConfig(encoder="none", embedding_size=16)
@@ -48,9 +47,7 @@ def test_every_objection_gates_readings_and_repairs_are_on_the_card(card):
         assert row["texts"] == 120
     assert len(told["gates"]) == 5
     assert {r["ranking"] for r in told["readings"]} == {"alpha", "alpha_grad", "input_x_grad", "leave-one-out"}
-    assert {r["name"] for r in told["repairs"]} >= {"masking in training", "TaSc", "sparse attention"}
-    assert told["shortcut"]["precision"].keys() == {"alpha", "alpha_grad", "input_x_grad"}
-    assert told["plausibility"]["attention"]
+    assert [r["name"] for r in told["repairs"]] == ["masking in training", "TaSc", "sparse attention"]
     assert told["exit_code"] == {"may be read": 0, "must not be read": 1, "undetermined": 3}[told["verdict"]]
     json.dumps(told, allow_nan=False)
 
@@ -67,8 +64,6 @@ def test_the_page_is_offline_small_and_starts_with_the_answer(card, tmp_path):
 
 
 def test_hostile_texts_are_escaped(card):
-    from dataclasses import replace
-
     evil = "<script>alert(1)</script>"
     example = {"tokens": [evil, "b"], "rows": {"attention": np.array([0.5, 0.5])}, "head": evil}
     html = replace(card, examples=[example], facts={"Model": evil}, notes=[evil]).html()
@@ -91,18 +86,6 @@ def test_overlap_is_one_for_equal_and_zero_for_unrelated_rankings():
     assert abs(trainings.overlaps(many)["value"].mean()) < 0.05
     assert trainings.stable([same, same, same]).status == "pass"
     assert trainings.stable(many).status == "fail"
-
-
-def test_a_planted_word_is_followed_and_found(corpus):
-    changed, words = trainings.with_shortcut(corpus)
-    marked = sum(any(w in e.tokens for w in words) for e in changed.train)
-    assert 0.4 < marked / len(changed.train) < 0.6
-    assert all(words[e.label] in e.tokens or not {*words} & {*e.tokens} for e in changed.train)
-    trainer = Trainer(corpus, SMALL, QUICK.replace(epochs=6), 0)
-    found = trainings.shortcut(trainer, ("alpha_grad", "random"), texts=80)
-    assert found is not None
-    assert found.precision["alpha_grad"] > 3 * found.chance > 0
-    assert found.precision["random"] < 0.35
 
 
 def test_scores_from_elsewhere_are_audited_in_place_of_attention(fitted, corpus):
@@ -128,44 +111,26 @@ def test_a_list_of_scores_is_in_the_order_of_the_test_texts(fitted, corpus):
         assert own == pytest.approx(expected)
 
 
-def lengthened(example):
-    return al.Example(example.tokens * 40, example.label, id="long")
-
-
-def test_a_few_very_long_texts_come_last(fitted, corpus):
-    """Else one of them takes the time of hundreds of others."""
-    giant = lengthened(corpus.test[3])
-    some = [*corpus.test[:3], giant, *corpus.test[4:]]
-    run = Audit(Clock(2), Trainer(replace(corpus, test=tuple(some)), SMALL, QUICK, 0), some, [])
-    probe, _ = run.probe(fitted, None, None)
-    assert probe.examples[-1] is giant
-    assert any("1 text of more than" in note and "came last" in note for note in run.notes)
-
-
-def test_a_very_long_text_is_not_trained_on_where_the_budget_is_short(corpus, monkeypatch):
-    monkeypatch.setattr(Trainer, "pilot", lambda self: (0.0, 0.001))
-    some = replace(corpus, train=(*corpus.train, lengthened(corpus.train[0])))
-    short, whole = Trainer(some, SMALL, QUICK, 0), Trainer(some, SMALL, QUICK, 0)
-    assert "of 301 training texts, to fit the budget" in short.shorten(7.5)
-    assert max(map(len, short.corpus.train)) < 100
+def test_a_short_budget_shortens_the_training(corpus):
+    short, whole = Trainer(corpus, SMALL, QUICK, 0), Trainer(corpus, SMALL, QUICK, 0)
+    words = sum(map(len, corpus.train))
+    assert "of 300 training texts, to fit the budget" in short.shorten(0.8 * words)
     assert 200 <= len(short.corpus.train) < 300
-    assert not whole.shorten(1500.0)
-    assert len(whole.corpus.train) == 301
+    assert not whole.shorten(words)
+    assert len(whole.corpus.train) == 300
 
 
-def test_a_long_text_is_not_begun_where_its_time_is_not_left(fitted, corpus, monkeypatch):
-    """Its time is forecast from the square of its length, and not from the short texts before it."""
-    probe = Probe(fitted, [*corpus.test[:40], lengthened(corpus.test[0])])
-    now = [0.0]
+def test_a_row_gets_its_least_texts_whatever_the_time_and_then_its_share(monkeypatch):
+    now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-
-    def one_second(way, rows, *_):
-        now[0] += 1
-        return [{"best": np.zeros(1), "masked": np.zeros(1), "alone": np.zeros(1)} for _ in rows]
-
-    monkeypatch.setattr(probe, "_some", one_second)
-    assert len(probe.erased(["unk"], left=lambda done: 5.0)["unk"]) == 40
-    assert len(probe.erased(["unk"], left=lambda done: 1e6)["unk"]) == 41
+    clock = Clock(minutes=1)
+    assert clock.fits(60 - CARD_SECONDS)
+    assert not clock.fits(60), "some of it is kept for the card"
+    go = clock.until(0.5)
+    assert go(200)
+    now[0] += (60 - CARD_SECONDS) / 2
+    assert go(99)
+    assert not go(100)
 
 
 def test_a_model_worse_than_the_majority_is_said_to_be(corpus):
@@ -182,27 +147,13 @@ def test_what_does_not_fit_the_budget_is_left_out_and_named(fitted, corpus, monk
 
     def no_repair_fits(clock, seconds):
         asked.append(seconds)
-        return len(asked) <= 6  # five trainings of the objections, then the shortcut
+        return len(asked) <= 5  # the trainings of the objections
 
     monkeypatch.setattr(Clock, "fits", no_repair_fits)
     told = audit(fitted, corpus, budget=1000)
-    assert told.shortcut is not None
     assert not told.repairs
-    assert all(seconds > 0 for seconds in asked)
     (late,) = [limit for limit in told.limits if "not tried within the budget" in limit]
-    assert late.count("(about") == len(asked) - 6, "each with the time it would take"
-
-
-def test_the_budget_keeps_time_back_for_the_card(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    clock = Clock(minutes=1)
-    assert clock.fits(60 - CARD_SECONDS)
-    assert not clock.fits(60)
-    now[0] += 30
-    assert clock.spent == 30
-    assert clock.fits(30 - CARD_SECONDS)
-    assert not clock.fits(31 - CARD_SECONDS)
+    assert late.count("(about") == len(asked) - 5, "each with the time it would take"
 
 
 def test_the_command_line(tmp_path, monkeypatch):

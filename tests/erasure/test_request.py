@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,7 @@ import torch
 
 from attnlib.engine.explainable import erase
 from attnlib.erasure import flips as erasure
-from attnlib.erasure.request import Erasure, How
+from attnlib.erasure.request import Erasure
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
 from tests.conformance import zoo
 from tests.conformance.toy import Toy, trace
@@ -24,7 +22,7 @@ def test_what_means_nothing_at_a_level_is_refused():
         with pytest.raises(ConfigError, match="Leave operator out"):
             measure(fitted, texts, "alpha", level="attention", operator="pad")
         for reproject in (True, False):
-            with pytest.raises(ConfigError, match="Leave reproject out"):
+            with pytest.raises(ConfigError, match="Leave it out"):
                 measure(fitted, texts, "alpha", level="input", reproject=reproject)
 
 
@@ -41,21 +39,14 @@ def test_unknown_words_are_errors():
         erasure.fraction_to_flip(fitted, texts, "alpha", operator="mask")
     with pytest.raises(ConfigError, match="quirk"):
         erasure.fraction_to_flip(fitted, texts, "alpha", quirks={"tasc_gi"})
-    with pytest.raises(ConfigError, match="single string"):
-        erasure.fraction_to_flip(fitted, texts, "alpha", quirks="tasc_ig")
     with pytest.raises(ConfigError, match="no method runs"):
         erasure.fraction_to_flip(fitted, texts, [np.ones(len(t)) for t in texts], steps=3)
-
-
-def test_the_keywords_are_the_fields():
-    names = {f.name for f in fields(Erasure)}
-    assert names == {"ranking", *How.__annotations__}
 
 
 def test_what_is_no_field_is_an_option_of_the_method():
     one = Erasure.of("omission", {"level": "input", "operator": "pad"})
     assert (one.operator, one.options) == ("pad", {})
-    other = Erasure.of("integrated_gradients", {"steps": 3, "options": {"tolerance": None}, "seed": 4})
+    other = Erasure.of("integrated_gradients", {"steps": 3, "tolerance": None, "seed": 4})
     assert (other.seed, dict(other.options)) == (4, {"steps": 3, "tolerance": None})
     with pytest.raises(ConfigError, match="Did you mean 'level'"):
         Erasure.of("alpha", {"levl": "input"})
@@ -65,19 +56,11 @@ def test_a_function_takes_only_what_it_honours():
     fitted = zoo.fitted("lstm")
     texts = zoo.texts(fitted, 1)
     for ranking in ("alpha", [np.ones(len(t)) for t in texts]):
-        with pytest.raises(ConfigError, match="Unknown option of this erasure 'on_bad'"):
-            erasure.erasure_curves(fitted, texts, ranking, on_bad="mark")
         for name, value in (("level", "input"), ("operator", "pad")):
             with pytest.raises(ConfigError, match=f"Unknown option of this erasure {name!r}"):
                 erasure.single_removals(fitted, texts, ranking, **{name: value})
     with pytest.raises(ConfigError, match="quirk"):
         erasure.erasure_curves(fitted, texts, "alpha", quirks={"tasc_denominator"})
-
-
-def test_attention_is_ranked_by_what_attention_sees():
-    assert Erasure(ranking="alpha", level="attention").explainer.level == "hidden"
-    assert Erasure(ranking="alpha").explainer.level == "input"
-    assert Erasure(ranking=[np.ones(3)]).explainer is None
 
 
 NAN = float("nan")
@@ -93,12 +76,11 @@ def toy(bias=(0.0, 0.0), **changes) -> Toy:
 @pytest.mark.parametrize(
     ("ranking", "said"),
     [
-        ([], "empty for 1 texts"),
+        ([], "0 arrays for 1 texts"),
         ([np.array([])], "an empty ranking for 3 tokens"),
         ([np.array([1.0, 2.0])], "2 scores for 3 tokens"),
         ([np.array([1.0, NAN, 2.0])], "NaN at token 1"),
         ([np.ones(3), np.ones(3)], "2 arrays for 1 texts"),
-        ([np.ones((3, 2))], "shape"),
         ([[1, 2, 10**400]], "no numbers"),
         (toy, "got the function toy. Give the scores it returns"),
         (lambda text: np.ones(3), "got a function without a name. Give the scores"),
@@ -107,21 +89,6 @@ def toy(bias=(0.0, 0.0), **changes) -> Toy:
 def test_a_ranking_that_does_not_fit_is_refused(ranking, said):
     with pytest.raises(DataError, match=said):
         erasure.fraction_to_flip(toy(), toy().texts(), ranking, level="attention")
-
-
-def test_or_marked():
-    model = Toy(trace([[0.5, 0.3, 0.2]] * 2, HAND["values"] * 2))
-    frame = erasure.fraction_to_flip(
-        model, model.texts(), [np.array([3.0, 2.0, 1.0]), np.full(3, NAN)], level="attention", on_bad="mark"
-    )
-    assert frame["status"].tolist() == ["flipped", "NaN at token 0"]
-    assert frame["flipped"][1] is pd.NA
-    assert np.isnan(frame["fraction"][1])
-
-
-def test_infinite_scores_rank():
-    frame = erasure.fraction_to_flip(toy(), toy().texts(), [np.array([np.inf, 0, -np.inf])], level="attention")
-    assert frame["removed"][0] == 1
 
 
 @pytest.mark.parametrize("name", ["FeatureAblation", "Lime", "KernelShap"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
 import torch
@@ -13,7 +10,6 @@ import attnlib as al
 from attnlib.hf import network
 from attnlib.hf.network import Watch, watching
 from attnlib.measures.perturbation import swap_attention, uniform
-from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
 
@@ -105,46 +101,3 @@ def test_swaps_do_not_depend_on_the_batch(model, swap):
     assert np.abs(together - model.logits(TEXTS)).max() > 1e-3
     again = swap_attention(model, TEXTS, swap, seed=4)
     assert np.array_equal(again, together) == (swap != "permuted")
-
-
-def test_swaps_are_checked(model):
-    with pytest.raises(ConfigError, match="Did you mean 'uniform'"):
-        swap_attention(model, TEXTS, "unform")
-
-
-def test_swaps_of_a_model_of_attnlib_are_those_of_its_trace(planted_fitted):
-    fitted, texts = planted_fitted
-    flat = swap_attention(fitted, texts, "uniform")
-    trace = fitted.trace(texts)
-    hand = trace.token_logits[0][trace.mask[0]].mean(0) + trace.bias
-    assert np.allclose(flat[0], hand.detach().numpy(), atol=1e-5)
-    assert np.allclose(swap_attention(fitted, texts, "zeroed"), trace.bias.detach().numpy(), atol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["cls_last", "rollout", "value_norm", "attention_grad", "value_zeroing"])
-def test_no_table_of_weights_outlives_its_slice(folders, name, monkeypatch):
-    """Slices of one text: whatever the number of texts, at most a slice's tables exist at once, and none after."""
-    model = al.load_model(folders("bert"), device="cpu")
-    monkeypatch.setattr(network, "CELLS", 1)
-    texts = [TEXTS[4]] * 6
-    n = pieces_of(model, texts).ids.shape[1]
-    alive: list[weakref.ref] = []
-    most = []
-    plain = network.LayerAttention
-
-    def spied(weights, *rest):
-        alive.append(weakref.ref(weights))
-        most.append(sum(t.numel() for ref in alive if (t := ref()) is not None))
-        return plain(weights, *rest)
-
-    monkeypatch.setattr(network, "LayerAttention", spied)
-    peaks = []
-    for some in (texts[:1], texts):
-        most.clear()
-        alive.clear()
-        al.importance(model, some, name)
-        peaks.append(max(most))
-    assert peaks[0] == peaks[1]
-    gc.collect()
-    tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
-    assert not [t for t in tensors if t.dim() >= 2 and t.shape[-2:] == (n, n)]

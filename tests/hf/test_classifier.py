@@ -8,8 +8,7 @@ import torch
 
 import attnlib as al
 from attnlib.engine.explainable import operators
-from attnlib.utils.errors import ConfigError, DataError
-from tests.measures.test_faithfulness import aopc_bound
+from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
 from .planted import planted_bert, planted_text
@@ -74,13 +73,6 @@ def test_an_empty_text_has_finite_logits(model, operator):
     assert np.isfinite(np.concatenate(al.erase(model, TEXTS, sets, operator=operator))).all()
 
 
-def test_erase_checks_its_sets(model):
-    with pytest.raises(DataError, match="sets were given for 1 texts, there are 2"):
-        al.erase(model, TEXTS[:2], [[[0]]])
-    with pytest.raises(DataError, match="text 0 has 1 units; a set names"):
-        al.erase(model, ["good"], [[[1]]])
-
-
 @pytest.mark.parametrize("level", ["input", "attention"])
 def test_flips_curves_and_faithfulness_agree_with_the_slow_definition(model, level):
     scores = al.importance(model, TEXTS, "rollout")
@@ -110,50 +102,6 @@ def test_flips_curves_and_faithfulness_agree_with_the_slow_definition(model, lev
         assert kept["value"][i] == pytest.approx(p[0] - (few / few.sum())[0, decided[0]], abs=1e-5)
 
 
-def test_some_decisions_flip_and_some_do_not(folders):
-    flipped = [
-        al.fraction_to_flip(al.load_model(folders(kind), device="cpu"), TEXTS, "omission")["flipped"]
-        for kind in ("bert", "gpt2", "llama")
-    ]
-    assert 0 < sum(f.sum() for f in flipped) < 15
-
-
-def test_own_scores_rank_words_and_bad_ones_are_named(model):
-    scores = [np.arange(len(model.tokens(text)), dtype=float) for text in TEXTS]
-    assert len(al.fraction_to_flip(model, TEXTS, scores)) == len(TEXTS)
-    with pytest.raises(DataError, match=r"text 1.*scores for"):
-        al.fraction_to_flip(model, TEXTS, [scores[0], scores[1][:-1], *scores[2:]])
-
-
-def test_bounds_of_aopc_hold(folders):
-    model = al.load_model(folders("bert"), device="cpu")
-    for level, operator in (("input", "mask"), ("attention", "attention")):
-        values = al.aopc(model, TEXTS[:2], "random", level=level)["value"]
-        for text, value in zip(TEXTS[:2], values, strict=True):
-            low, high = (aopc_bound(model, text, sign, beam=4, operator=operator) for sign in (-1, 1))
-            assert low - 0.01 * (high - low) <= value <= high + 0.01 * (high - low)
-
-
-def test_omission_is_a_difference_of_probabilities(model):
-    for level, operator in (("input", "pad"), ("hidden", "attention")):
-        (scores,) = al.importance(model, [TEXTS[1]], "omission", level=level)
-        n = len(scores)
-        (logits,) = al.erase(model, [TEXTS[1]], [[[], *([i] for i in range(n))]], operator=operator)
-        p = torch.tensor(logits).softmax(-1)[:, int(logits[0].argmax())].numpy()
-        np.testing.assert_allclose(scores, p[0] - p[1:], atol=1e-6)
-
-
-def test_heat_map_and_explorer(model, monkeypatch):
-    page = al.heatmap(model, TEXTS[0], ["alpha", "rollout"])
-    assert "gorgeous" in page.html
-    assert "attention" in page.html
-    with pytest.raises(ConfigError, match="'probability' decodes each token alone"):
-        al.heatmap(model, TEXTS[0], "probability")
-    monkeypatch.setenv("ATTNLIB_PROGRESS", "0")
-    shown = al.explore(model, TEXTS[:2])
-    assert "witty" in str(shown.html)
-
-
 def test_what_needs_the_closed_form_says_so(model):
     from attnlib.erasure.flips import single_removals
     from attnlib.measures.agreement import attention_agreement
@@ -166,9 +114,9 @@ def test_what_needs_the_closed_form_says_so(model):
         lambda: token_table(model, examples),
         lambda: attention_agreement(model, examples),
     ):
-        with pytest.raises(ConfigError, match=r"closed form of one pooling attention|applies to attnlib models"):
+        with pytest.raises(ConfigError, match=r"one pooling attention|applies to attnlib models"):
             call()
-    with pytest.raises(ConfigError, match="closed form"):
+    with pytest.raises(ConfigError, match="one pooling attention"):
         _ = model.model_config
     assert not hasattr(model, "model_config")
 

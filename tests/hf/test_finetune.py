@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import attnlib as al
+from attnlib.hf import classifier
 from attnlib.hf.classifier import masked_finetuning
 from attnlib.utils.errors import ConfigError
 
@@ -42,9 +43,11 @@ def masked_loss(model, examples):
 
 
 @pytest.mark.slow
-def test_a_copy_learns_to_stand_removals_and_the_model_stays(model, examples):
+def test_a_copy_learns_to_stand_removals_and_the_model_stays(model, examples, monkeypatch):
     before = {name: p.clone() for name, p in model.model.network.state_dict().items()}
-    options = {"seconds": 1e6, "epochs": 8, "learning_rate": 3e-3}
+    monkeypatch.setattr(classifier, "EPOCHS", 8)
+    monkeypatch.setattr(classifier, "RATE", 3e-3)
+    options = {"seconds": 1e6}
     tuned = masked_finetuning(model, examples[:160], ("mask", "pad"), **options)
     for name, p in model.model.network.state_dict().items():
         assert torch.equal(p, before[name])
@@ -56,7 +59,7 @@ def test_a_copy_learns_to_stand_removals_and_the_model_stays(model, examples):
 
 
 def test_time_bounds_the_steps_and_few_texts_are_refused(model, examples):
-    quick = masked_finetuning(model, examples, ("mask",), seconds=0.0, epochs=1000)
+    quick = masked_finetuning(model, examples, ("mask",), seconds=0.0)
     moved = np.abs(quick.logits(examples[:5]) - model.logits(examples[:5])).max()
     assert 0 < moved < 0.5  # four steps with a small learning rate
     with pytest.raises(ConfigError, match="at least 16 texts"):

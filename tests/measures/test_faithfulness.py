@@ -11,7 +11,6 @@ import attnlib as al
 from attnlib.erasure import flips as erasure
 from attnlib.measures import faithfulness
 from attnlib.rankings.scores import importance
-from attnlib.utils.errors import ConfigError, DataError
 from tests.conformance import naive, zoo
 from tests.erasure.test_flips import many
 
@@ -97,31 +96,3 @@ def aopc_bound(fitted, text, sign, *, beam=10, **how):
     largest, total = faithfulness.best_removals(drop, range(1, n + 1), first, beam=beam)
     assert largest[0] == first.max()
     return sign * total / n
-
-
-def test_bad_input():
-    with pytest.raises(DataError, match="whole curves"):
-        faithfulness.aopc_of(curves([[0.9, 0.5, 0.4]]).iloc[:2])
-    with pytest.raises(DataError, match="erasure_curves"):
-        faithfulness.aopc_of(pd.DataFrame({"text": [1]}))
-    with pytest.raises(ConfigError, match="shares"):
-        faithfulness.comprehensiveness_of(curves([[0.9, 0.5]]), shares=(0.0,))
-
-
-@pytest.mark.parametrize("level", ["input", "attention"])
-def test_called_like_every_function_of_erasure(level):
-    fitted = zoo.fitted("lstm")
-    texts = zoo.texts(fitted, 4)
-    most, least = (
-        erasure.erasure_curves(fitted, texts, "alpha", level=level, first=first) for first in ("most", "least")
-    )
-    for found, expected in (
-        (al.comprehensiveness(fitted, texts, "alpha", level=level), faithfulness.comprehensiveness_of(most)),
-        (
-            al.sufficiency(fitted, texts, "alpha", level=level, shares=(0.3,)),
-            faithfulness.sufficiency_of(least, (0.3,)),
-        ),
-        (al.aopc(fitted, texts, "alpha", level=level), faithfulness.aopc_of(most)),
-    ):
-        pd.testing.assert_frame_equal(found, expected)
-        assert found.columns.tolist() == ["text", "id", "length", "metric", "value"]

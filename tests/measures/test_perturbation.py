@@ -11,9 +11,7 @@ import torch
 from attnlib import stats
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
-from attnlib.data.types import Example
 from attnlib.measures.perturbation import (
-    decisions,
     permuted,
     token_probabilities,
     token_table,
@@ -22,7 +20,6 @@ from attnlib.measures.perturbation import (
 )
 from attnlib.models.trace import Trace
 from attnlib.training.fit import fit
-from attnlib.utils.errors import ConfigError
 
 
 def trace_of(hidden, alpha, mask, *, scale=None, joined=False) -> Trace:
@@ -99,14 +96,6 @@ def test_draws_depend_on_the_text_alone(parts) -> None:
     assert not torch.equal(permuted(alpha, mask, 5, seed=8), whole)
 
 
-def test_bad_shapes_and_counts(parts) -> None:
-    hidden, alpha, mask, _ = parts
-    with pytest.raises(ConfigError, match=r"needs \(3, ..., 4\)"):
-        with_attention(trace_of(hidden, alpha, mask), alpha[:, :2])
-    with pytest.raises(ConfigError, match="at least 1"):
-        permuted(alpha, mask, 0, seed=0)
-
-
 @pytest.fixture(scope="module")
 def corpus():
     return load_corpus("planted", n_train=60, n_dev=20, n_test=30)
@@ -125,24 +114,6 @@ def test_all_attention_on_one_token_gives_its_probability(corpus, options) -> No
         assert torch.allclose(found[b, t], (trace.weight @ context + trace.bias).softmax(-1), atol=1e-6)
 
 
-def test_the_answer_is_the_weighted_mean_of_what_tokens_say(corpus) -> None:
-    trace = model(corpus).trace(corpus.test[:5])
-    alone = trace.token_logits + trace.bias
-    assert torch.allclose((trace.alpha.unsqueeze(-1) * alone).sum(1), trace.logits, atol=1e-5)
-
-
-def test_a_table_by_hand(corpus) -> None:
-    fitted = model(corpus)
-    with torch.no_grad():  # tokens alone say exactly softmax(b), whatever they are
-        fitted.model.decoder.weight.zero_()
-        fitted.model.decoder.bias.copy_(torch.tensor([0.0, 1.0]))
-    table = token_table(fitted, corpus.test)
-    p = float(np.e / (1 + np.e))
-    assert (table["prediction"] == 1).all()
-    assert table["confidence"].to_numpy() == pytest.approx(p, abs=1e-6)
-    assert table["token_probability"].to_numpy() == pytest.approx(p, abs=1e-6)
-
-
 def test_a_table_agrees_with_single_texts_in_any_batch(corpus) -> None:
     fitted = model(corpus)
     table = token_table(fitted, corpus.test)
@@ -155,20 +126,3 @@ def test_a_table_agrees_with_single_texts_in_any_batch(corpus) -> None:
     alone = token_probabilities(trace)[0, :, chosen].detach()
     assert table["token_probability"][7] == pytest.approx(float(alone.mean()), abs=1e-6)
     assert table["entropy"][7] == pytest.approx(float(stats.normalized_entropy(trace.alpha[0].detach())), abs=1e-6)
-
-
-def test_one_token_has_no_entropy(corpus) -> None:
-    table = token_table(model(corpus), [Example(("wonderful",), 1)])
-    assert np.isnan(table["entropy"][0])
-    assert table["token_probability"][0] == pytest.approx(table["confidence"][0], abs=1e-6)
-
-
-def test_decisions_of_a_constant_model(corpus) -> None:
-    fitted = model(corpus)
-    with torch.no_grad():
-        fitted.model.decoder.weight.zero_()
-        fitted.model.decoder.bias.copy_(torch.tensor([0.0, 1.0]))
-    found = decisions(fitted, corpus.test)
-    assert found["instance"].tolist() == [example.id for example in corpus.test]
-    assert set(found["prediction"]) == {corpus.classes[1]}
-    assert found["value"].tolist() == [float(example.label == 1) for example in corpus.test]

@@ -8,7 +8,7 @@ import torch
 
 from attnlib.config import ModelConfig
 from attnlib.models import build_model
-from tests.models.helpers import N_IDS, TINY, config_of, make_batch
+from tests.models.helpers import N_IDS, TINY, make_batch
 
 
 def test_hierarchical_on_two_sentences_by_hand():
@@ -45,15 +45,3 @@ def test_hierarchical_on_two_sentences_by_hand():
     assert trace.mask.tolist() == [[True, True], [True, False]]
     assert trace.alpha[1].tolist() == [1.0, 0.0]
     assert trace.positions.tolist() == [[0, 1, 2, 3, 4, 5], [0, 1, -1, -1, -1, -1]]
-
-
-def test_hierarchical_sentences_are_read_apart():
-    """The word encoder starts afresh at each sentence: other words in the first leave the second's vector alone."""
-    model = build_model(config_of({"encoder": "lstm", "hierarchical": True}), N_IDS, 2).double().eval()
-    batch = make_batch((6,), boundaries=False)
-    batch.sentences[0] = torch.tensor([0, 0, 0, 1, 1, 1])
-    before = model(batch).embedded
-    batch.ids[0, 0] = 4
-    after = model(batch).embedded
-    assert not torch.allclose(before[0, 0], after[0, 0])
-    assert torch.equal(before[0, 1], after[0, 1])

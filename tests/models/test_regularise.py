@@ -7,20 +7,9 @@ import math
 import pytest
 import torch
 
-from attnlib.config import ModelConfig
 from attnlib.models import build_model, regularise
-from attnlib.models.regularise import REGULARISERS, corrupt, mlm_loss, tying_loss
+from attnlib.models.regularise import corrupt, mlm_loss, tying_loss
 from tests.models.helpers import N_IDS, config_of, make_batch
-
-
-def test_concat_and_residual_by_hand():
-    hidden = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]])
-    embedded = torch.tensor([[[10.0, 20.0], [30.0, 40.0]]])
-    mask = torch.tensor([[True, False]])
-    joined = {name: kind(ModelConfig()).join(hidden, embedded, mask) for name, kind in REGULARISERS.items()}
-    assert joined["concat"].tolist() == [[[1, 2, 10, 20], [3, 4, 0, 0]]]
-    assert joined["residual"].tolist() == [[[11, 22], [3, 4]]]
-    assert all(joined[name] is hidden for name in ("none", "tying", "mlm"))
 
 
 def test_tying_by_hand():
@@ -30,29 +19,6 @@ def test_tying_by_hand():
     mask = torch.tensor([[True, True], [True, False]])
     assert tying_loss(hidden, embedded, mask).item() == pytest.approx((25 + 0 + 4) / 3)
     assert tying_loss(hidden, embedded, mask, squared=False).item() == pytest.approx((5 + 0 + 2) / 3)
-
-
-@pytest.mark.parametrize("squared", [True, False])
-@pytest.mark.parametrize("real", [True, False])
-def test_tying_has_finite_gradients_where_h_equals_e_and_where_there_is_no_token(squared, real):
-    hidden = torch.zeros(2, 3, 4, requires_grad=True)
-    mask = torch.tensor([[real, real, False], [False, False, False]])
-    tying_loss(hidden, torch.zeros(2, 3, 4), mask, squared=squared).backward()
-    assert (hidden.grad == 0).all()
-
-
-def test_the_weights_delta_and_eta_multiply():
-    batch = make_batch()
-    for regulariser, option in (("tying", "tying_delta"), ("mlm", "mlm_eta")):
-        losses = []
-        for value in (1.0, 10.0, 0.0):
-            torch.manual_seed(0)
-            model = build_model(config_of({"regulariser": regulariser, option: value}), N_IDS, 2)
-            torch.manual_seed(1)
-            losses.append(model.regularisation(model(batch), batch)[regulariser].item())
-        assert losses[0] > 0
-        assert losses[1] == pytest.approx(10 * losses[0], rel=1e-5)
-        assert losses[2] == 0
 
 
 def test_masking_follows_the_stated_shares():
@@ -127,15 +93,3 @@ def test_mlm_reads_the_corrupted_text_and_guesses_the_true_one(hierarchical, mon
     assert changed.any()
     assert not changed[~batch.content].any()
     assert loss.item() > 0
-
-
-def test_tying_of_a_hierarchical_model_is_that_of_its_words():
-    batch = make_batch()
-    model = build_model(config_of({"regulariser": "tying", "hierarchical": True, "tying_delta": 3.0}), N_IDS, 2)
-    model = model.double()
-    trace = model(batch)
-    loss = model.regularisation(trace, batch)["tying"]
-    texts = trace.words.hidden.reshape(len(batch), -1, trace.words.hidden.shape[-1])
-    words = trace.words.embedded.reshape(texts.shape)
-    mask = trace.words.mask.reshape(len(batch), -1)
-    torch.testing.assert_close(loss, 3 * tying_loss(texts, words, mask))

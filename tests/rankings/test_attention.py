@@ -28,26 +28,6 @@ def test_closed_form_gradients_are_autograds(name, target):
         np.testing.assert_allclose(p, (gradient * trace.alpha)[i][where].detach().numpy(), atol=1e-12)
 
 
-def test_the_two_targets_rank_by_logit_and_by_margin():
-    fitted = zoo.fitted("mlp")
-    trace = fitted.trace(zoo.texts(fitted, 1))
-    k = int(trace.prediction[0])
-    v, p = trace.token_logits[0], trace.probabilities[0]
-    logit, probability = (
-        importance(fitted, zoo.texts(fitted, 1), "grad_alpha", target=t)[0] for t in ("logit", "probability")
-    )
-    np.testing.assert_allclose(logit, v[:, k].detach().numpy())
-    np.testing.assert_allclose(probability, (p[k] * (v[:, k] - v @ p)).detach().numpy())
-
-
-def test_word_weights_of_a_han_multiply_and_sum_to_one():
-    fitted = zoo.fitted("han-gru")
-    texts = zoo.texts(fitted, 3)
-    for scores in importance(fitted, texts, "alpha"):
-        assert scores.sum() == pytest.approx(1)
-        assert (scores > 0).all()
-
-
 @pytest.mark.parametrize("name", ["han-none", "han-gru"])
 def test_word_gradients_of_a_han_by_differences(name):
     # Moving one word's weight moves its sentence's vector along h, and the sentence level answers.
@@ -86,11 +66,3 @@ def test_products_of_the_words_of_a_han_add_up_to_their_sentence(name):
         np.testing.assert_allclose(scores, expected[i][trace.positions[i] >= 0].numpy(), atol=1e-12)
         sums = [part.sum() for part in np.split(scores, (3, 6))]
         np.testing.assert_allclose(sums, per_sentence[i], atol=1e-10)
-
-
-def test_chance_comes_from_the_seed():
-    fitted = zoo.fitted("mlp")
-    texts = zoo.texts(fitted, 2)
-    first, again, other = (importance(fitted, texts, "random", seed=s)[0] for s in (1, 1, 2))
-    assert (first == again).all()
-    assert (first != other).all()

@@ -25,11 +25,10 @@ def test_rollout_by_hand():
     found = case(fitted, texts)
     first, second = (layer.mean(1) for layer in self_attention(found))
     eye = torch.eye(first.shape[-1], dtype=first.dtype)
-    for name, flow in (("rollout", (second + eye) @ (first + eye) / 4), ("last_layer", second)):
-        expected = (found.trace.alpha.unsqueeze(1) @ flow).squeeze(1)
-        for i, scores in enumerate(importance(fitted, texts, name)):
-            np.testing.assert_allclose(scores, expected[i][found.units[i]].detach().numpy())
-            assert scores.sum() == pytest.approx(1)
+    expected = (found.trace.alpha.unsqueeze(1) @ ((second + eye) @ (first + eye) / 4)).squeeze(1)
+    for i, scores in enumerate(importance(fitted, texts, "rollout")):
+        np.testing.assert_allclose(scores, expected[i][found.units[i]].detach().numpy())
+        assert scores.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["transformer", "bert"])

@@ -40,14 +40,3 @@ def test_rounding_is_not_shared_out(name, level, precision):
     for method in ("omission", "leave_one_out"):
         for target in ("probability", "logit"):
             assert all((s == 0).all() for s in importance(fitted, texts, method, level=level, target=target))
-
-
-def test_small_changes_of_a_confident_model_are_kept():
-    fitted = deepcopy(zoo.fitted("mlp"))
-    fitted.model.float()
-    texts = zoo.texts(fitted, 4)
-    with torch.no_grad():
-        fitted.model.decoder.bias[0] += 25.0  # p = 1 - 1e-9 or so: changes of p are smaller yet, and real
-    for scores in importance(fitted, texts, "omission"):
-        assert np.abs(scores).max() < 1e-6
-        assert (scores != 0).all()

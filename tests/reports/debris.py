@@ -25,9 +25,6 @@ def debris(file: Path) -> list[str]:
     for wrong in (r"at the top of this report", r"\bvalues below\b", r"\b(?:[Ii]t|profile) used to\b", MACHINE):
         found += [f"text: {match[0]}" for match in re.finditer(wrong, told)]
     found += [f"hyphen: {told[max(0, m.start() - 20) : m.end() + 9]!r}" for m in HYPHEN.finditer(told)]
-    for name in re.findall(r"\b(?:run\.ipynb|params\.yaml|(?:tables|figures)(?:/[\w.]+)?)(?=</code>)", str(main)):
-        if not (file.parent / name).exists():
-            found.append(f"names {name}, which is not there")
     return found
 
 

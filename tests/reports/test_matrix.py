@@ -34,7 +34,6 @@ NEW = {
     "p": 0.0132,
     "settles": "14 trainings per cell",
     "figure": "rise",
-    "history": ["First this.", "Then that."],
 }
 
 
@@ -69,7 +68,7 @@ def test_rules_and_settings_fold_away_with_the_answer_first() -> None:
     ]
 
 
-def test_a_claim_of_an_earlier_version_has_a_row_too() -> None:
+def test_a_claim_without_more_has_a_row_too() -> None:
     (row,) = rows([CLAIM | {"n_of": "pairs"}])
     assert told(row, ".answers") == "? undetermined"
     assert told(row, ".from") == "12,000 pairs"
@@ -78,13 +77,6 @@ def test_a_claim_of_an_earlier_version_has_a_row_too() -> None:
     assert row.find("svg") is None
     assert told(row, "summary") == "Why not tested"
     assert row.select_one(".from").get_text() == ""
-
-
-def test_a_setting_that_all_share_is_said_once_and_papers_are_headings_where_there_are_several() -> None:
-    page = matrix.matrix_html([CLAIM, CLAIM | {"id": "b"}])
-    assert page.count("planted") == 1
-    page = BeautifulSoup(matrix.matrix_html([CLAIM, CLAIM | {"id": "b", "paper": "R"}]), "html.parser")
-    assert [head.get_text() for head in page.select("tr.paper")] == ["P & Q", "R"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +95,7 @@ def test_a_claim_links_to_its_figure_or_table_where_the_page_has_it(anchors: set
 
 def marks(**options: object) -> BeautifulSoup:
     claim = {"effect": 0.1, "low": 0.0, "high": 0.2, "paper_effect": 0.4, "border": 0.0, "direction": "greater"}
-    return BeautifulSoup(matrix.MatrixRow({"verdict": "undetermined"} | claim | options, 1).plot, "html.parser")
+    return rows([CLAIM | claim | options])[0].select_one(".picture")
 
 
 def test_a_picture_holds_every_mark_on_one_axis() -> None:
@@ -132,19 +124,11 @@ def test_the_claimed_side_is_shaded(direction: str, border: float, start: float,
 
 
 def test_a_picture_needs_an_effect_and_nothing_else() -> None:
-    assert matrix.MatrixRow({}, 1).plot == ""
+    assert marks(effect=None).select_one("svg") is None
     bare = marks(low=None, high=None, paper_effect=None, direction=None)
     assert bare.select_one(".dot") is not None
     assert not bare.select(".ours, path.paper, .claimed")
     assert marks(effect=0.0, low=0.0, high=0.0, paper_effect=None).select_one(".dot") is not None, "a span of zero"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "places"),
-    [(0.05, 0.19, 2), (-0.045, 0.007, 3), (3, 41, 0), (0.1, 0.1, 3), (None, None, 3), (0, 1e-9, 4)],
-)
-def test_an_interval_decides_the_digits(low: float | None, high: float | None, places: int) -> None:
-    assert matrix.digits(low, high) == places
 
 
 def test_the_studies_know_the_same_verdicts() -> None:

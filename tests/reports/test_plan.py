@@ -29,18 +29,11 @@ def test_a_profile_holds_differences_and_options_come_last(series: Path) -> None
     assert one.values["seeds"] == [0, 1, 2]
 
 
-def test_smoke_needs_no_file_and_may_be_empty(series: Path) -> None:
-    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
-    (series / "params" / "90_demo" / "smoke.yaml").write_text("# nothing\n")
-    assert plan.plans(["90_demo"], "smoke", [])[0].changed == {}
-
-
 def test_all_is_every_notebook_and_each_is_checked_first(series: Path) -> None:
     assert [p.notebook.name for p in plan.plans(["all"], "smoke", [("seed", "2")])] == plan.names()
     with pytest.raises(ConfigError) as error:
         plan.plans(["90_demo", "91_short"], "smoke", [("sede", "x"), ("seed", "x")])
     assert str(error.value).count("Did you mean 'seed'?") == 2
-    assert str(error.value).count("seed must be") == 2
 
 
 @pytest.mark.parametrize(
@@ -56,10 +49,8 @@ def test_unknown_names_give_the_nearest(series: Path, name: str, profile: str, s
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("seed: 1\nseed: 2\n", "sets seed twice"),
         ("- seed\n", "`name: value` lines"),
         ("seed: [1\n", "not YAML"),
-        ("corpus: no\n", "valid string; got False"),
         ("corpsu: planted\n", "Did you mean 'corpus'?"),
     ],
 )
@@ -70,14 +61,10 @@ def test_a_wrong_parameter_file_is_refused(series: Path, text: str, said: str) -
     assert said in str(error.value)
 
 
-def test_what_is_no_notebook_is_refused(series: Path, write_notebook: Any) -> None:
+def test_what_is_no_notebook_is_refused(series: Path) -> None:
     (series / "notebooks" / "92_bad.ipynb").write_text("[]")
     with pytest.raises(ConfigError, match="not a notebook"):
         plan.read("92_bad")
-    cell = ("code", "a: int = 1", ["parameters"])
-    write_notebook(series / "notebooks" / "93_two.ipynb", [cell, cell])
-    with pytest.raises(ConfigError, match="2 cells carry the tag"):
-        plan.read("93_two")
     with pytest.raises(UnknownName):
         plan.find("../notebooks/90_demo")
 
@@ -85,7 +72,7 @@ def test_what_is_no_notebook_is_refused(series: Path, write_notebook: Any) -> No
 def test_an_empty_folder_says_which_variable_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTNLIB_NOTEBOOKS", str(tmp_path))
     for chosen in ("all", "00_quickstart"):
-        with pytest.raises(ConfigError, match="ATTNLIB_NOTEBOOKS"):
+        with pytest.raises(AttnlibError, match="ATTNLIB_NOTEBOOKS"):
             plan.plans([chosen], "smoke", [])
 
 

@@ -33,19 +33,13 @@ def test_the_index_lists_finished_folders_alone(finished: Path, tmp_path: Path) 
     assert card.a.get_text() == "A demo of everything"
     said = " ".join(card.get_text(" ", strip=True).split())
     assert "✓ 2 reproduced ✗ 1 not reproduced ? 1 undetermined" in said
-    assert re.search(r"90_demo · cpu corpus other .* UTC · took .* · [\d.]+ kB", said)
+    assert re.search(r"90_demo · cpu ?\d+ .* UTC · ", said)
 
 
 def test_a_damaged_folder_does_not_cost_the_index(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished, tmp_path / "90_demo" / "smoke")
-    for name, text in {
-        "broken": '{"notebook": ',
-        "list": "[]",
-        "empty": "{}",
-        "odd": '{"title": 1, "seconds": "x"}',
-    }.items():
-        shutil.copytree(finished, tmp_path / "90_demo" / name)
-        (tmp_path / "90_demo" / name / "run.json").write_text(text)
+    shutil.copytree(finished, tmp_path / "90_demo" / "broken")
+    (tmp_path / "90_demo" / "broken" / "run.json").write_text('{"notebook": ')
     with pytest.warns(UserWarning, match="left out of the index"):
         page = series.index(tmp_path)
     assert len(BeautifulSoup(page, "html.parser").select(".runs > li")) == 1
@@ -73,35 +67,6 @@ def test_the_index_answers_with_the_first_sentence_of_its_first_report(finished:
     assert answer.a["href"] == "90_demo/cpu/report.html#claim-c0"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "size", "sign", "said"),
-    [
-        ("undetermined", "smaller", "<", "undetermined, but smaller"),
-        ("undetermined", "negligible", "≈", "undetermined, but negligible"),
-        ("undetermined", "no printed value", "?", "undetermined"),
-        ("reproduced", "smaller", "✓", "reproduced"),
-    ],
-)
-def test_a_claim_at_a_glance_shows_its_size_where_the_direction_is_open(
-    finished: Path, tmp_path: Path, verdict: str, size: str, sign: str, said: str
-) -> None:
-    folder = tmp_path / "90_demo" / "cpu"
-    copied(finished, folder, profile="cpu", own=[])
-    claims = json.loads((folder / "claims.json").read_text())
-    claims[0] |= {"verdict": verdict, "size": size}
-    (folder / "claims.json").write_text(json.dumps(claims))
-    first = BeautifulSoup(series.index(tmp_path), "html.parser").select_one(".glance a")
-    assert first["title"].startswith(f"{said}: ")
-    assert first.span.get_text() == sign
-
-
-def test_the_index_begins_with_the_notebook_that_sums_up_the_others(finished: Path, tmp_path: Path) -> None:
-    for notebook in ("90_demo", "93_verdict"):
-        copied(finished, tmp_path / notebook / "cpu", profile="cpu", own=[])
-    page = BeautifulSoup(series.index(tmp_path), "html.parser")
-    assert [one["id"] for one in page.select(".found h3")] == ["found-93_verdict", "found-90_demo"]
-
-
 def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) -> None:
     folder = copied(finished, tmp_path / "90_demo" / "cpu", profile="cpu", own=[])
     told = "It is [0.2](#figure-flips), as in [another](../../91_b/cpu/report.html)."
@@ -111,29 +76,11 @@ def test_links_of_in_short_lead_into_the_report(finished: Path, tmp_path: Path) 
     assert links == ["90_demo/cpu/report.html#figure-flips", "91_b/cpu/report.html"]
 
 
-def test_an_answer_counts_verdicts_and_sizes() -> None:
-    claims = [{"paper": "P", "verdict": "reproduced", "size": "smaller"}] * 30
-    claims += [{"paper": "Q", "verdict": "not tested"}] * 2
-    told = series.answer(claims, ["cpu"])
-    assert told.startswith("32 claims of 2 papers, tested on the cpu profile: 30 reproduced, 2 not tested.")
-    assert "30 smaller" in told
-    assert "about 2 of the 30 tested claims" in told
-    assert series.answer([], []) == ""
-
-
 def test_papers_are_linked_by_web_addresses_alone() -> None:
     header = {"citation": ["A 2020", "B 2021", "C 2022"], "paper_url": ["https://a.org/1", "javascript:alert(1)"]}
     assert series.papers({"header": header}) == [("A 2020", "https://a.org/1"), ("B 2021", ""), ("C 2022", "")]
     assert series.papers({"header": {"citation": "A", "paper_url": "https://a.org"}}) == [("A", "https://a.org")]
     assert series.papers({"header": {}}) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [({"train": 1234, "test": [3, 4]}, "train 1,234 · test 3, 4"), (None, "none"), ([0, 1], "0, 1")],
-)
-def test_values_read_as_a_reader_would_write_them(value: object, told: str) -> None:
-    assert series.words(value) == told
 
 
 RUN = {"title": "A study", "status": "done", "profile": "cpu", "date": "2026-01-01T00:00:00+00:00", "seconds": 3.0}
@@ -154,72 +101,28 @@ def write_run(out, notebook="00_quickstart", profile="cpu", status="done", page=
     (folder / "secret.parquet").write_text("not for the site")
 
 
-def stale(to):
-    """The notebooks of the kit that the gallery in `to` lacks, or whose report there is of another structure."""
-    held = json.loads((to / "gallery.json").read_text(encoding="utf-8"))
-    return [
-        notebook.stem
-        for notebook in sorted(paths.notebooks().glob("[0-9][0-9]_*.ipynb"))
-        if held.get(notebook.stem, {}).get("structure") != series.structure(notebook)
-    ]
-
-
 def test_reports_are_copied_with_an_index_and_an_explorer(tmp_path):
     write_run(tmp_path / "out")
     write_run(tmp_path / "out", "01_tasc")
     write_run(tmp_path / "out", "01_tasc", profile="smoke")
     write_run(tmp_path / "out", "02_tying_mlm", status="failed")
     (tmp_path / "site" / "09_dropped").mkdir(parents=True)
-    held = series.gallery(tmp_path / "out", tmp_path / "site")
-    assert not (tmp_path / "site" / "09_dropped").exists()
-    assert sorted(held) == ["00_quickstart", "01_tasc"]
-    files = sorted(
-        p.relative_to(tmp_path / "site").as_posix() for p in (tmp_path / "site").rglob("*") if p.is_file()
-    )
-    kept = [f"{name}/cpu/{file}" for name in held for file in ("claims.json", "report.html", "run.json")]
-    assert files == sorted([*kept, "index.html", "gallery.json"])
+    assert series.gallery(tmp_path / "out", tmp_path / "site") == ["00_quickstart", "01_tasc"]
+    made = {p.relative_to(tmp_path / "site").as_posix() for p in (tmp_path / "site").rglob("*") if p.is_file()}
+    files = ("claims.json", "report.html", "run.json")
+    assert made == {
+        "index.html",
+        *(f"{name}/cpu/{file}" for name in ("00_quickstart", "01_tasc") for file in files),
+    }
     page = (tmp_path / "site" / "index.html").read_text()
     assert EXPLORER in page
     assert "01_tasc/cpu/report.html" in page
-
-
-def test_a_notebook_that_moved_on_makes_it_stale(tmp_path, monkeypatch):
-    here = tmp_path / "notebooks"
-    here.mkdir()
-    for name in ("00_quickstart", "01_tasc"):
-        shutil.copy(paths.notebooks() / f"{name}.ipynb", here)
-        write_run(tmp_path / "out", name)
-    monkeypatch.setattr(paths, "notebooks", lambda: here)
-    series.gallery(tmp_path / "out", tmp_path / "site")
-    assert stale(tmp_path / "site") == []
-    note = json.loads((here / "01_tasc.ipynb").read_text())
-    note["cells"].pop()
-    (here / "01_tasc.ipynb").write_text(json.dumps(note))
-    shutil.copy(here / "00_quickstart.ipynb", here / "09_new.ipynb")
-    assert stale(tmp_path / "site") == ["01_tasc", "09_new"]
 
 
 def test_nothing_to_show(tmp_path):
     write_run(tmp_path / "out", profile="smoke")
     with pytest.raises(DataError, match="no finished report of profile 'cpu'"):
         series.gallery(tmp_path / "out", tmp_path / "site")
-
-
-def test_a_gallery_stays_small(tmp_path, monkeypatch):
-    write_run(tmp_path / "out", page="x" * 2000)
-    monkeypatch.setattr(series, "LARGEST", 1000)
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "kept").touch()
-    with pytest.raises(DataError, match="may weigh"):
-        series.gallery(tmp_path / "out", tmp_path / "site")
-    assert (tmp_path / "site" / "kept").exists(), "what was there stays where nothing better comes"
-
-
-def test_the_gallery_of_the_repository_is_not_stale():
-    site = paths.workplace() / "reports" / "gallery"
-    if not site.is_dir():
-        pytest.skip("there is no gallery in this checkout")
-    assert stale(site) == [], "make reports, then make gallery"
 
 
 SITE = paths.workplace() / "reports" / "gallery"

@@ -1,4 +1,4 @@
-"""What notebooks show: addresses, folders of the machine and bare objects go, colours follow the page."""
+"""What notebooks show: folders of the machine go, colours follow the page."""
 
 from __future__ import annotations
 
@@ -13,39 +13,11 @@ from attnlib.reports import theme
 from attnlib.viz import plots
 
 
-@pytest.mark.parametrize(
-    ("tag", "kept"),
-    [
-        ('<img src="https://a.b/c" alt="x">', '<img alt="x">'),
-        ("<img src='//a.b/c' alt=x>", "<img alt=x>"),
-        ("<img src=http://a.b/c alt=x>", "<img alt=x>"),
-        ('<a href="#here">https://a.b</a>', '<a href="#here">https://a.b</a>'),
-        ('<svg xmlns="http://www.w3.org/2000/svg" width="3">', '<svg width="3">'),
-        ('<img src="data:image/png;base64,//8=">', '<img src="data:image/png;base64,//8=">'),
-        ('text src="https://a.b" text', 'text src="https://a.b" text'),
-    ],
-)
-def test_offline_takes_addresses_out_of_tags(tag: str, kept: str) -> None:
-    assert theme.offline(tag) == kept
-
-
-def test_notes_say_each_kind_once_and_name_no_folder_of_the_machine() -> None:
-    said = "imdb: 3 of 212 test texts are training texts\n"
+def test_notes_say_each_kind_of_the_kits_warnings_once() -> None:
     library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
-    ours = f"/home/x/attnlib/spec.py:178: Unfinished: {said}  self.loaded = load(config)\n"
-    more = said.replace("212", "1,300")
-    found = theme.notes(
-        [f"{library}{ours}and/or more\n{library}", f"{more}in /home/x/runs, see https://a.org/b/c\n"]
-    )
-    assert found == [(said.strip(), 2), ("and/or more", 1), ("in runs, see https://a.org/b/c", 1)]
-
-
-@pytest.mark.parametrize("shown", ["<Axes: >", "[<m.Line2D at 0x7f0a>]", "Text(0.5, 1.0, 'a')", "0.75"])
-def test_what_python_says_of_an_object_is_left_out(shown: str) -> None:
-    from nbformat.v4 import new_output
-
-    assert not theme.says_something(new_output("execute_result", {"text/plain": shown}))
-    assert theme.says_something(new_output("display_data", {"text/plain": shown, "text/html": "<p>told</p>"}))
+    ours = "/home/x/attnlib/data/texts.py:178: Unfinished: imdb: {} of 212 texts are the same\n  load()\n"
+    found = theme.notes([f"{library}{ours.format(3)}50%|###\n{library}", ours.format("1,300")])
+    assert found == [("imdb: 3 of 212 texts are the same", 2)]
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ P, Q = RNG.dirichlet(np.ones(7), 20), RNG.dirichlet(np.ones(7), 20)
 
 
 def test_hand_worked_divergences():
-    p, q = [0.5, 0.5], [0.25, 0.75]
-    assert stats.kl(p, q) == pytest.approx(0.5 * np.log(2) + 0.5 * np.log(2 / 3))
-    assert stats.tvd(p, q) == pytest.approx(0.25)
+    assert stats.tvd([0.5, 0.5], [0.25, 0.75]) == pytest.approx(0.25)
     assert stats.jsd([1, 0], [0.5, 0.5]) == pytest.approx(
         0.5 * np.log(4 / 3) + 0.25 * np.log(2 / 3) + 0.25 * np.log(2)
     )
@@ -26,18 +24,9 @@ def test_disjoint_supports_reach_the_bounds():
     assert stats.jsd([1, 0, 0], [0, 0.5, 0.5]) == pytest.approx(np.log(2), abs=1e-15)
     assert stats.jsd([1, 0, 0], [0, 0.5, 0.5]) <= np.log(2)
     assert stats.tvd([1, 0, 0], [0, 0.5, 0.5]) == 1.0
-    assert stats.kl([1, 0], [0, 1]) == np.inf
-    assert stats.kl([1, 0], [0, 1], floor=1e-12) == pytest.approx(12 * np.log(10))
-
-
-def test_binary_total_variation_is_the_difference_of_probabilities():
-    a, b = RNG.random(50), RNG.random(50)
-    both = stats.tvd(np.stack([a, 1 - a], -1), np.stack([b, 1 - b], -1))
-    np.testing.assert_allclose(both, np.abs(a - b), atol=1e-15)
 
 
 def test_divergences_agree_with_scipy_and_are_symmetric():
-    np.testing.assert_allclose(stats.kl(P, Q), scipy_stats.entropy(P, Q, axis=-1), rtol=1e-12)
     np.testing.assert_allclose(stats.jsd(P, Q), jensenshannon(P, Q, axis=-1) ** 2, rtol=1e-10)
     np.testing.assert_allclose(stats.jsd(P, Q), stats.jsd(Q, P), rtol=1e-12)
     assert (stats.jsd(P, P) == 0).all()
@@ -45,14 +34,9 @@ def test_divergences_agree_with_scipy_and_are_symmetric():
 
 def test_padding_adds_nothing():
     padded = [np.pad(x, ((0, 0), (0, 5))) for x in (P, Q)]
-    for measure in (stats.kl, stats.jsd, stats.tvd):
+    for measure in (stats.jsd, stats.tvd):
         np.testing.assert_allclose(measure(*padded), measure(P, Q), atol=1e-15)
         assert np.isfinite(measure(*padded)).all()
-    np.testing.assert_allclose(stats.entropy(padded[0]), stats.entropy(P), atol=1e-15)
-
-
-def test_tensors_are_accepted():
-    assert stats.jsd(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])) == pytest.approx(np.log(2))
 
 
 def test_normalized_entropy():
@@ -69,18 +53,12 @@ def test_normalized_entropy():
 
 @pytest.mark.parametrize("bad", [[0.5, -0.1], [np.nan, 1.0], [], [0.7, 0.7], [0.2, 0.2], [np.inf, 0.0]])
 def test_what_is_no_distribution_is_refused(bad):
-    for measure in (stats.entropy, stats.normalized_entropy):
-        with pytest.raises(DataError):
-            measure(bad)
-    for measure in (stats.tvd, stats.jsd, stats.kl):
+    with pytest.raises(DataError):
+        stats.normalized_entropy(bad)
+    for measure in (stats.tvd, stats.jsd):
         for pair in ((bad, [0.5, 0.5]), ([[0.5, 0.5], [0.0, 1.0]], bad)):
             with pytest.raises(DataError):
                 measure(*pair)
-
-
-def test_weight_outside_a_mask_is_refused():
-    with pytest.raises(DataError, match=r"sums to 0\.5"):
-        stats.normalized_entropy([[0.5, 0.0, 0.5]], [[True, True, False]])
 
 
 def test_zeros_are_no_distribution_and_rounding_is_forgiven():
@@ -88,7 +66,7 @@ def test_zeros_are_no_distribution_and_rounding_is_forgiven():
     found = stats.normalized_entropy([[0.0, 0.0], [0.5, 0.5]], [[True, True], [True, True]])
     assert np.isnan(found[0])
     assert found[1] == pytest.approx(1.0)
-    for measure in (stats.tvd, stats.jsd, stats.kl):
+    for measure in (stats.tvd, stats.jsd):
         value = measure([[0.0, 0.0], [1.0, 0.0]], [0.5, 0.5])
         assert np.isnan(value[0])
         assert value[1] > 0
@@ -98,7 +76,7 @@ def test_zeros_are_no_distribution_and_rounding_is_forgiven():
 
 def test_unlike_lengths_are_refused():
     with pytest.raises(DataError, match="same outcomes"):
-        stats.kl([0.5, 0.5], [1.0])
+        stats.jsd([0.5, 0.5], [1.0])
     with pytest.raises(DataError, match="one length"):
         stats.kendall_tau([1, 2], [1, 2, 3])
     with pytest.raises(DataError, match="NaN"):
@@ -125,7 +103,7 @@ def test_weighted_kendall_with_equal_weights_is_kendall_and_sorted_is_one():
     assert stats.weighted_kendall(np.sort(x), -np.sort(y), RNG.random(15)) == pytest.approx(-1)
     assert np.isnan(stats.weighted_kendall(x, y, np.zeros(15)))
     assert stats.weighted_kendall([1, 1], [1, 2], [1, 1]) == 0.0
-    with pytest.raises(DataError, match="one weight"):
+    with pytest.raises(DataError, match="one finite weight"):
         stats.weighted_kendall(x, y, [1.0])
 
 

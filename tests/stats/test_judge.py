@@ -46,8 +46,6 @@ def test_direction(low: float, high: float, direction: str, border: float, held:
 
 
 def test_what_no_interval_is() -> None:
-    with pytest.raises(ConfigError, match="from low to high"):
-        holds(0.4, 0.1, "greater")
     with pytest.raises(ConfigError, match="Did you mean 'greater'"):
         holds(0.1, 0.4, "greator")
     with pytest.raises(ConfigError, match="None of the cases"):
@@ -71,12 +69,6 @@ def test_the_interval_shown_is_the_interval_that_decides(last, direction) -> Non
     ends = [sorted((sign * low, sign * high)) for low, high in ((0.1, 0.2), last, (0.1, 0.4))]
     found = decide({str(k): effect(*pair) for k, pair in enumerate(ends)}, direction)
     assert holds(found.effect.low, found.effect.high, direction) is found.holds
-
-
-def test_one_of_three_cases_may_lie_below_by_chance() -> None:
-    found = decide({"a": effect(0.1, 0.2), "b": effect(-0.3, -0.001), "c": effect(0.1, 0.2)}, "greater")
-    assert found.holds is None
-    assert found.effect.high > 0
 
 
 def test_a_case_without_a_value_holds_the_others_back() -> None:

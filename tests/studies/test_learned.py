@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from attnlib.studies.learned import LEARNED, idle, without
+from attnlib.studies.results import LEARNED, idle, without
 
 BY = ["encoder", "lam", "seed"]
 

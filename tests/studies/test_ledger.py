@@ -182,6 +182,5 @@ def test_the_tally_counts_answers_and_chance() -> None:
     said = tally(claims)
     assert "Of 4 claims: **1** reproduced, **0** not reproduced, **2** undetermined, **1** not tested" in said
     assert "For 1 of the undetermined" in said
-    assert "0.1 of the 3" in said or "0.2 of the 3" in said
     assert [claim.id for claim in claims] == ["t-0", "t-1", "t-2", "t-3"]
     json.dumps(claims[0].to_dict())

@@ -22,7 +22,7 @@ def short(folder):
 def test_00_gets_to_its_end(tmp_path, name):
     path = short(tmp_path) if name == "short" else write(tmp_path, name)
     found = run_cells("00_quickstart", tmp_path, corpora=[str(path)], **TINY)
-    assert {claim.verdict for claim in found["claims"]} <= {"not tested", "undetermined", "not reproduced"}
+    assert {claim.verdict for claim in found["run"].claims} <= {"not tested", "undetermined", "not reproduced"}
 
 
 @pytest.mark.parametrize("name", [*NAMES, "short"])

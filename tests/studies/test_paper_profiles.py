@@ -27,8 +27,8 @@ CLASSES = {"snli": 3, "babi": 6, "hub:yahoo_answers_topics": 10}
 SHRUNK = {
     r"(\w+_)?seeds|few": lambda v: v[:1] if isinstance(v, list) else 1,
     r"(\w+_)?epochs(_without)?": lambda v: leaves(v, 1),
-    r"hidden_sizes?|beyond_hidden|deep_size|embedding_size": lambda v: leaves(v, WIDTH),
-    r"(bert_)?limit": lambda v: 12,
+    r"hidden_sizes?|deep_size|embedding_size": lambda v: leaves(v, WIDTH),
+    r"limit": lambda v: 12,
     r"resamples|adversary_(steps|texts)": lambda v: 4,
     r"counts": lambda v: [4],
     r"vector_files": lambda v: {},
@@ -60,7 +60,7 @@ def tiny(name: str, folder: Path) -> tuple[Any, Any]:
             if value is not None and re.fullmatch(pattern, option):
                 values[option] = small(value)
     values["vectors"] = str(vectors(folder))
-    if values.get("bert_variants") or "bert" in values.get("encoders", ()):
+    if "bert" in values.get("encoders", ()):
         values["pretrained"] = str(bert(folder / "bert"))
     return study, study.Params.of(values)
 

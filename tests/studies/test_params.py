@@ -9,7 +9,6 @@ import pytest
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.erasure.params import Params as Erasure
 from attnlib.studies.params import StudyParams
 from attnlib.studies.tasc.params import Params as Tasc
 from attnlib.utils.errors import ConfigError
@@ -48,13 +47,7 @@ def test_two_files_of_one_name_need_names_of_their_own() -> None:
 
 def test_the_pooling_ablation_follows_the_grid() -> None:
     assert Tasc().pooled == ("mlp", "additive")
-    assert Tasc(encoders=["lstm"], attentions=["dot"], bert_attentions=["dot"]).pooled == ("lstm", "dot")
-    assert Tasc(pooling_cell=["lstm", "dot"]).pooled == ("lstm", "dot")
-
-
-def test_a_data_set_gets_both_architectures_unless_told() -> None:
-    params = Erasure(corpora=["20news", "data/reviews.csv"], architectures={"data/reviews.csv": ["flan"]})
-    assert params.trained == {"20news": ("han", "flan"), "reviews": ("flan",)}
+    assert Tasc(encoders=["bert", "lstm"], attentions=["dot"]).pooled == ("lstm", "dot")
 
 
 def test_configs_take_the_parameters_of_their_names_unless_told_otherwise() -> None:

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from attnlib.stats.inference import contrast, effect, exact_share
-from attnlib.studies.quantity import NotTested, Quantity, Table, by_name
-from attnlib.utils.errors import ConfigError
+from attnlib.studies.quantity import NotTested, Quantity, Table
 
 TEXTS = 24
 
@@ -95,8 +94,3 @@ def test_a_table_puts_quantities_side_by_side() -> None:
     assert table["a"].tolist() == [effect(part, bounds=(0, 1)).text() for part in (
         level.only(encoder=name).values(results()) for name in ("lstm", "mlp")
     )]  # fmt: skip
-
-
-def test_names_are_given_once() -> None:
-    with pytest.raises(ConfigError, match="Two tables are called 't'"):
-        by_name([Table("t", {}, "A."), Table("t", {}, "B.")], "table")

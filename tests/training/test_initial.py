@@ -15,14 +15,6 @@ def corpus():
     return load_corpus("planted", n_train=40, n_dev=10, n_test=10)
 
 
-def test_masked_words_need_one_more_row(corpus):
-    for regulariser, more in (("none", 0), ("mlm", 1)):
-        config = ModelConfig(regulariser=regulariser)
-        vectoriser = make_vectoriser(corpus, config)
-        model = initial_model(config, vectoriser, 2, vectors=None, query=False)
-        assert model.embedding.num_embeddings == len(corpus.vocabulary) + more
-
-
 def test_word_vectors_are_the_first_embeddings(corpus):
     config = ModelConfig(vectors="glove")
     vectoriser = make_vectoriser(corpus, config)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from attnlib.config import TrainConfig
-from attnlib.training.optimise import Optimisers, RowAdam, parameter_groups
+from attnlib.training.optimise import Optimisers, RowAdam
 from attnlib.utils.errors import ConfigError
 
 STEPS = [[0, 1, 1], [2], [1, 3], [0], [1], [2, 2, 2], [0, 1, 2, 3]]
@@ -68,18 +68,6 @@ def test_row_adam_is_an_adam_of_its_own_for_every_row(amsgrad, decay):
         torch.testing.assert_close(table[row], alone, rtol=1e-12, atol=1e-12)
 
 
-def test_row_adam_takes_dense_gradients_row_by_row():
-    start = torch.randn(4, 3, dtype=torch.float64)
-    tables = [nn.Parameter(start.clone()), nn.Parameter(start.clone())]
-    gradient = torch.zeros(4, 3, dtype=torch.float64)
-    gradient[2] = 1.0
-    tables[0].grad, tables[1].grad = gradient, gradient.to_sparse(1)
-    for table in tables:
-        RowAdam([table], weight_decay=0.1).step()
-    assert torch.equal(*tables)
-    assert torch.equal(tables[0][[0, 1, 3]], start[[0, 1, 3]])
-
-
 @pytest.mark.parametrize("clip", [None, 0.5, 1e6])
 @pytest.mark.parametrize("amsgrad", [False, True])
 def test_dense_updates_are_plain_adam(clip, amsgrad):
@@ -133,15 +121,3 @@ def test_frozen_parts_ask_for_no_gradient():
 def test_nothing_to_train_is_an_error():
     with pytest.raises(ConfigError, match=r"Nothing is left to train.*epochs=0"):
         Optimisers(toy(), TrainConfig(freeze=("encoder", "decoder"), train_embeddings=False))
-
-
-def test_every_parameter_is_in_one_group():
-    model = toy()
-    model.extra = nn.Linear(2, 2)
-    model.extra.weight = model.decoder.weight
-    groups = parameter_groups(model, TrainConfig(learning_rates={"decoder": 1.0}))
-    found = [id(p) for group in groups for p in group["params"]]
-    assert sorted(found) == sorted(id(p) for p in model.parameters())
-    rates = {id(p): group["lr"] for group in groups for p in group["params"]}
-    assert rates[id(model.decoder.weight)] == 1.0
-    assert rates[id(model.extra.bias)] == TrainConfig().learning_rate

@@ -33,12 +33,6 @@ def test_everything_is_copied(corpus, source):
     assert warm.notes == ()
 
 
-def test_the_source_is_not_touched(corpus, source):
-    before = {k: v.clone() for k, v in source.model.state_dict().items()}
-    fit(corpus, MODEL, TrainConfig(epochs=1, learning_rate=0.1, device="cpu"), seed=2, warm_start=source)
-    assert all(torch.equal(before[k], v) for k, v in source.model.state_dict().items())
-
-
 def test_chosen_parts_are_copied_and_can_be_frozen(corpus, source):
     parts = ("embedding", "encoder")
     config = TrainConfig(epochs=1, freeze=parts, device="cpu")
@@ -61,20 +55,8 @@ def test_what_does_not_fit_is_reported(corpus, source):
     assert "embedding" not in note
     (note,) = fit(corpus, MODEL.replace(scaling="conv"), UNTRAINED, warm_start=source).notes
     assert "scaling.channels.weight (the other model has none)" in note
-
-
-def test_words_of_another_vocabulary_are_matched_by_word(corpus, source):
-    other = replace(corpus, train=corpus.train[40:], min_df=2)
-    warm = fit(other, MODEL, UNTRAINED, seed=2, warm_start=source)
-    cold = fit(other, MODEL, UNTRAINED, seed=2)
-    known, words = source.vectoriser.vocabulary, warm.vectoriser.vocabulary
-    assert words != known
-    for word in words.words[4:]:
-        i, j = words.ids([word])[0], known.ids([word])[0]
-        expected = cold.model.embedding.weight[i] if word not in known else source.model.embedding.weight[j]
-        assert torch.equal(warm.model.embedding.weight[i], expected)
-        if word in known:
-            assert torch.equal(warm.model.scaling.table.weight[i], source.model.scaling.table.weight[j])
+    (note,) = fit(replace(corpus, min_df=2), MODEL, UNTRAINED, warm_start=source).notes
+    assert "embedding.weight (the other model has another vocabulary)" in note
 
 
 def test_a_start_that_fits_nowhere_is_an_error(corpus, source):

@@ -80,13 +80,6 @@ def test_it_opens_on_a_confident_and_correct_prediction(corpus, fitted):
     assert all(f"{token}[" in still for token in texts[-1].tokens)
 
 
-def test_probability_colours_but_attention_ranks(corpus, fitted):
-    data = explorer.explored({"": fitted}, corpus.test[:2], ["probability"], "attention")
-    assert list(only(data)[0]["rows"]) == ["probability"]
-    assert list(only(data)[0]["paths"]["attention"]) == ["alpha"]
-    assert data["models"][0]["ranks"]["probability"] == "alpha"
-
-
 def test_a_hierarchical_model_erases_sentences_at_its_attention_layer():
     corpus = al.load_corpus("planted", n_train=60, n_dev=20, n_test=10)
     fitted = trained(corpus, hierarchical=True)
@@ -140,20 +133,6 @@ def test_a_typed_text_joins_the_others(corpus, fitted, watched):
     assert [text["name"] for text in widget.data["texts"]][2:] == ["a wonderful <b>story</b>"]
     assert [len(model["texts"]) for model in widget.data["models"]] == [3, 3]
     assert not widget.problem
-
-
-def test_what_is_wrong_with_a_typed_text_is_said(corpus, fitted, watched, monkeypatch):
-    from attnlib.utils.errors import DataError
-
-    widget = al.explore(fitted, list(corpus.test[:1]), by=["alpha"])
-
-    def refuse(*_):
-        raise DataError("nothing to read")
-
-    monkeypatch.setattr(explorer, "explored", refuse)
-    widget.typed = "…"
-    assert widget.problem == "nothing to read"
-    assert len(widget.data["texts"]) == 1
 
 
 def test_unknown_names(corpus, fitted):

@@ -1,5 +1,6 @@
-"""What a model makes of a text: the rows are the trace's own numbers, in the order of the tokens."""
+"""What a model makes of a text: the rows are the trace's own numbers; coloured, escaped, readable."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,8 @@ from bs4 import BeautifulSoup
 import attnlib as al
 from attnlib.data.types import Example
 from attnlib.utils.errors import DataError, UnknownName
-from attnlib.viz.heatmap import heatmap, read
+from attnlib.viz.heatmap import BLUE, ORANGE, STRONGEST, Scale, heatmap, number, read, text_heatmap
+from attnlib.viz.prose import emphasised, say
 
 
 def untrained(corpus, **options):
@@ -65,13 +67,6 @@ def test_the_target_is_the_second_of_two_classes_or_the_one_asked_for(corpus, fi
         read(fitted, example, target="postive")
 
 
-def test_with_more_classes_the_target_is_the_predicted_one():
-    corpus = al.load_corpus("planted", n_train=40, n_dev=5, n_test=6, classes=4)
-    for reading in read(untrained(corpus), list(corpus.test), "probability"):
-        assert reading.target == reading.predicted
-        assert reading.labels()["probability"] == f"p({corpus.classes[reading.predicted]})"
-
-
 def test_a_question_needs_no_linear_decoder():
     corpus = al.load_corpus("planted", n_train=40, n_dev=5, n_test=3, task="qa")
     fitted = untrained(corpus)
@@ -82,17 +77,11 @@ def test_a_question_needs_no_linear_decoder():
     assert asked in BeautifulSoup(str(reading.html()), "html.parser").get_text()
 
 
-def test_typed_text_has_no_true_class_and_shows_unknown_words(fitted):
+def test_typed_text_has_no_true_class(fitted):
     reading = read(fitted, "The <b>wonderful</b> zzyzx story")[0]
-    page = BeautifulSoup(str(reading.html()), "html.parser")
-    text = page.get_text()
+    text = BeautifulSoup(str(reading.html()), "html.parser").get_text()
     assert "true class" not in text
     assert f"predicted {fitted.classes[reading.predicted]} with p = " in text
-    assert "unknown to the model" in text
-    assert not page.find_all("script")
-    where = list(reading.tokens).index("zzyzx")
-    assert reading.unknown_words[where]
-    assert not reading.unknown_words[list(reading.tokens).index("story")]
 
 
 def test_the_true_class_and_the_rationale_are_shown(corpus, fitted):
@@ -102,14 +91,6 @@ def test_the_true_class_and_the_rationale_are_shown(corpus, fitted):
     assert f"true class {fitted.classes[wrong.label]} ✗" in page.get_text()
     underlined = [tag.get_text() for tag in page.find_all(style=True) if "underline;" in tag["style"] and tag.bdi]
     assert underlined == [t for t, mark in zip(example.tokens, example.rationale, strict=True) if mark]
-
-
-def test_a_class_name_is_escaped(corpus):
-    from dataclasses import replace
-
-    fitted = untrained(replace(corpus, classes=("<img src=x>", "<script>")))
-    page = BeautifulSoup(str(heatmap(fitted, list(corpus.test[:2]), ["alpha", "probability"])), "html.parser")
-    assert not page.find_all(["img", "script"])
 
 
 def test_wrong_rows_and_empty_texts_are_named(corpus, fitted):
@@ -133,3 +114,101 @@ def test_words_of_a_hierarchical_model_weigh_with_their_sentence():
         np.testing.assert_allclose(sums, alone.alpha[0, : len(sums)], atol=1e-6)
         first = reading.rows["probability"][: starts[1]]
         assert np.ptp(first) == 0, "a sentence speaks with one voice"
+
+
+def opacity(css):
+    return float(re.fullmatch(r"rgba\(\d+,\d+,\d+,([\d.]+)\)", css)[1])
+
+
+def luminance(rgb):
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in np.array(rgb) / 255]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def test_a_scale_is_blue_upwards_and_orange_below_its_centre():
+    growing = Scale(0.0, 0.4)
+    assert [growing.strength(v) for v in (0.0, 0.1, 0.4, 0.9)] == pytest.approx([0, 0.25, 1, 1])
+    chance = Scale.probability(4)
+    assert [chance.strength(v) for v in (0.0, 0.125, 0.25, 0.625, 1.0)] == pytest.approx([-1, -0.5, 0, 0.5, 1])
+    assert chance.colour(1.0).startswith("rgba(0,114,178")
+    assert chance.colour(0.0).startswith("rgba(213,94,0")
+    assert opacity(chance.colour(0.0)) == STRONGEST
+    assert opacity(chance.colour(0.25)) == 0
+
+
+@pytest.mark.parametrize("colour", [BLUE, ORANGE])
+@pytest.mark.parametrize(("page", "ink"), [((255,) * 3, (17,) * 3), ((17,) * 3, (238,) * 3)])
+def test_the_strongest_colour_leaves_text_readable_on_light_and_dark_pages(colour, page, ink):
+    shown = [STRONGEST * c + (1 - STRONGEST) * p for c, p in zip(colour, page, strict=True)]
+    bright, dark = sorted((luminance(shown), luminance(ink)), reverse=True)
+    assert (bright + 0.05) / (dark + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(0.41234, "0.412"), (-1.239, "−1.24"), (-0.0, "0"), (12.345, "12.35"), (0.0, "0"), (1, "1"), (np.nan, "–")],
+)
+def test_numbers_are_short(value, told):
+    assert number(value) == told
+
+
+def test_whatever_a_text_holds_shows_as_text():
+    nasty = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&amp;", "'", "\n", " "]
+    html = str(
+        text_heatmap(nasty, {"<i>a</i>": np.ones(6), "b": np.ones(6)}, head="<u>head</u>")
+        + text_heatmap(nasty, {"<i>w</i>": np.ones(6)})
+    )
+    page = BeautifulSoup(html, "html.parser")
+    assert not page.find_all(["script", "img", "i", "u"])
+    assert all(set(tag.attrs) <= {"style", "title", "role", "aria-label"} for tag in page.find_all(True))
+    words = [tag.get_text() for tag in page.find_all("bdi")]
+    assert words == [*nasty[:4], "⏎", "␣"] * 2
+    assert "<u>head</u>" in page.get_text()
+
+
+def test_every_number_is_in_a_tooltip_and_rows_print_theirs():
+    page = BeautifulSoup(
+        str(text_heatmap(["good", "film"], {"attention": [0.75, 0.25], "p": [0.9, 0.4]})), "html.parser"
+    )
+    assert [tag["title"] for tag in page.find_all(title=True)] == [
+        "good: attention 0.750, p 0.900",
+        "film: attention 0.250, p 0.400",
+    ]
+    assert "0.750" in page.get_text()
+    one = BeautifulSoup(str(text_heatmap(["good", "film"], [0.75, 0.25])), "html.parser")
+    assert one.find(title=True)["title"] == "good: weight 0.750"
+    assert "0.250" not in one.get_text(), "one row colours the words and keeps its numbers in the tooltips"
+    assert one.find(title=True)["style"].count(Scale(0, 0.75).colour(0.75)) == 1
+
+
+def test_a_long_text_is_cut_and_says_by_how_much():
+    alpha = np.full(400, 1 / 400)
+    html = text_heatmap(["w"] * 400, {"attention": alpha, "grad": -np.ones(400)}, limit=100)
+    assert "300 more tokens" in BeautifulSoup(str(html), "html.parser").get_text()
+    assert str(html).count("<bdi>") == 100
+
+
+def test_what_does_not_fit_is_named():
+    with pytest.raises(DataError, match=r"'a' has the shape \(2,\), the text 3 tokens"):
+        text_heatmap(["x", "y", "z"], {"a": [1, 2]})
+    with pytest.raises(DataError, match="scores of row 'a' are no numbers"):
+        text_heatmap(["x"], {"a": [10**400]})
+    with pytest.raises(DataError, match="'marked' has the shape"):
+        text_heatmap(["x", "y"], [1, 2], marked=[True])
+
+
+def test_saying_escapes_and_makes_bold():
+    said = say("a **<script>** b", "x < y & z")
+    page = BeautifulSoup(str(said), "html.parser")
+    assert [p.get_text() for p in page.find_all("p")] == ["a <script> b", "x < y & z"]
+    assert page.b.get_text() == "<script>"
+    assert not page.find_all("script")
+    assert repr(said) == "a <script> b\nx < y & z"
+
+
+def test_links_lead_within_the_page_or_to_reports_and_nowhere_else():
+    assert emphasised("[0.2 [0.1, 0.3]](#figure-a)").startswith('<a href="#figure-a">0.2 [')
+    assert emphasised("[x](../../01_tasc/cpu/report.html#claim-1)").startswith('<a href="../../01_tasc/')
+    for outside in ("[x](https://a.b)", "[x](javascript:1)", "[0.1, 0.2] (#a)"):
+        assert "<a " not in emphasised(outside)
+    assert repr(say("**a** [b](#c)")) == "a b"

@@ -12,17 +12,6 @@ from attnlib.viz import plots
 
 
 @pytest.fixture
-def flips():
-    """Ten texts per level: six inside the bins, three aside, one more aside under another name."""
-    rows = []
-    for level in ("attention", "input"):
-        rows += [{"level": level, "fraction": f, "aside": None} for f in (0.05, 0.1, 0.1, 0.5, 0.9, 1.0)]
-        rows += [{"level": level, "fraction": np.nan, "aside": "never"}] * 3
-        rows += [{"level": level, "fraction": 1.0, "aside": "only when nothing is left"}]
-    return pd.DataFrame(rows)
-
-
-@pytest.fixture
 def measured():
     rows = [("top", "a", 0.3, 0.2, 0.5), ("random", "a", 0.1, 0.05, 0.2), ("top", "b", 0.4, 0.3, 0.5)]
     rows.append(("random", "b", 0.2, 0.1, 0.4))
@@ -34,21 +23,6 @@ def texts(figure):
     """Every string the figure draws."""
     figure.draw_without_rendering()
     return [t.get_text() for t in figure.findobj(mpl.text.Text) if t.get_text()]
-
-
-def test_a_histogram_counts_every_row_once(flips):
-    figure = plots.histogram(flips, "fraction", "level", bins=10, aside="aside", title="t", x="x")
-    axis = figure.axes[0]
-    outlines = [patch for patch in axis.patches if isinstance(patch, mpl.patches.StepPatch)]
-    inside = [outline.get_data()[0].sum() for outline in outlines]
-    bars = [[bar.get_height() for bar in group] for group in axis.containers]
-    assert inside == pytest.approx([0.6] * 4)
-    assert bars == [pytest.approx([0.3, 0.1])] * 2
-    drawn = texts(figure)
-    assert "attention (n = 10)" in drawn
-    assert "input (n = 10)" in drawn
-    assert "30%" in drawn
-    assert "never" in drawn
 
 
 def test_intervals_reach_from_low_to_high_and_papers_are_hollow(measured):
@@ -88,57 +62,26 @@ def test_a_box_shows_the_median_and_its_n():
     assert {"p\nn = 5", "q\nn = 3", "u"} <= set(texts(figure))
 
 
-@pytest.mark.parametrize("dense", [10, 100])
-def test_points_of_two_kinds_have_a_panel_each_and_many_become_hexagons(dense):
-    frame = pd.DataFrame({"a": np.arange(40) % 7, "b": np.arange(40) % 5, "kind": ["p", "q"] * 20})
-    look = {"title": "t", "hue": "kind", "unit": "states", "diagonal": True}
-    figure = plots.scatter_density(frame, "a", "b", dense=dense, **look)
-    assert {"p  (n = 20)", "q  (n = 20)"} <= set(texts(figure))
-    assert ("states per cell (log)" in texts(figure)) == (dense == 10)
-    first, second = (axis.collections[0] for axis in figure.axes[:2])
-    assert (first.get_array().sum() if dense == 10 else len(first.get_offsets())) == 20
-    if dense > 10:
-        assert tuple(first.get_facecolor()[0]) != tuple(second.get_facecolor()[0])
-
-
-def test_a_training_curve_marks_the_epoch_that_was_kept():
-    history = pd.DataFrame({"epoch": [1, 2], "loss": [0.6, 0.4], "dev_loss": [0.5, 0.6], "best": [True, False]})
-    history["dev_accuracy"] = [0.8, 0.7]
-    figure = plots.training_curve(history)
-    drawn = [line.get_ydata() for axis in figure.axes for line in axis.lines if line.get_linestyle() == "-"]
-    assert [list(line) for line in drawn] == [[0.6, 0.4], [0.5, 0.6], [0.8, 0.7]]
-    assert texts(figure).count("kept: epoch 1") == 1
-    with pytest.raises(DataError, match="lacks the column 'dev_f1'"):
-        plots.training_curve(history, score="f1")
-    with pytest.raises(DataError, match="not trained"):
-        plots.training_curve(history.iloc[:0])
-
-
-def test_wrong_frames_are_named(flips):
-    with pytest.raises(DataError, match="lacks the column 'fractoin'; it has level, fraction, aside"):
-        plots.histogram(flips, "fractoin", title="t", x="x")
-    with pytest.raises(DataError, match="no rows"):
-        plots.box_by(flips.iloc[:0], "level", "fraction", title="t")
-
-
-def test_the_same_frame_gives_the_same_file_and_pyplot_knows_nothing(flips):
+def test_the_same_frame_gives_the_same_file_in_its_own_style_and_pyplot_knows_nothing(measured):
     import matplotlib.pyplot as plt
 
     before = dict(mpl.rcParams)
-    first, second = (plots.histogram(flips, "fraction", "level", title="t", x="x") for _ in range(2))
+    first, second = (plots.intervals(measured, "what", hue="level", title="t", x="x") for _ in range(2))
     assert first._repr_svg_() == second._repr_svg_()
     assert first.svg().count("<text") == 0, "letters are paths"
+    with mpl.rc_context({"font.size": 30, "figure.facecolor": "black"}):
+        first.savefig(io.BytesIO(), format="png")
+    assert max(t.get_fontsize() for t in first.findobj(mpl.text.Text)) < 12
+    assert first.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
     assert plt.get_fignums() == []
     assert dict(mpl.rcParams) == before
 
 
-def test_a_chart_keeps_its_style_wherever_it_is_saved(flips):
-    figure = plots.histogram(flips, "fraction", title="t", x="x")
-    with mpl.rc_context({"font.size": 30, "figure.facecolor": "black"}):
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png")
-    assert max(t.get_fontsize() for t in figure.findobj(mpl.text.Text)) < 12
-    assert figure.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+def test_wrong_frames_are_named(measured):
+    with pytest.raises(DataError, match="lacks the column 'waht'; it has what, level"):
+        plots.intervals(measured, "waht", title="t", x="x")
+    with pytest.raises(DataError, match="no rows"):
+        plots.box_by(measured.iloc[:0], "level", "value", title="t")
 
 
 def test_panels_that_would_be_too_wide_for_a_page_go_below_each_other():
@@ -166,9 +109,3 @@ def test_names_of_points_touch_neither_points_nor_each_other_and_stay_inside():
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
     places = axis.transData.transform([point[:2] for point in points])
     assert not any(box.contains(*place) for box in boxes for place in places)
-
-
-def test_outliers_drawn_as_pixels_are_seen_on_dark_pages():
-    _, axis = plots.chart()
-    drawn = plots.boxes(axis, [[0, 1, 1, 1, 1, 1, 9]], [0], 0.5, plots.CYCLE[:1])
-    assert {line.get_markeredgecolor() for line in drawn["fliers"]} == {plots.GREY}

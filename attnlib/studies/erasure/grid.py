@@ -1,101 +1,96 @@
-"""Is attention interpretable? (Serrano & Smith 2019): the models, and the frames that come of them.
+"""What the study of erasure (Serrano & Smith 2019) computes and measures, and the frames that come of it.
 
 HAN attends to words within sentences and to sentences within the text, FLAN to all words at once; only the last
 attention layer is tested, so what is removed is a sentence for HAN and a word for FLAN. Encoders: rnn (a
-bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Every model is measured once.
-
-What is compared within a model (rankings, the two items removed) is paired by training and text; different models
-are independent trainings (`study.seed_of`). The models beyond the paper differ in projection, scaling or
-regulariser within one cell, and share its seeds.
+bidirectional GRU), conv (windows of 3 and 5) and noenc (none). Rankings and removals within a model are paired by
+training and text; different models are independent trainings (`study.seed_of`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from attnlib.config import ModelConfig, TrainConfig
-from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
-from attnlib.studies.erasure.measures import RANKINGS, erasures
-from attnlib.studies.erasure.params import Params
+from attnlib.data.selection import sampled
+from attnlib.erasure.flips import fraction_to_flip, single_removals
+from attnlib.measures.perturbation import decisions
+from attnlib.store.grid import run_grid
+from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.results import Results
-from attnlib.studies.study import parted, replicate
+from attnlib.studies.study import replicate
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
 
 MODEL = ["dataset", "encoder"]
 """The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""
-PROJECTIONS = {
-    "softmax": {},
-    "sparsemax": {"projection": "sparsemax"},
-    "sparsegen": {"projection": "sparsegen", "sparsegen_lambda": 0.5},
-    "entmax": {"projection": "entmax"},
-    "gumbel": {"projection": "gumbel"},
-}
-SCALINGS = {"softmax": {}} | {name: {"scaling": name} for name in ("lin", "feat", "conv")}
-REGULARISERS = {"base": {}} | {name: {"regulariser": name} for name in ("tying", "mlm")}
-"""Beyond the paper: the same tests for the models of the other papers. `base`: as wide as its word vectors."""
-BEYOND = {"projection": PROJECTIONS, "scaling": SCALINGS, "regulariser": REGULARISERS}
-SPARSE = ("sparsemax", "sparsegen", "entmax")
+RANKINGS = ("random", "alpha", "grad_alpha", "alpha_grad")
+"""Section 5.2, in the order of the paper's legends."""
+TOPS = RANKINGS[1:]
+"""Rankings whose first item is tested alone (the paper's Figures 9, 12 and 13)."""
+
+
+def erasures(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> dict[str, pd.DataFrame]:
+    """All erasure tests at the last attention layer, and the labels behind the accuracy.
+
+    labels     one row per test text: instance, truth, prediction, value (1 where the two agree)
+    single     one row per ranking, `sampling` of r ("any other" as the paper writes; "authors", as its code draws,
+               for attention alone) and text, as `single_removals` gives them
+    fractions  one row per ranking and text, as `fraction_to_flip` gives them
+
+    Rankings by gradient are those of the predicted class's probability (section 5.2). Chance is drawn with the
+    model's own seed.
+    """
+    some, single, fractions = sampled(corpus.test, texts), [], []
+    for ranking in RANKINGS:
+        options: dict[str, Any] = {"seed": fitted.seed}
+        options |= {"target": "probability"} if "grad" in ranking else {}
+        found = fraction_to_flip(fitted, some, ranking, level="attention", **options)
+        kept = ["id", "length", "removed", "fraction", "mass_removed", "status"]
+        fractions.append(found[kept].assign(importance=ranking))
+        draws = {"any other": ()} if ranking in TOPS else {}
+        for sampling, quirks in (draws | ({"authors": ("serrano_r",)} if ranking == "alpha" else {})).items():
+            found = single_removals(fitted, some, ranking, quirks=quirks, **options)
+            single.append(found.drop(columns="prediction").assign(importance=ranking, sampling=sampling))
+    return {
+        "labels": decisions(fitted, corpus.test),
+        "single": pd.concat(single, ignore_index=True).rename(columns={"id": "instance"}),
+        "fractions": pd.concat(fractions, ignore_index=True).rename(columns={"id": "instance"}),
+    }
 
 
 def fit(params: Params, dataset: str, architecture: str, context: str, k: int) -> FitSpec:
-    """One model of the paper's grid."""
+    """One model of the grid."""
     model, encoder = params.model(dataset, architecture, context), f"{architecture}_{context}"
     spec = {"data": params.data(dataset), "model": model, "train": params.training(dataset, context)}
     return replicate(k, dataset, encoder, model.attention, **spec, label={"dataset": dataset, "encoder": encoder})
 
 
-def beyond_fit(params: Params, options: Mapping[str, Any], base: bool, k: int) -> FitSpec:
-    """A model of the other papers' grids, trained as their studies train it, so that the store trains it once."""
-    hidden = params.embedding_size if base else params.beyond_hidden
-    rest = {"epochs": params.beyond_epochs, "train_embeddings": params.vectors == "none"}
-    train = TrainConfig(patience=2, monitor="loss", amsgrad=True, **rest)
-    model = ModelConfig(vectors=params.vectors, embedding_size=params.embedding_size, hidden_size=hidden, **options)
-    cell = (params.beyond, model.encoder, model.attention)
-    return replicate(k, *cell, data=params.data(params.beyond), model=model, train=train)
-
-
 def grid(params: Params) -> list[MeasureSpec]:
-    """Every run: each model of the paper erased from, and those beyond it."""
-    runs = []
-    for dataset, architectures in params.trained.items():
-        for cell in product(architectures, params.encoders, params.seeds):
-            one = fit(params, dataset, *cell)
-            runs.append(MeasureSpec.of(erasures, one, texts=params.texts, label={"part": "paper"}))
-    if params.beyond is None:
-        return runs
-    variants = PROJECTIONS | SCALINGS | REGULARISERS
-    for name, k in product(variants, params.beyond_seeds):
-        one = beyond_fit(params, variants[name], name in REGULARISERS, k)
-        label = {"part": "beyond", "variant": name, "dataset": params.beyond}
-        runs.append(MeasureSpec.of(erasures, one, texts=params.texts, reproject=name in SPARSE, label=label))
-    return runs
+    """Every run: each model erased from."""
+    models = product(params.corpora, ARCHITECTURES, params.encoders, params.seeds)
+    return [MeasureSpec.of(erasures, fit(params, *model), texts=params.texts) for model in models]
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already.
+    """Compute what the store does not hold, and gather labels, single and fractions, as `erasures` has them.
 
-    labels, single, fractions    of the paper's models: dataset, encoder (han_rnn, …), seed, and as `erasures` says
-    beyond_*   of the models of the other papers: `variant` names them; empty frames where they were left out
+    corpora: those that are loaded already
     """
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="erasure")
-    return gathered(params, found, {name: found.frame(name) for name in ("labels", "single", "fractions")})
-
-
-def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """The frames of all runs, by the part of the study that they belong to."""
-    own = {name: parted(frame, "paper") for name, frame in frames.items()}
-    beyond = {f"beyond_{name}": parted(frame, "beyond") for name, frame in frames.items()}
-    return Results(params, found, own | beyond, MODEL, judged=("single", "fractions"))
+    frames = {name: found.frame(name) for name in ("labels", "single", "fractions")}
+    return Results(params, found, frames, MODEL, judged=("single", "fractions"))
 
 
 def compared(single: pd.DataFrame, sampling: str = "any other", importance: str | None = None) -> pd.DataFrame:
     """Single removals where there is another item to remove, r drawn as named; by one ranking, or by all."""
     kept = single[(single["status"] == "compared") & (single["sampling"] == sampling)]
-    return kept if importance is None else kept[kept["importance"] == importance]
+    kept = kept if importance is None else kept[kept["importance"] == importance]
+    return kept.astype({"flip_top": bool, "flip_other": bool})
 
 
 def several(fractions: pd.DataFrame) -> pd.DataFrame:
@@ -104,15 +99,8 @@ def several(fractions: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(value=kept["fraction"].to_numpy(float))
 
 
-def common_set(fractions: pd.DataFrame, rankings: Sequence[str] = RANKINGS) -> pd.DataFrame:
+def common_set(fractions: pd.DataFrame) -> pd.DataFrame:
     """The texts (with more than one item) that every ranking flips, so that boxes compare the same texts."""
     kept = several(fractions)
-    kept = kept[kept["importance"].isin(rankings)]
-    keys = [c for c in ("dataset", "encoder", "variant", "seed", "instance") if c in kept]
-    never = kept["value"].isna().groupby([kept[key] for key in keys], sort=False).transform("any")
-    return kept[~never]
-
-
-def papers(run: Run) -> bool:
-    """Whether the settings are about a run: a model of the paper, or a measure of one."""
-    return "dataset" in run.label if isinstance(run, FitSpec) else run.label.get("part") == "paper"
+    never = kept["value"].isna().groupby([kept[key] for key in (*MODEL, "seed", "instance")], sort=False)
+    return kept[~never.transform("any")]

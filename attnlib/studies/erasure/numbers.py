@@ -1,9 +1,8 @@
 """Is attention interpretable? (Serrano & Smith 2019): every number of the study, its tables and its claims.
 
-Where the paper speaks of its models in general, an effect is the mean over models (data set and encoder) that count
-alike; where it says "every model", there is an effect for each. Where it counts models, each of which it trained
-once, trainings are counted (`Quantity.share`). Rankings of one model are compared in pairs, text by text; different
-encoders are trainings of their own that read the same texts.
+Where the paper speaks of its models in general, an effect is the mean over models (data set and
+encoder) that count alike; where it says "every model", there is an effect for each. Where it counts
+models, which it trained once, trainings are counted (`Quantity.share`).
 """
 
 from __future__ import annotations
@@ -19,37 +18,31 @@ import pandas as pd
 from attnlib.stats.inference import Effect
 from attnlib.studies.beside import closest, printed, reference
 from attnlib.studies.datasets import short
-from attnlib.studies.erasure.grid import MODEL, common_set, compared, several
-from attnlib.studies.erasure.measures import RANKINGS, TOPS
-from attnlib.studies.erasure.params import Params
+from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, common_set, compared, several
+from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.ledger import Claim, Judged, Printed
-from attnlib.studies.quantity import SHARE, Quantity, Table, required
+from attnlib.studies.quantity import ABSENT, Quantity, Table, required
 from attnlib.studies.results import Results
-from attnlib.utils.text import percent
 
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
 """The rankings in the paper's words."""
+STEPS = {f"{NAMES[a]} minus {NAMES[b]}": (a, b) for a, b in pairwise(RANKINGS)}
+"""From one ranking to the next."""
 CELLS = {
     "percent_both_flip": "both flip",
     "percent_only_top_flips": "only the top item flips",
     "percent_only_random_flips": "only the random item flips",
     "percent_neither_flips": "neither flips",
 }
-"""The four cells of a contingency table, by the names of the reference file."""
-METRICS = dict(zip([(True, True), (True, False), (False, True), (False, False)], CELLS, strict=True))
-"""Whether the top item and r flip -> the cell."""
-CONTEXTS = {"rnn": "an rnn", "conv": "convolutions", "noenc": "no encoder"}
+"""The cells of a contingency table (1, 1; 1, 0; 0, 1; 0, 0), by the reference file's names."""
 WITH_ENCODER, NOENC = ["han_rnn", "han_conv", "flan_rnn", "flan_conv"], ["han_noenc", "flan_noenc"]
-LARGE, CLOSE = 0.4, 0.05
-"""A large difference in attention (section 4.1); a divergence close to zero, in nats (the text gives no number)."""
 MAJORITY = 0.8
 """A vast majority: the "no" rows of Table 2, of which the paper says so, hold 85.6 to 90.9% of the texts."""
 SHIFT = 0.25
 """Appendix A.3: attention mass is "shifted down by around 0.25 or more"."""
 EMPTIED = 0.5
-"""The largest share of texts that may flip only when nothing is left where the attention mass removed is compared.
-Once everything is removed so is all attention, whatever the ranking: beyond one half, a model shows that and little
-else."""
+"""The largest share of texts that may flip only when nothing is left where masses are compared:
+once everything is removed so is all attention, whatever the ranking."""
 ALONE = "No text has more than one item, so there is nothing to compare."
 UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
@@ -62,13 +55,8 @@ def model_name(encoder: str) -> str:
     return f"{architecture.upper()}{context}"
 
 
-def once(single: pd.DataFrame) -> pd.DataFrame:
-    """The texts that exactly one of the two removals flips."""
-    return single[single["flip_top"].astype(bool) != single["flip_other"].astype(bool)]
-
-
 def below_zero(single: pd.DataFrame) -> pd.DataFrame:
-    """The texts in which the random item matters more; `near`: whether Δα lies below its model's median."""
+    """The texts in which r matters more; `near`: whether Δα lies below its model's median."""
     middle = single.groupby([*MODEL, "seed"])["delta_alpha"].transform("median")
     return single.assign(near=single["delta_alpha"] < middle)[single["delta_js"] < 0]
 
@@ -78,17 +66,15 @@ def beyond_half(frame: pd.DataFrame) -> pd.Series:
     return (frame["fraction"] > 0.5).astype(float).where(frame["fraction"].notna())
 
 
-def duel(fractions: pd.DataFrame, a: str = "grad_alpha", b: str = "alpha") -> pd.DataFrame:
-    """One row per text that at least one of two rankings flips: `faster` where a removes fewer items than b.
-
-    `slower` where a removes more. A ranking that never flips the text counts as infinitely slow.
-    """
+def duel(fractions: pd.DataFrame) -> pd.DataFrame:
+    """One row per text that gradient or attention flips: `faster` where the gradient removes fewer
+    items, `slower` where more. A ranking that never flips the text counts as infinitely slow."""
     kept = several(fractions)
-    keys = [c for c in (*MODEL, "variant", "seed", "instance") if c in kept]
-    sides = [kept[kept["importance"] == name].set_index(keys)["removed"].astype(float) for name in (a, b)]
-    both = pd.concat(sides, axis=1, keys=["a", "b"], join="inner").fillna(np.inf).reset_index()
-    both = both[np.isfinite(both[["a", "b"]]).any(axis=1)].reset_index(drop=True)
-    return both.assign(faster=both["a"] < both["b"], slower=both["a"] > both["b"])
+    kept = kept[kept["importance"].isin(("grad_alpha", "alpha"))].assign(removed=kept["removed"].astype(float))
+    both = kept.pivot_table("removed", [*MODEL, "seed", "instance"], "importance", sort=False)
+    both = both.reindex(columns=["grad_alpha", "alpha"]).fillna(np.inf)
+    more = both["alpha"] - both["grad_alpha"]
+    return both.assign(faster=more > 0, slower=more < 0).reset_index()
 
 
 def both_flip(more: str, less: str, fractions: pd.DataFrame) -> pd.DataFrame:
@@ -98,24 +84,18 @@ def both_flip(more: str, less: str, fractions: pd.DataFrame) -> pd.DataFrame:
     return kept[kept.groupby(["dataset", "instance"])["encoder"].transform("nunique") == 2]
 
 
-def forced(fractions: pd.DataFrame, ranking: str) -> pd.Series:
-    """The models that `EMPTIED` leaves out, with the share of their texts that flip only when nothing is left."""
-    same = common_set(fractions)
-    two = same[same["importance"].isin((ranking, "alpha"))]
-    empty = two["status"].eq("only_when_empty").groupby([two[k] for k in (*MODEL, "seed", "instance")]).any()
-    return empty.groupby(level=MODEL, sort=False).mean().loc[lambda share: share > EMPTIED]
-
-
 def not_emptied(ranking: str, fractions: pd.DataFrame) -> pd.DataFrame:
     """What all rankings flip, in the models that `EMPTIED` does not leave out."""
-    same, out = required(common_set(fractions), UNSHARED), forced(fractions, ranking)
-    told = ", ".join(f"{model_name(e)} on {short(d)} ({percent(share)})" for (d, e), share in out.items())
-    kept = same[~pd.MultiIndex.from_frame(same[MODEL]).isin(out.index)]
-    return required(kept, f"Every model flips more than half of its texts only when nothing is left: {told}.")
+    same = required(common_set(fractions), UNSHARED)
+    two = same[same["importance"].isin((ranking, "alpha"))]
+    empty = two["status"].eq("only_when_empty").groupby([two[k] for k in (*MODEL, "seed", "instance")]).any()
+    share = empty.groupby(level=MODEL, sort=False).mean()
+    kept = same[pd.MultiIndex.from_frame(same[MODEL]).isin(share.index[share <= EMPTIED])]
+    return required(kept, "Every model flips more than half of its texts only when nothing is left.")
 
 
 def by_context(single: pd.DataFrame) -> pd.DataFrame:
-    """Single removals by architecture and context, where a data set has all three; not the FLANs on Yahoo."""
+    """Single removals by architecture and context, where all three are; not the FLANs on Yahoo."""
     kept = compared(single, importance="alpha")
     kept = kept[(kept["dataset"] != "yahoo") | ~kept["encoder"].str.startswith("flan")]
     names = kept["encoder"].str.split("_", expand=True).reindex(columns=[0, 1])
@@ -123,90 +103,58 @@ def by_context(single: pd.DataFrame) -> pd.DataFrame:
     return kept[kept.groupby(["dataset", "architecture"])["context"].transform("nunique") == 3]
 
 
-def with_context(fractions: pd.DataFrame) -> pd.DataFrame:
-    """What all rankings flip, with what the encoder sees."""
-    same = common_set(fractions)
-    return same.assign(context=[CONTEXTS[encoder.partition("_")[2]] for encoder in same["encoder"]])
-
-
 # numbers ------------------------------------------------------------------------------------------
 
 
 def on(key: tuple) -> str:
     """`HANrnn on yelp`."""
-    dataset, encoder = key
-    return f"{model_name(encoder)} on {short(dataset)}"
+    return f"{model_name(key[1])} on {short(key[0])}"
 
 
 accuracy = Quantity("labels", named=on)
 flips = Quantity("single", "flip_top", compared, named=on, why=ALONE)
-single = flips.only(importance="alpha").of(value="delta_js", bounds=None)
-matters = single.of(value=lambda frame: frame["delta_js"] > 0, bounds=SHARE)
-near = matters.where(below_zero).of(
-    value="near", why="No text has ΔJS < 0: the most attended item mattered more in every one."
-)
-alone = matters.where(once).of(value="flip_top", why="No decision is flipped by exactly one of the two items.")
-stays = matters.of(value=lambda frame: ~frame["flip_top"].astype(bool))
-either = Quantity(
-    "single",
-    lambda frame: frame["flip_top"].astype(bool) | frame["flip_other"].astype(bool),
-    by_context,
-    ("dataset", "architecture"),
-    why="No data set of this run has models with an rnn, with convolutions and without an encoder.",
-    paired=False,
-)
+matters = flips.only(importance="alpha").of(value=lambda frame: frame["delta_js"] > 0)
+near = matters.where(below_zero).of(value="near", why="No text has ΔJS < 0.")
+alone = matters.where(lambda frame: frame[frame["flip_top"] != frame["flip_other"]])
+alone = alone.of(value="flip_top", why="No decision is flipped by exactly one of the two items.")
+stays = matters.of(value=lambda frame: ~frame["flip_top"])
+either = Quantity("single", lambda frame: frame["flip_top"] | frame["flip_other"], by_context, paired=False)
+either = either.of(model=("dataset", "architecture"), named=lambda key: f"{key[1].upper()} on {key[0]}")
 first = Quantity("fractions", "fraction", several, named=on, why=ALONE)
 late = first.of(value=beyond_half)
-same = Quantity("fractions", "fraction", common_set, named=on, why=UNSHARED)
-seen = same.of(rows=with_context)
-small = single.where(lambda frame: frame[frame["delta_alpha"] >= LARGE]).of(
-    value=lambda frame: frame["delta_js"] < CLOSE
-)
-smaller = Quantity("fractions", "faster", duel, named=on, why="Neither ranking flips a text.")
-larger = smaller.of(value="slower")
-faster = smaller.where(lambda frame: frame[frame["faster"] | frame["slower"]]).of(
-    why="Neither ranking is faster on any text."
-)
+same = first.of(rows=common_set, why=UNSHARED)
+smaller = first.of(value="faster", rows=duel, why="Neither ranking flips a text.")
+faster = smaller.where(lambda frame: frame[frame["faster"] | frame["slower"]])
+faster = faster.of(why="Neither ranking is faster on any text.")
 
 
 def fewer(a: str, b: str, encoders: Sequence[str] = (*WITH_ENCODER, *NOENC)) -> Quantity:
-    """Share of items removed at the first flip by ranking a minus that by b, where all rankings flip the text."""
+    """Share of items removed at the first flip by ranking a minus that by b, where all flip."""
     return same.only(encoder=encoders).minus("importance", a, b)
 
 
 def context(more: str, less: str) -> Quantity:
-    """Share of words removed by attention with more context minus that with less, where both models flip."""
-    rows = partial(both_flip, more, less)
-    why = f"{model_name(more)} and {model_name(less)} flip no text in common, learned nothing, or are not there."
-    return first.of(rows=rows, model=("dataset",), sides=("encoder", more, less), paired=False, why=why)
+    """Share of words removed by attention with more context minus that with less."""
+    both = first.of(rows=partial(both_flip, more, less), model=("dataset",), why=ABSENT)
+    return both.minus("encoder", more, less, paired=False)
 
 
 def mass(ranking: str) -> Quantity:
     """Attention mass removed at the first flip by a ranking minus that by attention."""
-    return same.of(value="mass_removed", rows=partial(not_emptied, ranking), sides=("importance", ranking, "alpha"))
+    gap = same.of(value="mass_removed", rows=partial(not_emptied, ranking))
+    return gap.minus("importance", ranking, "alpha")
 
 
 def without_encoder(results: Results) -> dict[str, Effect]:
-    """Share of texts that at least one removal flips, without an encoder minus with an rnn, with convolutions."""
-    found = {}
-    for other in ("rnn", "conv"):
-        for name, gap in either.minus("context", "noenc", other).each(results).items():
-            dataset, architecture = name.rsplit(", ", 1)
-            found[f"{architecture.upper()} on {dataset}, against {other}"] = gap
-    return found
+    """Share of texts that a removal flips, without an encoder minus with an rnn, or conv."""
+    gaps = {other: either.minus("context", "noenc", other).each(results) for other in ("rnn", "conv")}
+    return {f"{name}, against {other}": gap for other, own in gaps.items() for name, gap in own.items()}
 
 
 def rarer_tails(results: Results) -> dict[str, Effect]:
-    """Share of first flips beyond one half of the words, from one ranking to the next, in Amazon's FLANnoenc."""
-    tail = late.only(dataset="amazon", encoder="flan_noenc").of(
-        model=(), why="Amazon's FLANnoenc is not part of this run, or learned nothing."
-    )
-    return {step(a, b): tail.minus("importance", a, b).mean(results) for a, b in pairwise(RANKINGS)}
-
-
-def step(a: str, b: str) -> str:
-    """The name of a difference between two rankings."""
-    return f"{NAMES[a]} minus {NAMES[b]}"
+    """Share of first flips beyond one half, from ranking to ranking, in Amazon's FLANnoenc."""
+    tail = late.only(dataset="amazon", encoder="flan_noenc").of(model=(), why=ABSENT)
+    return {step: tail.minus("importance", a, b).mean(results) for step, (a, b) in STEPS.items()}
 
 
 # tables -------------------------------------------------------------------------------------------
@@ -219,116 +167,38 @@ def told(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"dataset": "data set", "encoder": "model", "importance": "ranking"})
 
 
-def cells_of(quantity: Quantity, table: int | None = None) -> dict[str, Quantity]:
-    """The four cells of the 2 × 2 table in percent, and by how much the top item flips more than r."""
-
-    def inside(top: bool, other: bool) -> Quantity:
-        metric = METRICS[top, other]
-        both = lambda f: (f["flip_top"].astype(bool) == top) & (f["flip_other"].astype(bool) == other)  # noqa: E731
-        return quantity.of(value=both, printed=table and ("erasure", table, metric)).percent()
-
-    gap = quantity.of(value=lambda f: f["flip_top"].astype(float) - f["flip_other"].astype(float), bounds=(-1, 1))
-    return {CELLS[name]: inside(*key) for key, name in METRICS.items()} | {"top minus random": gap.percent()}
+def cell(k: int, metric: str) -> Quantity:
+    """A cell of Table 2 in percent, r drawn as the released code does, next to the paper's."""
+    drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
+    top, other = k < 2, k % 2 == 0
+    both = drawn.of(value=lambda f: (f["flip_top"] == top) & (f["flip_other"] == other))
+    return both.of(printed=("erasure", 2, metric)).percent()
 
 
-def paper_accuracy(results: Results) -> pd.DataFrame:
-    """The paper's Table 3 as printed: one row per data set, one column per model."""
-    rows = reference("erasure", 3)
-    wide = rows.pivot_table(index="dataset", columns="encoder", values="value")
-    return wide.rename(columns=model_name).rename_axis(columns=None).reset_index(names="data set")
-
-
-def status(name: str, ranking: str = "alpha", several_items: bool = True) -> tuple[Quantity, str]:
-    """How many texts with more than one item a ranking leaves with this status."""
-    rows = lambda f: f[(f["importance"] == ranking) & ((f["length"] > 1) | (not several_items))]  # noqa: E731
-    return Quantity("fractions", lambda f: f["status"].eq(name) if name else f["length"].eq(1), rows), "sum"
-
-
-def drawn_twice(results: Results) -> str:
-    """How often the released code's r is i* itself."""
-    drawn = compared(results.single, "authors", "alpha")
-    share = percent(float((drawn["top"] == drawn["other"]).mean()))
-    return f"Drawn as in the released code, r is i* itself in {share} of the cases." if len(drawn) else ALONE
-
-
-def left_out(results: Results) -> str:
-    """The models that do not count in the claims on mass."""
-    found = {k: share for ranking in TOPS[1:] for k, share in forced(results.learned.fractions, ranking).items()}
-    names = ", ".join(f"{on(key)} ({percent(share)})" for key, share in found.items())
-    return f"Left out of the claims on mass, with the share that flips only when nothing is left: {names or '–'}."
-
-
-WITH_RANKING = [*MODEL, "importance"]
-beyond = Quantity("beyond_fractions", "fraction", common_set, ("variant",), why="They were left out of this run.")
-beyond_duel = beyond.of(rows=duel, value="faster")
-beyond_single = Quantity("beyond_single", "flip_top", partial(compared, importance="alpha"), ("variant",))
 TABLES = [
     Table("accuracy", {"accuracy": accuracy.percent().of(printed=("erasure", 3,
           "accuracy_percent"))}, "Test accuracy in percent, with 95% intervals over trainings and "
-          "texts. n: texts × trainings.", digits=1, shown=told),
-    Table("accuracy_paper", paper_accuracy, "Test accuracy as the paper's Table 3 prints it.",
-          digits=1),
-    Table("single", {"share ΔJS > 0": matters, "ΔJS, median": (single, "median"), "Δα where ΔJS < "
-          "0": (near.of(value="delta_alpha"), "median"), "Δα elsewhere": (single.where(lambda f:
-          f[f["delta_js"] >= 0]).of(value="delta_alpha"), "median"), "share ΔJS < 0.05 where Δα ≥ "
-          "0.4": (small, "mean"), "n, Δα ≥ 0.4": (small, "size")}, "Single removals in numbers. "
-          "Δα: medians. n: texts with more than one item × trainings.", digits=3, otherwise=ALONE,
-          shown=told),
-    Table("flips", cells_of(matters), "Percent of texts whose decision is flipped by one removal, "
-          "after the paper's Table 2 and Figure 9.", digits=1, otherwise=ALONE, shown=told),
-    Table("flips_rankings", cells_of(flips.only(importance=["grad_alpha", "alpha_grad"])),
-          "The four cells for the first item by gradient and by product, after the paper's Figures "
-          "12 and 13, percent.", WITH_RANKING, digits=1, otherwise=ALONE, shown=told),
-    Table("top_flips", {NAMES[name]: flips.only(importance=name).percent() for name in TOPS} |
-          {f"{NAMES[name]} minus attention": flips.minus("importance", name, "alpha").percent() for
-          name in TOPS[1:]}, "Percent of decisions that the first item of each ranking flips; "
-          "paired differences, p after Holm correction.", digits=1, otherwise=ALONE, shown=told),
-    Table("flips_paper", cells_of(matters.of(rows=partial(compared, sampling="authors",
-          importance="alpha")), 2), "As above, with r drawn as the released code draws it, which "
-          "is how the paper's Table 2 was drawn (HANrnn).", digits=1, otherwise=ALONE, shown=told,
-          says=drawn_twice),
-    Table("contexts", {NAMES[name]: seen.only(importance=name) for name in RANKINGS},
-          "Share of items removed at the first flip by what the encoder sees, mean over its "
-          "models, on the texts that all four rankings flip, with 95% intervals.", ["context"],
-          cells=MODEL, otherwise=UNSHARED),
+          "texts, after the paper's Table 3. n: texts × trainings.", digits=1, shown=told),
+    Table("flips_paper", {words: cell(k, metric) for k, (metric, words) in enumerate(CELLS.items())},
+          "Percent of texts by which of two removals flips the decision, with r drawn as the "
+          "released code draws it, which is how the paper's Table 2 was drawn (HANrnn).", digits=1,
+          otherwise=ALONE, shown=told),
     Table("fractions", {"mean": first, "median": (first, "median"), "mean, same texts": same,
           "% above 0.5": late.percent().of(printed=("erasure", "figure6", "percent_above_half"))},
           "Share of items removed at the first flip, with 95% intervals: over the texts that the "
           "ranking flips (n: texts × trainings), and over those that all rankings flip.",
-          WITH_RANKING, otherwise=ALONE, shown=told),
-    Table("excluded", {"items, median": (first.of(value="length", rows=lambda f: f[f["importance"]
-          == "alpha"]), "median"), "one item": status("", several_items=False), **{f"never, "
-          f"{NAMES[name]}": status("never", name) for name in RANKINGS}, "only when empty, "
-          "attention": status("only_when_empty")}, "What was left out (texts × trainings): texts "
-          "with one item, and decisions that a ranking never flips; next to them, flips by "
-          "attention that came only when nothing was left.", shown=told),
-    Table("rankings", {f"{NAMES[name]} minus attention": fewer(name, "alpha") for name in RANKINGS
-          if name != "alpha"}, "Each ranking minus attention: paired differences in the share "
-          "removed. p after Holm correction over the models, for each ranking.", digits=3,
-          otherwise=UNSHARED, shown=told),
-    Table("duel", {"gradient faster": smaller, "attention faster": larger}, "Which ranking flips "
-          "with fewer items, text by text: shares of the n texts (× trainings) that at least one "
-          "of them flips, with 95% intervals.", digits=3, otherwise=ALONE, shown=told),
-    Table("mass", {f"{NAMES[name]} minus attention": fewer(name, "alpha").of(value="mass_removed")
-          for name in RANKINGS if name != "alpha"}, "Attention mass removed by each ranking minus "
-          "that by attention, paired, on the same texts. p after Holm correction over the models, "
-          "for each ranking.", digits=3, otherwise=UNSHARED, shown=told, says=left_out),
-    Table("beyond", {NAMES[name]: beyond.only(importance=name) for name in RANKINGS} |
-          {"accuracy": (beyond.of(frame="beyond_labels", value="value", rows=lambda f: f).percent(),
-          "mean"), "top minus random": cells_of(beyond_single)["top minus random"], "gradient "
-          "faster": beyond_duel, "attention faster": beyond_duel.of(value="slower")},
-          "Share of words removed at the first flip under each ranking (n: texts × trainings that "
-          "all flip), accuracy in percent, by how many percent of decisions the top item flips "
-          "more than a random one, and which ranking flips with fewer words, as shares of the "
-          "texts that gradient or attention flips.", ["variant"], otherwise="The models beyond the "
-          "paper are not part of this run."),
+          [*MODEL, "importance"], otherwise=ALONE, shown=told),
+    Table("duel", {"gradient faster": smaller, "attention faster": smaller.of(value="slower")},
+          "Which ranking flips with fewer items, text by text: shares of the n texts (× trainings) "
+          "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE,
+          shown=told),
 ]  # fmt: skip
 
 # claims -------------------------------------------------------------------------------------------
 
 
 def table2(results: Results, of: Sequence[str], among: Sequence[str] = ()) -> Printed:
-    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over the run's data sets."""
+    """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over data sets."""
     rows, (names, where) = reference("erasure", 2), closest("erasure", 2, results.single["dataset"].unique())
     kept = rows if names == [None] else rows[rows["dataset"].isin(names)]
     cells = kept.pivot_table(index="dataset", columns="metric", values="value") / 100
@@ -345,12 +215,12 @@ def stated(metric: str, total: str, results: Results) -> Printed:
 def figure6(results: Results) -> dict[str, Printed]:
     """How much rarer late flips are with the next ranking."""
     shares = {name: printed("erasure", "figure6", importance=name) / 100 for name in RANKINGS}
-    return {step(a, b): Printed(shares[a] - shares[b], "Figure 6") for a, b in pairwise(RANKINGS)}
+    return {step: Printed(shares[a] - shares[b], "Figure 6") for step, (a, b) in STEPS.items()}
 
 
 ONLY_TOP, ONLY_RANDOM, NEITHER = list(CELLS)[1:]
-MODELS = "share of trained models, on these corpora and texts (exact bounds; every training counts as a model)"
-SAME = "difference of the share of items removed, on the texts that all rankings flip, mean over models"
+MODELS = "share of trained models (exact bounds; every training counts as a model)"
+SAME = "difference of the share of items removed, where all rankings flip, mean over models"
 CLAIMS = [
     Claim("In the vast majority of texts, removing the most attended item changes the output "
           "distribution more than removing a random other.", "section 4.1, Figures 3 and 7",
@@ -361,38 +231,37 @@ CLAIMS = [
           "their model's median, mean over models", near, border=0.5, figure="negative"),
     Claim("Removing the most attended item flips a decision that the random item does not flip far "
           "more often than the other way round.", "section 4.2, Table 2, Figure 9", "of the texts "
-          "that exactly one of the two flips, the share that the top item flips, mean over models "
-          "(2 / 3: 2 times as often)", alone, border=2 / 3, paper=partial(table2, of=[ONLY_TOP],
-          among=[ONLY_TOP, ONLY_RANDOM]), figure="flips"),
+          "that exactly one of the two flips, the share that the top item flips (2 / 3: twice as "
+          "often)", alone, border=2 / 3, paper=partial(table2, of=[ONLY_TOP],
+          among=[ONLY_TOP, ONLY_RANDOM]), figure="flip_bars"),
     Claim("In the vast majority of texts, removing the most attended item leaves the decision as "
           "it was.", "section 4.2, Table 2, Figure 9", "share of decisions that stay, mean over "
           "models", stays, border=MAJORITY, paper=partial(table2, of=[ONLY_RANDOM, NEITHER]),
-          figure="flips"),
+          figure="flip_bars"),
     Claim("In every model, the first item by attention times gradient flips more decisions than "
           "the most attended item.", "appendix A.3, Figure 13", "difference of the share of "
           "decisions flipped, in each model", flips.minus("importance", "alpha_grad", "alpha").each,
-          figure="top_flips"),
+          figure="flip_bars"),
     Claim("In most models, the first item by gradient flips fewer decisions than the most attended "
           "item.", "appendix A.3, Figure 12", f"{MODELS} in which it does",
           partial(flips.minus("importance", "grad_alpha", "alpha").share, sign=-1), border=0.5,
-          paper=partial(stated, "models_top_gradient_flips_fewer", "models"), figure="top_flips"),
+          paper=partial(stated, "models_top_gradient_flips_fewer", "models"), figure="flip_bars"),
     *(Claim(f"In models with encoders, removing by {name} flips decisions with fewer items than "
             f"removing by attention.", "section 5.4, Figures 5 and 10", SAME, fewer(ranking,
-            "alpha", WITH_ENCODER), "less", figure="rankings") for ranking, name in (("grad_alpha",
+            "alpha", WITH_ENCODER), "less", figure="fractions") for ranking, name in (("grad_alpha",
             "gradient"), ("alpha_grad", "attention times gradient"))),
     Claim("Removing by attention flips decisions with fewer items than removing at random.",
           "section 5.4, Figures 5, 6 and 10", SAME, fewer("alpha", "random"), "less",
-          figure="rankings"),
+          figure="fractions"),
     Claim("Without an encoder, attention ranks on par with the gradient or better.", "section 5.6, "
           "Figure 6", f"what attention needs more than the gradient: {SAME}", fewer("alpha",
-          "grad_alpha", NOENC), "less", border=0.05, figure="rankings"),
+          "grad_alpha", NOENC), "less", border=0.05, figure="fractions"),
     Claim("In every model with an encoder, the gradient flips faster at least 1.6 times as often "
           "as attention.", "section 5.4", "of the texts where one is faster (a ranking that never "
           "flips is the slower), the share that are the gradient's, in each model (1.6 / 2.6)",
           faster.only(encoder=WITH_ENCODER).each, border=8 / 13, figure="duel"),
     Claim("In most models with encoders, the gradient finds a smaller flipping set for over half "
-          "of the texts.", "section 5.4", f"{MODELS} in which that holds for more than half of the "
-          f"texts that at least one of the two flips",
+          "of the texts.", "section 5.4", f"{MODELS} in which it does so for more than half",
           partial(smaller.only(encoder=WITH_ENCODER).share, border=0.5), border=0.5,
           paper=partial(stated, "models_gradient_smaller_in_most_texts", "models_with_encoder"),
           figure="duel"),
@@ -408,15 +277,13 @@ CLAIMS = [
             "flan_conv", "flan_noenc"))),
     Claim("Without an encoder, removing one item (the top or the random one) flips more decisions "
           "than with an rnn or with convolutions (the FLANs on Yahoo excepted).", "appendix A.2, "
-          "Figure 9", "difference of the share of texts that at least one of the two removals "
-          "flips, to rnn and to conv, for HAN and FLAN on each data set that has all three",
-          without_encoder, figure="flips"),
+          "Figure 9", "difference of the share of texts that one of them flips, to rnn and to conv, "
+          "for HAN and FLAN on each data set that has all three", without_encoder, figure="flip_bars"),
     *(Claim(f"In most models, the {NAMES[ranking]} ranking has removed less attention mass than "
             f"attention itself at the first flip, by {SHIFT} or more.", "appendix A.3, Figure 11",
-            f"of the models that flip at most {EMPTIED:.0%} of their texts only when nothing is "
-            f"left: {MODELS} whose mean difference, on the texts that all rankings flip, is below "
-            f"−{SHIFT}", partial(mass(ranking).share, border=-SHIFT, sign=-1), border=0.5,
-            figure="mass") for ranking in ("grad_alpha", "alpha_grad")),
+            f"{MODELS} whose mean difference is below −{SHIFT}, of those that flip at most "
+            f"{EMPTIED:.0%} of their texts only when nothing is left", partial(mass(ranking).share,
+            border=-SHIFT, sign=-1), border=0.5, figure="mass") for ranking in TOPS[1:]),
     Claim("In Amazon's FLANnoenc, flips beyond one half of the words grow rarer from random to "
           "attention, gradient and product.", "Figure 6", "difference of the share of first flips "
           "beyond one half of the words, at each of the three steps", rarer_tails, paper=figure6,
@@ -427,54 +294,41 @@ CLAIMS = [
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
     asked = (
-        "If attention explained decisions, removing the item with the largest weight should change them, and going "
-        "down the ranking by attention should flip them with few removals. The paper finds that attention predicts "
-        "importance only in part, and that a ranking by gradient often needs fewer items."
+        "If attention explained decisions, removing the item with the largest weight should change "
+        "them, and going down the ranking by attention should flip them with few removals."
     )
     if claims[3].verdict == "not tested":
         return [asked, f"**This run cannot say.** {claims[3].note}"]
     few = {k: claims[k].text(1, 100) for k in (3, 4, 7, 9, 10)}
     return [
         asked,
-        "**One item.** Of the decisions that exactly one of two removals flips, that of the most attended item "
-        "flips "
-        f"**{few[3]}%** and that of a random other one the rest (95% CI; that it does so far more often: "
-        f"{claims[3].verdict}{claims[3].against(100, '%')}). Yet **{few[4]}%** of all decisions stay without their "
-        f"most attended item.",
-        "**Sets of items.** In models with encoders, following the gradient instead of attention changes the share "
-        "of "
-        f"items that must go until a decision flips by **{few[7]}** percentage points (that it needs fewer: "
-        f"{claims[7].verdict}); following attention instead of a random order changes it by {few[9]} "
+        "**One item.** Of the decisions that exactly one of two removals flips, that of the most "
+        f"attended item flips **{few[3]}%**, that of a random one the rest (that it does so far more "
+        f"often: {claims[3].verdict}{claims[3].against(100, '%')}). Yet **{few[4]}%** of all decisions "
+        "stay without it.",
+        "**Sets of items.** In models with encoders, following the gradient instead of attention "
+        f"changes the share of items that must go until a flip by **{few[7]}** points (that it needs "
+        f"fewer: {claims[7].verdict}); attention instead of a random order, by {few[9]} "
         f"({claims[9].verdict}).",
         "**Without an encoder**, where a weight belongs to one word alone, attention needs "
-        f"{few[10]} points of the items more than the gradient (that it is on par there: {claims[10].verdict}).",
+        f"{few[10]} points more than the gradient (that it is on par: {claims[10].verdict}).",
     ]
 
 
 def checks(results: Results, params: Params) -> dict[str, bool]:
     """What must hold whatever the corpus: name of the check -> whether it does."""
-    rows, fractions = results.single, results.fractions
     keys = [*MODEL, "seed", "importance", "instance"]
-    models = {d: len(a) * len(params.encoders) * len(params.seeds) for d, a in params.trained.items()}
-    texts = results.labels.groupby("dataset")["instance"].nunique()
-    erased = fractions.groupby("dataset")["instance"].nunique()
-    tested = compared(rows)
-    once_flips = rows[rows["sampling"] == "any other"].set_index(keys)["flip_top"].astype(bool)
-    removed = fractions[fractions["importance"].isin(TOPS)].set_index(keys)["removed"]
-    alpha = several(fractions)
-    alpha = alpha[(alpha["importance"] == "alpha") & alpha["value"].notna()]
-    gone = alpha.loc[alpha["value"] == 1, "mass_removed"].astype(float)
+    models = len(params.corpora) * len(ARCHITECTURES) * len(params.encoders) * len(params.seeds)
+    tested = compared(results.single)
+    once = results.single[results.single["sampling"] == "any other"].set_index(keys)["flip_top"].astype(bool)
+    removed = results.fractions.set_index(keys)["removed"].eq(1).fillna(False).astype(bool)
+    gone = results.fractions.loc[results.fractions["fraction"] == 1, "mass_removed"].astype(float)
     attended: Any = tested.loc[tested["importance"] == "alpha", "delta_alpha"]
-    return {
-        "no run is missing": not len(results.grid.failures),
-        "every model answered every test text": len(results.labels) == sum(texts[d] * n for d, n in models.items()),
-        "every model met every ranking": fractions.groupby(keys[:-1]).ngroups
-        == len(RANKINGS) * sum(models.values()),
-        "no more texts were erased from than asked for": bool((erased <= (params.texts or np.inf)).all()),
-        "r is never the top item": not bool((tested["top"] == tested["other"]).any()),
-        "the top item by attention has the larger weight": bool((attended >= 0).all()),
-        "both tests agree on the decisions that one item flips": bool(
-            once_flips.eq((removed == 1).fillna(False).astype(bool).reindex(once_flips.index)).all()
-        ),
-        "removing all items removes all attention": bool(np.isclose(gone, 1.0, atol=1e-4).all()),
+    found = {
+        "every model met every ranking": results.fractions.groupby(keys[:-1]).ngroups == len(RANKINGS) * models,
+        "r is never the top item": (tested["top"] != tested["other"]).all(),
+        "the top item by attention has the larger weight": (attended >= 0).all(),
+        "both tests agree on the decisions that one item flips": once.eq(removed.reindex(once.index)).all(),
+        "removing all items removes all attention": np.isclose(gone, 1, atol=1e-4).all(),
     }
+    return {name: bool(holds) for name, holds in found.items()}

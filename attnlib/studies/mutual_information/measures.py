@@ -30,20 +30,14 @@ def by_rank(
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
-    counts = fitting_counts(counts, int((states.lengths > 1).sum()))
-    ranks, facts = rank_information(states, counts, resamples=resamples)
+    most = int((states.lengths > 1).sum()) // 2
+    # where none leaves two texts for each cluster, the largest that would: it decides nothing (`grid.gathered`)
+    fitting = [count for count in counts if count <= most] or [most]
+    ranks, facts = rank_information(states, fitting, resamples=resamples)
     labels = pd.DataFrame({"instance": [e.id for e in some], "truth": [e.label for e in some]})
     labels["prediction"] = states.logits.argmax(1)
     facts["accuracy"] = float((labels["truth"] == labels["prediction"]).mean())
     return {"ranks": ranks, "taus": pd.DataFrame([facts]), "labels": labels}
-
-
-def fitting_counts(counts: Sequence[int], n: int) -> list[int]:
-    """The numbers of clusters that leave two texts for each of them; where none does, the largest that would.
-
-    So a small corpus can be looked at, though it decides nothing (`grid.results` marks it as thin).
-    """
-    return [count for count in counts if 2 * count <= n] or [n // 2]
 
 
 def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:

@@ -26,20 +26,5 @@ class Params(StudyParams):
     def _sense(self) -> Params:
         if len(self.corpora) > 1:
             raise ValueError(f"corpora: this notebook reads one corpus; got {', '.join(self.corpora)}.")
-        _ = self.model, self.training  # refuse what no model can be
+        _ = self.config(ModelConfig), self.config(TrainConfig)  # refuse what no model can be
         return self
-
-    @property
-    def seeds(self) -> list[int]:
-        """One per model."""
-        return list(range(self.seed, self.seed + self.repeats))
-
-    @property
-    def model(self) -> ModelConfig:
-        """What is trained."""
-        return self.config(ModelConfig)
-
-    @property
-    def training(self) -> TrainConfig:
-        """And how."""
-        return self.config(TrainConfig)

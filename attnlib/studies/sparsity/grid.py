@@ -1,135 +1,137 @@
 """Sparse attention (Meister et al. 2021): what is computed, and the tidy frames that come of it.
 
-Two paths lead from soft to sparse: sparsegen over its lambda, the paper's, and entmax over its alpha from softmax
-(1) to sparsemax (2). Sparsegen with lambda 0 *is* sparsemax: the paths meet there, and that model is trained once.
+The paper's path from soft to sparse is sparsegen over its lambda; with lambda 0 it *is* sparsemax.
 
-Paired (`study.seed_of`) are the projections of a cell (data set, encoder, attention), so that sparsemax minus
-softmax and a path over lambda compare projections alone. An adversary is paired with its base, but draws initial
-values of its own: a fresh one must not start where its base did. `seed` in the frames is the replicate.
+Paired (`study.seed_of`) are the projections of a data set and encoder, so that comparisons are of projections
+alone. An adversary is paired with its base, but draws initial values of its own: a fresh one must not start where
+its base did. `seed` in the frames is the replicate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from attnlib.data.types import Corpus
+from attnlib.config import ModelConfig
+from attnlib.data.selection import sampled
+from attnlib.measures.adversary import compare
+from attnlib.measures.agreement import attention_agreement, facets, hidden_dispersion
+from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec, Run
-from attnlib.studies.learned import without
 from attnlib.studies.results import Results
-from attnlib.studies.sparsity import measures
-from attnlib.studies.sparsity.params import PAIR, Params, cell_of, models
-from attnlib.studies.study import seed_of
+from attnlib.studies.sparsity.params import Params
+from attnlib.studies.study import replicate, seed_of
 
-KEYS = ["dataset", "encoder", "attention", "projection", "lam", "alpha"]
-"""The columns that tell the models of the grid apart, seeds aside."""
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
+
+KEYS = ["dataset", "encoder", "model"]  # what tells the models apart, seeds aside
+ATTENTION = {"lstm": "additive", "transformer": "dot"}
+PAIR = ("softmax", "sparsemax")  # the projections of the paper's Tables 1 and 6
 ADVERSARIES = {"adversary_frozen": True, "adversary_unfrozen": False}
+
+
+def readings(
+    fitted: Fitted, corpus: Corpus, *, texts: int | None = None, hidden_texts: int | None = None
+) -> dict[str, pd.DataFrame]:
+    """Everything a trained model is asked, on samples of test texts (None: all); its labels on all of them."""
+    agreement, spread = attention_agreement(fitted, sampled(corpus.test, texts))
+    hidden = hidden_dispersion(fitted, sampled(corpus.test, hidden_texts))
+    labels = decisions(fitted, corpus.test)
+    return {"agreement": agreement, "spread": spread, "hidden": hidden, "labels": labels}
+
+
+def appendix(fitted: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
+    """Influence on the norm of a hidden state next to influence on its components (Appendix A)."""
+    return facets(fitted, sampled(corpus.test, texts))
+
+
+def projections(params: Params) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every projection, softest first: options of the model, columns that name its place."""
+    yield {"projection": "softmax"}, {"model": "softmax", "lam": None}
+    for alpha in sorted(params.entmax_alphas):
+        yield {"projection": "entmax", "entmax_alpha": alpha}, {"model": f"entmax {alpha:g}", "lam": None}
+    for lam in sorted(params.lambdas):
+        if lam == 0:
+            yield {"projection": "sparsemax"}, {"model": "sparsemax", "lam": lam}
+        else:
+            name = f"sparsegen {lam:g}".replace("-", "−")
+            yield {"projection": "sparsegen", "sparsegen_lambda": lam}, {"model": name, "lam": lam}
+
+
+def models(params: Params, corpus: str) -> list[FitSpec]:
+    """Every model of a corpus, labelled with its place; `seed` is the replicate there."""
+    found = []
+    for encoder, (projection, place) in product(params.encoders, projections(params)):
+        attention, size = ATTENTION[encoder], params.hidden_sizes[encoder]
+        own = {"encoder": encoder, "attention": attention, "hidden_size": size, "dot_init": "kaiming"}
+        own |= {"layers": 2 if encoder == "transformer" else 1, "transformer_norm": "post", "oov": "zero"}
+        spec = {"model": params.config(ModelConfig, **own, **projection), "train": params.training(encoder)}
+        spec |= {"data": params.data(corpus), "label": place}
+        found += [replicate(k, str(corpus), encoder, attention, **spec) for k in params.seeds]
+    return found
+
+
+def adversary(params: Params, corpus: str, base: FitSpec, kind: str, push: float) -> Run:
+    """An adversary next to its base.
+
+    A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
+    nearly even weights, as its base has them, and near its base an adversary stays.
+    """
+    cell = (str(corpus), base.model.encoder, base.model.attention, "adversary")
+    other = base.replace(
+        model=base.model.replace(dot_init="normal") if ADVERSARIES[kind] else base.model,
+        train=base.train.replace(epochs=params.adversary_epochs, patience=10, monitor="train_loss"),
+        seed=seed_of(base.label["seed"], *cell),
+        warm_start=base,
+        trainer="attnlib.measures.adversary:adversary",
+        params={"lam": push, "frozen": ADVERSARIES[kind]},
+    )
+    return MeasureSpec.of(compare, base, other, label={"variant": kind, "push": push})
 
 
 def grid(params: Params) -> list[Run]:
     """Every run: all models measured; adversaries of some; Appendix A on the softmax models."""
     runs: list[Run] = []
-    for corpus in params.corpora:
-        for base, place in models(params, corpus):
-            counts = {"texts": params.texts, "hidden_texts": params.hidden_texts}
-            runs.append(MeasureSpec.of(measures.readings, base, label={"part": "readings", **place}, **counts))
-            projection, replicate = base.model.projection, base.label["seed"]
-            if projection == "softmax" and params.facet_texts != 0:
-                label = {"part": "facets"}
-                runs.append(MeasureSpec.of(measures.appendix, base, label=label, texts=params.facet_texts))
-            if projection in params.adversary_projections and replicate in params.adversary_seeds:
-                seed = seed_of(replicate, *cell_of(corpus, base.model.encoder), "adversary")
-                duels = product(ADVERSARIES, params.adversary_lambdas)
-                runs += [_duel(params, base, seed, kind, push) for kind, push in duels]
+    attacked = params.seeds[: params.adversary_seeds]
+    for corpus, base in ((name, fit) for name in params.corpora for fit in models(params, name)):
+        runs.append(MeasureSpec.of(readings, base, texts=params.texts, hidden_texts=params.hidden_texts))
+        if base.model.projection == "softmax":
+            runs.append(MeasureSpec.of(appendix, base, texts=params.facet_texts))
+        if base.model.projection in params.adversary_projections and base.label["seed"] in attacked:
+            duels = product(ADVERSARIES, params.adversary_lambdas)
+            runs += [adversary(params, corpus, base, *duel) for duel in duels]
     return runs
 
 
-def _duel(params: Params, base: FitSpec, seed: int, kind: str, push: float) -> Run:
-    """An adversary and its base.
-
-    A frozen one draws its attention again, the query of dot attention from N(0, 1): torch's small start gives
-    nearly even weights, much as its base has them, and near its base an adversary stays (`adversary`).
-    """
-    model = base.model.replace(dot_init="normal") if ADVERSARIES[kind] else base.model
-    schedule = {"epochs": params.adversary_epochs, "patience": 10, "monitor": "train_loss"}
-    other = base.replace(
-        model=model,
-        train=base.train.replace(**schedule),
-        seed=seed,
-        warm_start=base,
-        trainer="attnlib.measures.adversary:adversary",
-        params={"lam": push, "frozen": ADVERSARIES[kind]},
-    )
-    return MeasureSpec.of(measures.duel, base, other, label={"part": "adversary", "variant": kind, "push": push})
-
-
-def results(params: Params, executor: Any = None, corpora: Mapping[str, Corpus] | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those already loaded, by name."""
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="sparsity")
+def results(params: Params, **options: Any) -> Results:
+    """Compute what the store does not hold, and gather; options: as `run_grid` has them."""
+    found = run_grid(grid(params), title="sparsity", **options)
     frames = {name: found.frame(name) for name in ("agreement", "spread", "hidden", "labels")}
-    frames |= {"adversaries": found.frame("duel", optional=True), "facets": found.frame("appendix", optional=True)}
+    more = {"duels": "compare", "facets": "appendix"}
+    frames |= {name: found.frame(of, optional=True) for name, of in more.items()}
     return gathered(params, found, frames)
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames, all with KEYS and seed.
+    """Tidy frames, all with KEYS, lam (NaN: not on the path) and seed.
 
-    agreement    one row per text and importance: value is tau-b of attention with it, status why there is none
-    entropies    one row per text and metric (entropy_gradient_input, …, entropy_attention, support, support_share)
-    hidden       one row per hidden state: value is the entropy of the inputs' influence on it, own the share of the
-                 word at its place, even the share that each word would have if all counted alike
-    labels       one row per test text: truth, prediction, and value 1 where they agree
-    adversaries  one row per text, kind of adversary (variant) and push: jsd, tvd, right_base, right_adversary,
-                 change (of accuracy: right_adversary - right_base)
-    facets       one row per hidden state: both ways of Appendix A
+    agreement, spread   one row per text and importance (`attention_agreement`); per text
+    hidden, labels      one row per hidden state (`hidden_dispersion`); per test text
+    duels    one row per text, kind of adversary (variant) and push: jsd, right_base, right_adversary, change
+    facets   one row per hidden state: total variation and difference of entropies of both ways of Appendix A,
+             neither where there is nothing to spread
     """
-    agreement, duels = _placed(frames["agreement"]), frames["adversaries"]
-    if len(duels):
-        duels = duels.assign(change=duels["right_adversary"] - duels["right_base"])
-    every = {
-        "agreement": agreement.assign(metric="kendall_tau_attention"),
-        "entropies": _entropies(agreement, _placed(frames["spread"])),
-        "hidden": _placed(frames["hidden"]).assign(metric="entropy_grad_fi_of_hidden"),
-        "labels": _placed(frames["labels"]).assign(metric="accuracy"),
-        "adversaries": duels,
-        "facets": frames["facets"],
-    }
-    return Found(params, found, every, KEYS, judged=("agreement", "entropies", "hidden", "adversaries", "facets"))
-
-
-class Found(Results):
-    """The results, where adversaries and Appendix A know their models by fewer columns."""
-
-    @cached_property
-    def learned(self) -> Found:
-        """Without the models that learned nothing, nor the adversaries of such."""
-        own = {name: without(self.frames[name], self.idle) for name in ("agreement", "entropies", "hidden")}
-        # these are of softmax and sparsemax models, which have no λ or α in their frames
-        pair = self.idle.loc[self.idle["projection"].isin(PAIR), ["dataset", "encoder", "projection", "seed"]]
-        own |= {name: without(self.frames[name], pair) for name in ("adversaries", "facets")}
-        return self.replace(**own)
-
-
-def _placed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Places on the two paths as numbers, NaN where a model is not on one."""
-    return frame.assign(lam=pd.to_numeric(frame["lam"]), alpha=pd.to_numeric(frame["alpha"]))
-
-
-def _entropies(agreement: pd.DataFrame, spread: pd.DataFrame) -> pd.DataFrame:
-    """One row per text and metric, from the entropies of importances and from attention itself."""
-    columns = [*KEYS, "seed", "instance", "length"]
-    parts = []
-    for kind in ("gradient_input", "leave_one_out_input"):
-        part = agreement[agreement["importance"] == kind]
-        parts.append(part[columns].assign(metric=f"entropy_{kind}", value=part["entropy"]))
-    share = spread["support"] / spread["length"].replace(0, np.nan)
-    values = {"entropy_attention": spread["entropy"], "support": spread["support"].astype(float)}
-    for metric, value in (values | {"support_share": share}).items():
-        parts.append(spread[columns].assign(metric=metric, value=value))
-    return pd.concat(parts, ignore_index=True)
+    every = {n: f.assign(lam=pd.to_numeric(f["lam"])) if "lam" in f else f for n, f in frames.items()}
+    every["spread"] = every["spread"].assign(share=lambda texts: texts["support"] / texts["length"])
+    if len(duels := every["duels"]):
+        every["duels"] = duels.assign(change=duels["right_adversary"] - duels["right_base"])
+    if len(both := every["facets"]):
+        gap = both["of_norm"] - both["of_facets"]
+        every["facets"] = both.assign(gap=gap, apart=both["distance"].where(gap.notna()))
+    return Results(params, found, every, KEYS, ("agreement", "spread", "hidden", "duels", "facets"))

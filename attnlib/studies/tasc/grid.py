@@ -1,31 +1,36 @@
-"""What the TaSc study computes, and the tidy frames that come of it.
+"""What the TaSc study computes and measures, and the tidy frames that come of it.
 
-Every model of the grid is measured once: the first flip of every test text along every ranking tells both the
-share of decisions that the top token alone flips (it came at one token) and the fraction of tokens to a flip.
-
-Paired (`study.seed_of`) are the variants of a cell of corpus, encoder and attention: without TaSc, Lin, Feat, Conv,
-other poolings. The column `seed` holds the replicate.
+The first flip of every test text along every ranking tells both the share of decisions that the top token alone
+flips (it came at one token) and the fraction of tokens to a flip. The variants of a cell of corpus, encoder and
+attention are paired (`study.seed_of`); `seed` is the replicate.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from attnlib.config import ModelConfig, TrainConfig
+from attnlib.data.selection import sampled
+from attnlib.erasure.flips import fraction_to_flip
+from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies import results as generic
-from attnlib.studies.learned import RULE, idle, without
-from attnlib.studies.quantity import NotTested, required
+from attnlib.studies.quantity import NotTested
+from attnlib.studies.results import idle, without
 from attnlib.studies.study import parted, replicate
-from attnlib.studies.tasc.measures import faithfulness, reading, words
 from attnlib.studies.tasc.params import Params
 from attnlib.utils.text import plural
+
+if TYPE_CHECKING:
+    from attnlib.data.types import Corpus
+    from attnlib.training.fitted import Fitted
 
 CELL = ["dataset", "encoder", "attention"]
 MODEL = [*CELL, "variant"]
@@ -40,115 +45,96 @@ TRAININGS = 3
 FRACTION, TOP1 = "flip_fraction", "flip_percent_top1"
 
 
-def _model(
-    params: Params, corpus: str, encoder: str, attention: str, variant: str, pool: str = "sum"
-) -> ModelConfig:
-    """A model as in the released code: start and end tokens and full stops are read and never attended."""
-    options: dict[str, Any] = {"encoder": encoder, "attention": attention, "scaling": variant}
-    if attention == "dot":
-        options["dot_init"] = "kaiming"  # the authors' query starts uniform in ±1/√N
-    if variant != "none":
-        options["scaling_pool"] = pool
-    if encoder == "bert":
-        return ModelConfig(pretrained=params.pretrained, **options)
-    options |= {"vectors": params.vector_files.get(corpus, params.vectors), "oov_scale": params.oov_scale}
-    options |= {"embedding_size": params.embedding_size, "hidden_size": params.hidden_size}
-    return ModelConfig(boundaries=True, unattended=(".",), **options)
+def faithfulness(
+    fitted: Fitted,
+    corpus: Corpus,
+    *,
+    baselines: Sequence[str],
+    texts: int | None,
+    baseline_texts: int | None,
+    ig_steps: int,
+    quirks: Sequence[str],
+) -> dict[str, pd.DataFrame]:
+    """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
 
+    texts, baseline_texts  how many test texts the rankings of attention, and `baselines`, are tested on; None: all
 
-def _training(params: Params, corpus: str, encoder: str, variant: str) -> TrainConfig:
-    """How a model is trained; embeddings stay as they are, and the epoch with the lowest dev loss is kept.
-
-    With few positives the lowest dev loss is that of a model which finds none of them, so there the best macro-F1
-    on dev decides.
+    flips       one row per ranking and text, as `fraction_to_flip` gives them (fraction NaN: nothing flips it)
+    labels      one row per test text: instance, truth, prediction
+    parameters  |V|, embedding size and numbers in the scaling
     """
-    options: dict[str, Any] = {"amsgrad": True, "train_embeddings": False, "clip_norm": None}
-    options |= {"weight_decay": 1e-4, "weight_decays": {}, "epochs": params.epochs}
-    options["monitor"] = "f1" if corpus in params.unbalanced else "loss"
-    if encoder == "bert":
-        rate, kept = params.bert_learning_rate, {"freeze": ("embedding", "encoder")}
-        options |= {"epochs": params.bert_epochs, "learning_rate": 10 * rate, "batch_size": 8, "shuffle": False}
-        options |= kept if params.bert_frozen else {"learning_rates": {"encoder": rate}}
-    if variant == "none":
-        options["epochs"] = params.epochs_without.get(corpus, {}).get(encoder, options["epochs"])
-    return params.config(TrainConfig, **options)
+    some = sampled(corpus.test, texts)
+    fewer = some if baseline_texts is None else sampled(corpus.test, min(baseline_texts, len(some)))
+    frames = []
+    for ranking in (*RANKINGS, *baselines):
+        steps = {"steps": ig_steps} if ranking == "integrated_gradients" and "tasc_ig" not in quirks else {}
+        examples = fewer if ranking in baselines else some
+        found = fraction_to_flip(fitted, examples, ranking, level="input", operator="pad", quirks=quirks, **steps)
+        frames.append(found[["id", "length", "removed", "fraction", "status"]].assign(importance=ranking))
+    embedding = fitted.model.embedding
+    sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
+    sizes["scaling"] = fitted.parameters_count()["scaling"]
+    return {
+        "flips": pd.concat(frames, ignore_index=True).rename(columns={"id": "instance"}),
+        "labels": decisions(fitted, corpus.test).drop(columns="value"),
+        "parameters": pd.DataFrame([sizes]),
+    }
+
+
+def words(fitted: Fitted, corpus: Corpus) -> pd.DataFrame:
+    """u of Lin-TaSc (the paper's Figure 4), one row per word that occurs in training: word, u, s, count there."""
+    scaling, known = fitted.model.scaling, fitted.vectoriser.vocabulary
+    u = scaling.table.weight.detach().squeeze(-1).double().cpu().numpy()
+    s = scaling.word_scores(fitted.model.embedding.weight).double().cpu().numpy()
+    occurring = Counter(token for example in corpus.train for token in example.tokens)
+    frame = pd.DataFrame({"word": known.words, "u": u[: len(known)], "s": s[: len(known)]})
+    frame["count"] = [occurring[word] for word in known.words]
+    return frame[frame["count"] > 0].reset_index(drop=True)
 
 
 def fit(
     params: Params, corpus: str, encoder: str, attention: str, variant: str, seed: int, pool: str = "sum"
 ) -> FitSpec:
     """One model of the grid."""
-    data, train = params.data(corpus, bert=encoder == "bert"), _training(params, corpus, encoder, variant)
-    model = _model(params, corpus, encoder, attention, variant, pool)
-    return replicate(seed, corpus, encoder, attention, data=data, model=model, train=train)
+    spec = {"data": params.data(corpus, bert=encoder == "bert"), "train": params.training(corpus, encoder, variant)}
+    model = params.model(corpus, encoder, attention, variant, pool)
+    return replicate(seed, corpus, encoder, attention, model=model, **spec)
 
 
-def cells(params: Params) -> list[tuple[str, str, str, str, int]]:
-    """Corpus, encoder, attention, variant and seed of every model of the grid."""
-    words = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
-    bert = product(params.corpora, ["bert"], params.bert_attentions, params.bert_variants, params.bert_seeds)
-    return [*words, *bert]
-
-
-def unbalanced_cells(params: Params) -> list[tuple[str, str, str, str, int]]:
-    """The same of the models on unbalanced corpora."""
-    encoders = [e for e in params.encoders if e in params.unbalanced_encoders]
-    return list(product(params.unbalanced, encoders, params.attentions, ("none", "lin"), params.seeds))
-
-
-def models(params: Params) -> int:
-    """How many models are measured, without those of the pooling ablation."""
-    return len(cells(params)) + len(unbalanced_cells(params))
-
-
-def first_cell(params: Params) -> tuple[str, str, str]:
-    """Corpus, encoder and attention of the models that are shown where none are named."""
-    return params.corpora[0], params.encoders[0], params.attentions[-1]
+def shown(params: Params, figure: int) -> list[tuple[str, str, str]]:
+    """The cells of the paper's Figure 3 (boxes) or 4 (words, which word pieces are not): named, or the first."""
+    if params.shown_cells:
+        return [cell for cell in params.shown_cells if figure == 3 or cell[1] != "bert"]
+    if figure == 3:
+        return [(params.corpora[0], encoder, params.attentions[0]) for encoder in params.encoders]
+    return [(params.corpora[0], params.words[0], params.attentions[-1])]
 
 
 def grid(params: Params) -> list[MeasureSpec]:
-    """Every run: the models of the grid measured, the words of some, one text of two, and the pooling ablation."""
-    runs = [_measured(params, *cell) for cell in cells(params)]
-    runs += [_measured(params, *cell, part="unbalanced") for cell in unbalanced_cells(params)]
-    pair = [fit(params, *first_cell(params), variant, params.seeds[0]) for variant in ("none", "lin")]
-    runs.append(MeasureSpec.of(reading, *pair, label={"part": "picture"}))
+    """Every run: the models of the grid measured, the words of some, and the pooling ablation."""
+
+    def measured(part: str, *cell: Any, baselines: Sequence[str] = (), pool: str = "sum") -> MeasureSpec:
+        options = {"baselines": list(baselines), "quirks": list(params.quirks), "ig_steps": params.ig_steps}
+        options |= {"texts": params.texts, "baseline_texts": params.baseline_texts}
+        return MeasureSpec.of(faithfulness, fit(params, *cell, pool), label={"part": part, "pool": pool}, **options)
+
+    cells = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
+    runs = [measured("grid", *c, baselines=BASELINES if c[3] in ("none", "lin") else ()) for c in cells]
     for seed in params.seeds:
-        for cell in params.shown_cells.get("words") or [first_cell(params)]:
-            runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed), label={"part": "words"}))
-        for pool in POOLS:
-            cell = (params.corpora[0], *params.pooled, "lin", seed)
-            runs.append(_measured(params, *cell, pool=pool, part="pooling"))
+        for cell in shown(params, 4):
+            runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed)))
+        pooled = (params.corpora[0], *params.pooled, "lin", seed)
+        runs += [measured("pooling", *pooled, pool=pool) for pool in POOLS]
     return runs
 
 
-def _measured(params: Params, corpus, encoder, attention, variant, seed, *, pool="sum", part="grid") -> MeasureSpec:
-    bert = encoder == "bert"
-    compared = variant in ("none", "lin") and part != "pooling" and (params.bert_baselines or not bert)
-    return MeasureSpec.of(
-        faithfulness,
-        fit(params, corpus, encoder, attention, variant, seed, pool),
-        label={"part": part, "pool": pool},
-        rankings=list(RANKINGS),
-        baselines=list(BASELINES) if compared else [],
-        texts=params.bert_texts if bert else params.texts,
-        baseline_texts=params.baseline_texts,
-        operator=params.operator,
-        ig_steps=params.ig_steps,
-        quirks=list(params.quirks),
-    )
-
-
 class Results(generic.Results):
-    """Tidy frames of the study; `grid` says what was computed, what came from the store, what failed.
-
-    Everything that is said of faithfulness rests on `tested`, what is said of F1 on `comparable`. Corpora with few
-    texts of a class are a study of their own (`unbalanced`), on which no claim rests.
+    """Tidy frames. What is said of faithfulness rests on `tested`, what is said of F1 on `comparable`.
 
     flips    one row per model, ranking, metric and text: `value` is the fraction of tokens removed at first flip
              (1 where it never comes, as in the paper) or, for the top token alone, 100 where it flips, else 0
     labels   one row per model and text: truth, prediction; `parameters`: |V|, width and numbers in the scaling
-    picture  what two models make of one text (`measures.reading`); `words`: u of some (`measures.words`)
-    pooling_flips, pooling_labels   those of Lin-TaSc by `pool`; unbalanced_…: of unbalanced corpora
+    words    u of some; `pooling_flips`, `pooling_labels`: those of Lin-TaSc by `pool`
     """
 
     @cached_property
@@ -156,87 +142,42 @@ class Results(generic.Results):
         """Models of the grid that learned nothing, one row each."""
         return idle(self.labels, [*self.model, "seed"])
 
-    @property
-    def learned(self) -> Results:
-        """The same: which trainings may decide depends on the number (`tested`, `comparable`)."""
-        return self
-
     @cached_property
     def tested(self) -> pd.DataFrame:
-        """`flips` without the trainings in which a model of some variant learned nothing: the others have no
-        partner there."""
-        why = f"In every cell a model learned nothing ({RULE}), so there is nothing to explain."
-        return required(without(self.flips, self.idle[[*CELL, "seed"]]), why)
+        """`flips` without the trainings in which a model of some variant learned nothing."""
+        return without(self.flips, self.idle[[*CELL, "seed"]])
 
     @cached_property
     def whole(self) -> pd.DataFrame:
         """`tested`, of the encoders that can be averaged over cells (`balanced`)."""
-        why = "No encoder has models that learned something in every cell: there is no mean over cells."
-        return required(balanced(self.tested), why)
+        return balanced(self.tested)
 
     @property
     def with_bert(self) -> pd.DataFrame:
-        """`tested`, for claims about BERT: not about a frozen one, nor on few trainings."""
+        """`tested`, for claims about BERT, which are not about few trainings."""
         trainings = self.tested.loc[self.tested["encoder"] == "bert", "seed"].nunique()
-        if not trainings or self.tested["encoder"].nunique() < 2:
-            raise NotTested
-        if self.params.bert_frozen:
-            raise NotTested(
-                "The pretrained encoder of this run is frozen; the claim is about one that is fine-tuned."
-            )
-        if trainings < TRAININGS:
+        if 0 < trainings < TRAININGS:
             raise NotTested(f"This run has {plural(trainings, 'training')}; a claim about BERT needs {TRAININGS}.")
         return self.tested
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
         """`labels` without the trainings whose model without TaSc learned nothing: there is no F1 to lose."""
-        idle = self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]]
-        why = "Without TaSc no model learned anything, so there is no performance to lose."
-        return required(without(self.labels, idle), why)
-
-    @property
-    def by_corpus(self) -> dict[str, Results]:
-        """The results of each corpus alone, those with few texts of a class at the end."""
-        found = {}
-        for part in ("", "unbalanced_"):
-            flips, labels = self.frames[f"{part}flips"], self.frames[f"{part}labels"]
-            for name in labels["dataset"].unique():
-                found[name] = self.replace(
-                    flips=flips[flips["dataset"] == name], labels=labels[labels["dataset"] == name]
-                )
-        return found
+        return without(self.labels, self.idle.loc[self.idle["variant"] == "none", [*CELL, "seed"]])
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
     """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="TaSc")
-    measured = {"flips": tidy(found.frame("flips"))} | {
-        name: found.frame(name) for name in ("labels", "parameters")
-    }
-    frames = {name: parted(frame, "grid") for name, frame in measured.items()}
-    for part in ("unbalanced", "pooling"):
-        frames |= {f"{part}_{name}": parted(measured[name], part) for name in ("flips", "labels")}
-    frames |= {"words": found.frame("words"), "picture": found.frame("reading")}
-    return Results(params, found, frames, MODEL)
-
-
-def boxed(results: Results) -> list[tuple[str, str, str]]:
-    """Data set, encoder and attention of the cells of the paper's Figure 3, as the frames name them."""
-    params = results.params
-    attention = params.attentions[0]
-    bert = ["bert"] if params.bert_variants and attention in params.bert_attentions else []
-    every = [(params.corpora[0], encoder, attention) for encoder in (*params.encoders, *bert)]
-    shown = params.shown_cells.get("boxes") or every
-    return [(results.grid.corpora[params.data(corpus)].name, *cell) for corpus, *cell in shown]
+    flips, labels = tidy(found.frame("flips")), found.frame("labels")
+    frames = {"flips": parted(flips, "grid"), "labels": parted(labels, "grid"), "words": found.frame("words")}
+    frames |= {"pooling_flips": parted(flips, "pooling"), "pooling_labels": parted(labels, "pooling")}
+    return Results(params, found, frames | {"parameters": parted(found.frame("parameters"), "grid")}, MODEL)
 
 
 def balanced(flips: pd.DataFrame) -> pd.DataFrame:
-    """The encoders that can be averaged over cells: those with every corpus, attention and variant.
-
-    Others would tilt the mean. Where cells have several trainings, each of the encoder's has at least two: a single
-    one leaves no interval.
-    """
+    """The encoders that can be averaged over cells: those with every corpus, attention and variant, and with two
+    trainings in each, where any has several: a single one leaves no interval."""
     cell = ["dataset", "attention", "variant"]
     trainings = flips[["encoder", *cell, "seed"]].drop_duplicates().groupby(["encoder", *cell]).size()
     cells = trainings[trainings >= min(2, trainings.max())].groupby("encoder").size()
@@ -247,7 +188,5 @@ def tidy(flips: pd.DataFrame) -> pd.DataFrame:
     """Measured flips as one row per metric: the fraction (never = 1) and 100 or 0 for the top token alone."""
     fraction = np.where(flips["status"] == "never", 1.0, flips["fraction"].to_numpy(float))
     top = 100.0 * (flips["removed"].fillna(0).to_numpy(int) == 1)
-    kept = flips.drop(columns=["removed", "fraction"])
-    return pd.concat(
-        [kept.assign(metric=FRACTION, value=fraction), kept.assign(metric=TOP1, value=top)], ignore_index=True
-    )
+    kept, values = flips.drop(columns=["removed", "fraction"]), {FRACTION: fraction, TOP1: top}
+    return pd.concat([kept.assign(metric=name, value=v) for name, v in values.items()], ignore_index=True)

@@ -1,29 +1,20 @@
-"""Parameters of the study of task-scaled attention (Chrysostomou & Aletras 2021)."""
+"""Parameters of the study of TaSc (Chrysostomou & Aletras 2021), and the models that they name."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from attnlib import quirks as quirk_names
-from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling
+from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling, TrainConfig
 from attnlib.studies.datasets import Dataset
-from attnlib.studies.params import (
-    ByDataset,
-    Corpora,
-    Datasets,
-    NotNegative,
-    Once,
-    Positive,
-    Seed,
-    Size,
-    Some,
-    StudyParams,
-)
-from attnlib.utils.text import plural
+from attnlib.studies.params import ByDataset, Corpora, Once, Positive, Seed, Size, Some, StudyParams
 
 Kind = Literal["additive", "dot"]
+BERT_RATE = 1e-5
+"""The learning rate of BERT; what is on top of it learns ten times as fast."""
 NAMES = {
     "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
     "omission": "WO", "input_x_grad": "x∇x", "integrated_gradients": "IG",
@@ -37,29 +28,17 @@ NAMES = {
 class Params(StudyParams):
     """The parameters of `01_tasc`.
 
-    unbalanced    corpora with few texts of a class, for no TaSc and Lin-TaSc alone, with `unbalanced_encoders`
-    vector_files  corpus -> file of word vectors, where corpora differ; they are not trained
-    oov_scale     standard deviation of unknown words' vectors; None: that of the known ones
-    patience      epochs without a lower dev loss after which training stops; None: never
+    vector_files    corpus -> file of word vectors, where corpora differ; they are not trained
     epochs_without  corpus -> encoder -> epochs without TaSc, where they differ
-    texts, baseline_texts  test texts of the erasure tests, and of word omission and gradients; F1 sees all
-    operator      what erasing a word means; `ig_steps`: of integrated gradients
-    quirks        deviations of the authors' code to reproduce
-    bert_*        the pretrained encoder has a cost of its own; its models are no part of `encoders`. What is on
-                  top of it learns ten times as fast; `bert_frozen` keeps it as it is
-    shown_cells   corpus, encoder and attention of the box plots of Figure 3 (`boxes`; none named: every encoder
-                  with the first corpus and attention) and of the models whose u Figure 4 reads (`words`; none
-                  named: `grid.first_cell`)
-    pooling_cell  encoder and attention of the pooling ablation; None: mlp, additive, if there
+    baseline_texts  test texts of word omission and gradients, which are slower; F1 sees all
+    quirks          deviations of the authors' code to reproduce
+    shown_cells     corpus, encoder and attention of the cells of Figures 3 and 4 (`grid.shown`)
     """
 
     corpora: Corpora = (Dataset("rotten_tomatoes"),)
-    unbalanced: Datasets = ()
-    unbalanced_encoders: Once[Encoder] = ("mlp", "cnn")
     limit: Size | None = 800
     vectors: str = "glove"
     vector_files: ByDataset[str] = Field(default_factory=dict)
-    oov_scale: NotNegative | None = 1.0
     embedding_size: Size = 50
     hidden_size: int = Field(32, ge=2)
     encoders: Some[Encoder] = ("lstm", "mlp")
@@ -72,116 +51,74 @@ class Params(StudyParams):
     learning_rate: Positive = 5e-3
     texts: Size | None = 60
     baseline_texts: Size | None = None
-    operator: Literal["pad", "delete", "mask", "unk"] = "pad"
     ig_steps: int = Field(32, ge=2)
     quirks: Once[str] = ()
     pretrained: str = "minilm"
-    bert_variants: Once[Scaling] = ()
-    bert_attentions: Some[Kind] = ("additive",)
-    bert_seeds: Some[Seed] = (0,)
-    bert_frozen: bool = False
-    bert_learning_rate: Positive = 1e-5
     bert_epochs: Size = 3
-    bert_limit: Size | None = None
-    bert_texts: Size | None = None
-    bert_baselines: bool = True
-    shown_cells: dict[Literal["boxes", "words"], tuple[tuple[str, Encoder, Kind], ...]] = Field(
-        default_factory=dict
-    )
-    pooling_cell: tuple[Encoder, Kind] | None = None
+    shown_cells: Once[tuple[str, Encoder, Kind]] = ()
 
     @model_validator(mode="after")
     def _sense(self) -> Params:
-        if "bert" in self.encoders:
-            raise ValueError("encoder 'bert' has parameters of its own: leave it out here and set bert_variants.")
-        for option, variants in (("variants", self.variants), ("bert_variants", self.bert_variants)):
-            if variants and not {"none", "lin"} <= set(variants):
-                raise ValueError(f"{option} must hold 'none' and 'lin': every claim compares them; got {variants}.")
-        for option in ("seeds", "attentions"):
-            alone = set(getattr(self, f"bert_{option}")) - set(getattr(self, option))
-            if self.bert_variants and alone:
-                raise ValueError(f"bert_{option} {sorted(alone)} are not among {option}: nothing to compare with.")
-        self._check_cells()
-        self._check_keys("vector_files", "epochs_without", known=self.all_corpora)
-        if both := set(self.corpora) & set(self.unbalanced):
-            raise ValueError(
-                f"unbalanced: {', '.join(sorted(both))} is among corpora; give it a `name` of its own."
-            )
+        if not {"none", "lin"} <= set(self.variants):
+            raise ValueError(f"variants must hold 'none' and 'lin', to compare; got {self.variants}.")
+        if not self.words:
+            raise ValueError("encoders must name one besides 'bert', for u by word, not by piece.")
+        self._check_keys("vector_files", "epochs_without", known=self.corpora)
+        for cell in set(self.shown_cells) - set(product(self.corpora, self.encoders, self.attentions)):
+            raise ValueError(f"shown_cells names {', '.join(cell)}, which is not in the grid.")
         if self.quirks:
             from attnlib.erasure.flips import FLIP_QUIRKS
 
             quirk_names.checked(self.quirks, FLIP_QUIRKS)
-        sizes = {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
-        for corpus in self.corpora:
-            for encoder in self.encoders:  # refuses what no model can be
-                ModelConfig(encoder=encoder, vectors=self.vector_files.get(corpus, self.vectors), **sizes)
+        for corpus, encoder in product(self.corpora, self.encoders):
+            self.model(corpus, encoder, "additive", "none")  # refuses what no model can be
         return self
-
-    def _check_cells(self) -> None:
-        known = {(c, e, a) for c in self.corpora for e in self.encoders for a in self.attentions}
-        bert = {(c, "bert", a) for c in self.corpora for a in self.bert_attentions if self.bert_variants}
-        named = {
-            "shown_cells: boxes": (self.shown_cells.get("boxes", ()), known | bert),
-            "shown_cells: words": (self.shown_cells.get("words", ()), known),  # BERT's u is one of word pieces
-            "pooling_cell": ([(self.corpora[0], *self.pooled)], known),
-        }
-        for option, (wanted, allowed) in named.items():
-            for cell in wanted:
-                if cell not in allowed:
-                    grid = f"corpora {', '.join(self.corpora)}; encoders {', '.join(self.encoders)}; attentions "
-                    grid += ", ".join(self.attentions)
-                    raise ValueError(
-                        f"{option} names the cell {', '.join(cell)}, which is not in the grid: {grid}."
-                    )
-            if len(set(wanted)) < len(wanted):
-                raise ValueError(f"{option} must name each cell once; got {list(wanted)}.")
 
     def facts(self) -> dict[str, Any]:
         """What the header of the report says."""
-        texts = f"at most {self.texts:,}" if self.texts else "all test texts"
-        return super().facts() | {
-            "erased_from": texts,
-            "pretrained": self._bert,
-            "quirks": list(self.quirks) or "none",
-        }
+        return super().facts() | {"quirks": list(self.quirks) or "none"}
 
     @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        encoders = ", ".join(NAMES.get(e, e) for e in self.encoders)
-        told = f"{super().setting}; {encoders} with {' and '.join(NAMES[a] for a in self.attentions)}, "
-        told += f"{plural(len(self.seeds), 'training')} per cell, {self.texts or 'all'} test texts"
-        return f"{told}; {self._bert}" if self.bert_variants else told
-
-    @property
-    def _bert(self) -> str:
-        if not self.bert_variants:
-            return "no pretrained encoder"
-        trained, texts = "frozen" if self.bert_frozen else "fine-tuned", self.bert_texts or "all"
-        return f"{self.pretrained} ({trained}), {plural(len(self.bert_seeds), 'training')}, {texts} test texts"
+    def words(self) -> list[str]:
+        """The encoders that read words, not word pieces."""
+        return [encoder for encoder in self.encoders if encoder != "bert"]
 
     @property
     def pooled(self) -> tuple[str, str]:
         """Encoder and attention of the pooling ablation."""
-        if self.pooling_cell is not None:
-            return self.pooling_cell
-        encoder = "mlp" if "mlp" in self.encoders else self.encoders[0]
-        return encoder, "additive" if "additive" in self.attentions else self.attentions[0]
-
-    @property
-    def datasets(self) -> dict[str, tuple[Dataset, ...]]:
-        """Parameters that name data sets, with what they name."""
-        return {"corpora": self.corpora, "unbalanced": self.unbalanced}
+        return "mlp" if "mlp" in self.words else self.words[0], self.attentions[0]
 
     def data(self, corpus: str, *, bert: bool = False) -> DataConfig:
-        """Where a corpus comes from, and how the word models or BERT read it, as in the released code."""
+        """Where a corpus comes from, and how words or word pieces are read, as in released code."""
         mimic = corpus == "anemia"
-        longest = (None if bert else 2200) if mimic else "95%"
-        config = super().data(corpus, max_length=longest)
+        config = super().data(corpus, max_length=(None if bert else 2200) if mimic else "95%")
         options = dict(config.options)
         if corpus == "sst":
             options["preprocessing"] = {"digits": "qqq", **options.get("preprocessing", {})}
         if mimic and bert:
             options["excerpts"] = [[20, 276], [-256, None]]
-        limit = self.bert_limit if bert and self.bert_limit else config.limit
-        return config.replace(options=options, limit=limit)
+        return config.replace(options=options)
+
+    def model(self, corpus: str, encoder: str, attention: str, variant: str, pool: str = "sum") -> ModelConfig:
+        """A model as in the released code: start, end and full stops are read, never attended."""
+        options: dict[str, Any] = {"encoder": encoder, "attention": attention, "scaling": variant}
+        if attention == "dot":
+            options["dot_init"] = "kaiming"  # the authors' query starts uniform in ±1/√N
+        if variant != "none":
+            options["scaling_pool"] = pool
+        if encoder == "bert":
+            return ModelConfig(pretrained=self.pretrained, **options)
+        options |= {"vectors": self.vector_files.get(corpus, self.vectors), "oov_scale": 1.0}
+        options |= {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
+        return ModelConfig(boundaries=True, unattended=(".",), **options)
+
+    def training(self, corpus: str, encoder: str, variant: str) -> TrainConfig:
+        """How a model is trained; embeddings stay as they are; the lowest dev loss decides."""
+        options: dict[str, Any] = {"amsgrad": True, "train_embeddings": False, "clip_norm": None}
+        options |= {"monitor": "loss", "weight_decay": 1e-4, "weight_decays": {}, "epochs": self.epochs}
+        if encoder == "bert":
+            options |= {"epochs": self.bert_epochs, "learning_rate": 10 * BERT_RATE, "batch_size": 8}
+            options |= {"shuffle": False, "learning_rates": {"encoder": BERT_RATE}}
+        if variant == "none":
+            options["epochs"] = self.epochs_without.get(corpus, {}).get(encoder, options["epochs"])
+        return self.config(TrainConfig, **options)

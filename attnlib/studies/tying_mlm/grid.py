@@ -1,11 +1,7 @@
 """Word-level objectives (Tutek & Šnajder 2020): the grid of models and measures, and its results.
 
-The encoder is a BiLSTM as wide as its embeddings, which stay as they are in every variant: tying, residual and MLM
-compare the two, and the variants shall differ in nothing else.
-
-Paired (`study.seed_of`) is everything of a data set and attention: variants, weights of a loss, depths and starts
-of the query share initial values as far as their shapes allow. So do the adversaries of one replicate, whatever
-their base and λ. The column `seed` of the frames is the replicate.
+Paired (`study.seed_of`) is everything of a data set and attention, and so are the adversaries of one
+replicate, whatever their base and λ. The column `seed` of the frames is the replicate.
 """
 
 from __future__ import annotations
@@ -16,68 +12,70 @@ from typing import Any
 
 import pandas as pd
 
+from attnlib.config import ModelConfig, TrainConfig
+from attnlib.measures.adversary import compare
+from attnlib.measures.perturbation import attention_swaps, token_table
 from attnlib.measures.retention import retention
 from attnlib.stats.jackknife import f1_values
 from attnlib.store.grid import GridResult, run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.results import Results
 from attnlib.studies.study import replicate, seed_of
-from attnlib.studies.tying_mlm.measures import behaviour, distances
 from attnlib.studies.tying_mlm.params import REGULARISED, Params
-from attnlib.utils.errors import DataError
 
 CELL = ["dataset", "attention", "variant"]
-MODEL = [*CELL, "layers", "strength", "init", "seed"]
-"""The columns that tell trainings apart."""
+MODEL = [*CELL, "layers", "strength", "init", "seed"]  # what tells trainings apart
 SWAPPED = ("uniform", "permuted")
+SCORES = {"f1": 1, "macro": None}  # F1 of the positive class, as in the paper; its mean over both
+PERMUTATIONS = 10
+INITIALISATIONS = ("normal", "kaiming")  # of the query of dot attention, as Appendix C compares
 
 
-def fit(params: Params, corpus: str, variant: str, attention: str, k: int, **options: Any) -> FitSpec:
-    """One model of the grid, labelled with what tells it apart; options: as `Params.model` has them."""
-    model, usual = params.model(corpus, variant, attention, **options), params.strength(corpus, variant)
-    strength = options.get("strength", usual)
-    label = {"variant": variant, "layers": model.layers, "strength": strength, "chosen": strength == usual}
-    label |= {"corpus": corpus, "init": model.dot_init if attention == "dot" else "–"}
-    spec = {"data": params.data(corpus), "model": model, "train": params.training, "label": label}
+def fit(
+    params: Params, corpus: str, variant: str, attention: str, k: int, *, layers=1, init="normal", strength=None
+) -> FitSpec:
+    """A BiLSTM as wide as its embeddings, labelled with what tells it apart; `init`: of the dot query.
+
+    δ is next to a loss summed over a batch, and so divided by its size.
+    """
+    usual = params.strength(corpus, variant)
+    weight = usual if strength is None else strength
+    own: dict[str, Any] = {"regulariser": "none" if variant == "base" else variant}
+    weights = {"tying": {"tying_delta": weight / params.batch_size}, "mlm": {"mlm_eta": weight}}
+    own |= weights.get(variant, {}) | ({"dot_init": init} if attention == "dot" else {})
+    own |= {"vectors": params.vector_files.get(corpus, params.vectors), "layers": layers}
+    model = params.config(ModelConfig, attention=attention, hidden_size=params.embedding_size, **own)
+    label = {"variant": variant, "layers": layers, "strength": weight, "chosen": weight == usual}
+    label |= {"corpus": corpus, "init": init if attention == "dot" else "–"}
+    train = params.config(TrainConfig, amsgrad=True)
+    spec = {"data": params.data(corpus), "model": model, "train": train, "label": label}
     return replicate(k, corpus, model.encoder, attention, **spec)
 
 
 def trials(params: Params, corpus: str) -> list[FitSpec]:
-    """Every weight of tying and MLM that is tried on a corpus, with additive attention and few seeds."""
+    """Every weight of tying and MLM that is tried on a corpus, with additive attention, few seeds."""
+    tried = [(v, weight) for v in REGULARISED if v in params.variants for weight in params.tried(v)]
     few = params.seeds[: params.few]
-    return [
-        fit(params, corpus, variant, "additive", seed, strength=weight)
-        for variant in REGULARISED
-        if variant in params.variants
-        for weight in params.tried(variant)
-        for seed in few
-    ]
+    return [fit(params, corpus, v, "additive", k, strength=weight) for v, weight in tried for k in few]
 
 
 def undecided(params: Params) -> list[FitSpec]:
-    """The trials by which dev decides on weights that were not given."""
-    runs = [run for corpus in params.all_corpora for run in trials(params, corpus)]
-    return [run for run in runs if params.given(run.label["corpus"], run.label["variant"]) is None]
-
-
-def kept(history: pd.DataFrame) -> pd.DataFrame:
-    """The epoch that each training kept, one row each, and how many it ran: `epochs`."""
-    keys = [*MODEL, "corpus", "chosen"]
-    ran = history.groupby(keys, sort=False)["epoch"].transform("max")
-    return history.assign(epochs=ran)[history["best"]].reset_index(drop=True)
+    """The trials by which dev decides on the weights, of adversaries' corpora too."""
+    corpora = () if params.chosen else params.all_corpora
+    return [run for corpus in corpora for run in trials(params, corpus)]
 
 
 def decided(params: Params, history: pd.DataFrame) -> Params:
-    """The parameters with the weight of the best macro-F1 on dev, mean over trainings; of equals, the smaller.
+    """The parameters with the weights of the best macro-F1 on dev; of equals, the smaller.
 
-    history  of the trials: one row per epoch, `best` the one kept. Only dev texts are looked at. The same weight
-             serves both attentions and every depth; the trainings that chose it are among those of the tables.
+    The same weight serves both attentions and every depth; the trials are trainings of the tables.
     """
-    means = kept(history).groupby(["corpus", "variant", "strength"])["dev_f1_macro"].mean().sort_index()
-    found = {"tying": dict(params.delta_of), "mlm": dict(params.eta_of)}
-    for (corpus, variant), part in means.groupby(["corpus", "variant"]):
-        found[variant][corpus] = float(part.idxmax()[-1])
-    return params.replace(delta_of=found["tying"], eta_of=found["mlm"])
+    by = ["variant", "corpus", "strength"]
+    kept = history[history["best"]].groupby(by)["dev_f1_macro"].mean().sort_index()
+    found: dict[str, dict[str, float]] = {}
+    for (variant, corpus), part in kept.groupby(by[:2]):
+        found.setdefault(variant, {})[corpus] = float(part.idxmax()[-1])
+    return params.replace(chosen=found)
 
 
 def models(params: Params) -> list[FitSpec]:
@@ -86,28 +84,28 @@ def models(params: Params) -> list[FitSpec]:
     found = []
     for corpus in params.corpora:
         cells = product(params.variants, params.attentions)
-        found += [fit(params, corpus, *cell, seed) for cell in cells for seed in params.seeds_of(cell[0])]
+        found += [fit(params, corpus, *cell, k) for cell in cells for k in params.seeds_of(cell[0])]
         found += trials(params, corpus)
-        for variant in params.layer_variants:
+        for variant in (v for v in params.layer_variants if v in params.variants):
             deep = product(params.layers, params.seeds if variant == "base" else few)
-            found += [fit(params, corpus, variant, "additive", s, layers=depth) for depth, s in deep]
+            found += [fit(params, corpus, variant, "additive", k, layers=depth) for depth, k in deep]
         if "dot" in params.attentions:
-            starts = product(params.initialisations, params.seeds)
-            found += [fit(params, corpus, "base", "dot", s, init=init) for init, s in starts]
+            starts = product(INITIALISATIONS, params.seeds)
+            found += [fit(params, corpus, "base", "dot", k, init=init) for init, k in starts]
     return list(dict.fromkeys(found))
 
 
 def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> FitSpec:
-    """A fresh model of the base's architecture without its regulariser: eq. 6 has no other term.
+    """A fresh model of the base's architecture: eq. 6 has no regulariser and no labels.
 
-    It starts elsewhere than its base: from the same values it would have less far to go to imitate a base model
-    than a regularised one.
+    From its base's own start it would have less far to go to imitate base than a regularised one.
     """
     base = fit(params, corpus, variant, "additive", k)
     plain = base.model.replace(regulariser="none") if variant in REGULARISED else base.model
+    schedule = {"epochs": params.adversary_epochs, "patience": min(10, params.adversary_epochs)}
     return base.replace(
         model=plain,
-        train=params.adversary_training,
+        train=base.train.replace(class_weights=False, monitor="train_loss", **schedule),
         seed=seed_of(k, corpus, plain.encoder, "additive", "adversary"),
         warm_start=base,
         trainer="attnlib.measures.adversary:adversary",
@@ -116,97 +114,77 @@ def adversary(params: Params, corpus: str, variant: str, k: int, lam: float) -> 
 
 
 def grid(params: Params) -> list[Run]:
-    """Every run of the study: histories of all trainings, and what is measured on them.
-
-    Where dev decides on a weight, the first that is tried stands for it: as many runs, at the same cost.
-    """
+    """Every run: histories of all trainings, and what is measured on them."""
     fits = models(params)
     runs: list[Run] = [*fits, *undecided(params)]
-    runs += [MeasureSpec.of(behaviour, model, permutations=params.permutations) for model in fits]
-    clustered = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
-    clustered |= {"inputs": params.mi_inputs, "estimator": params.mi_estimator, "batch_size": params.mi_batch}
-    narrow = [v for v in params.variants if v != "concat"]  # which is wider than its input: no Table 2 for it
-    for corpus, variant in product(params.corpora, narrow):
-        states = [fit(params, corpus, variant, "additive", seed) for seed in params.seeds_of(variant)]
-        runs += [MeasureSpec.of(retention, model, **clustered) for model in states]
-    bases = product(params.attacked, params.adversary_bases, params.seeds[: params.adversary_seeds])
-    for corpus, variant, seed in bases:
-        base = fit(params, corpus, variant, "additive", seed)
-        for lam in params.lambdas:
-            other = adversary(params, corpus, variant, seed, lam)
-            runs.append(MeasureSpec.of(distances, base, other, label={"lam": lam}))
+    for model in fits:
+        runs.append(MeasureSpec.of(attention_swaps, model, permutations=PERMUTATIONS))
+        runs.append(MeasureSpec.of(token_table, model))
+    told = {"words": params.mi_words, "k": params.mi_clusters, "most": params.mi_occurrences}
+    told["batch_size"] = params.mi_batch
+    for corpus, variant in product(params.corpora, params.variants):
+        if variant != "concat":  # which is wider than its input: no Table 2 for it
+            states = [fit(params, corpus, variant, "additive", k) for k in params.seeds_of(variant)]
+            runs += [MeasureSpec.of(retention, model, **told) for model in states]
+    bases = [v for v in params.adversary_bases if v in params.variants]
+    for corpus, variant, k in product(params.all_corpora, bases, params.seeds[: params.adversary_seeds]):
+        base = fit(params, corpus, variant, "additive", k)
+        fooled = [(lam, adversary(params, corpus, variant, k, lam)) for lam in params.lambdas]
+        runs += [MeasureSpec.of(compare, base, other, label={"lam": lam}) for lam, other in fooled]
     return list(dict.fromkeys(runs))
 
 
-def load(params: Params) -> Corpora:
-    """The corpora of the study. One without two classes is refused, before anything is trained."""
-    loaded = Corpora()
-    for name in params.all_corpora:
-        params.suits(loaded[params.data(name)])
-    return loaded
-
-
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: what `load` gave, where it is there already.
+    """Compute what the store does not hold, and gather: first the trials by which dev decides.
 
-    First the trials by which dev decides on weights, then everything.
+    A corpus without two classes is refused before anything is trained.
     """
-    options = {"executor": executor, "corpora": corpora or load(params)}
-    if trials := undecided(params):
-        params = decided(params, run_grid(trials, **options, title="weights of objectives").frame("history"))
+    corpora = corpora or Corpora()
+    for name in params.all_corpora:
+        params.suits(corpora[params.data(name)])
+    options = {"executor": executor, "corpora": corpora}
+    if tried := undecided(params):
+        dev = run_grid(tried, **options, title="weights of objectives")
+        params = decided(params, dev.frame("history"))
     found = run_grid(grid(params), **options, title="word-level objectives")
-    frames = {name: found.frame(name) for name in ("swaps", "texts")}
-    frames |= {"kept": kept(found.frame("history")), "information": found.frame("retention")}
-    frames |= {"distances": found.frame("distances", optional=True)}
+    named = {"swaps": "attention_swaps", "texts": "token_table", "information": "retention"}
+    frames = {name: found.frame(of) for name, of in named.items()}
+    frames |= {"distances": found.frame("compare", optional=True)}
+    frames |= {"kept": found.frame("history").query("best").reset_index(drop=True)}
     return gathered(params, found, frames)
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames, each led by dataset, encoder, attention, projection, variant, seed, layers, strength (weight of
-    the variant's loss), chosen (whether that is the weight of Table 1) and init.
+    """Tidy frames, each led by the columns of MODEL and `chosen`: whether its weight is Table 1's.
 
-    swaps        one row per model, test text, swap and draw: truth, prediction, change
-    texts        one row per model and test text: confidence, token_probability, entropy, …
-    scores       F1, macro-F1 and accuracy of every model, text by text (`numbers.scores`)
-    kept         one row per training: the epoch kept, of how many, and its dev scores
-    information  one row per model and sample of words
-    distances    one row per adversary and test text: lam, tvd, jsd
+    swaps, texts   one row per model, test text, swap and draw (`attention_swaps`); per model and text
+    scores, kept   F1 and macro-F1, text by text (`scores`); the epoch that each training kept
+    information    one row per model and sample of words
+    distances      one row per adversary and test text: lam, tvd, jsd
     """
-    swaps, distances = frames["swaps"], frames["distances"]
-    labels = [swaps[swaps["swap"] == "trained"]]  # bases of adversaries may be trained for them alone
-    if len(distances):
-        labels.append(distances.rename(columns={"prediction_base": "prediction"}))
+    swaps = frames["swaps"].rename(columns={"label": "truth"})
+    bases = frames["distances"].rename(columns={"prediction_base": "prediction", "label": "truth"})
+    told = [swaps[swaps["swap"] == "trained"], bases]  # some bases are trained for adversaries alone
     columns = [*MODEL, "instance", "truth", "prediction"]
-    told = pd.concat([part[columns] for part in labels]).drop_duplicates([*MODEL, "instance"], ignore_index=True)
-    every = {**frames, "labels": told, "scores": scores(swaps)}
+    labels = pd.concat([part[columns] for part in told if len(part)])
+    labels = labels.drop_duplicates([*MODEL, "instance"], ignore_index=True)
+    every = {**frames, "labels": labels, "scores": scores(swaps)}
     judged = ("texts", "scores", "information", "distances")
     return Results(params, found, every, [name for name in MODEL if name != "seed"], judged)
 
 
 def scores(swaps: pd.DataFrame) -> pd.DataFrame:
-    """Every score of every model, with its own attention and as a change under the others, text by text.
+    """Both scores of every model, and their changes under other attention, in points, text by text.
 
-    One row per model, metric and text: the columns of the model, score, metric, instance, `value` (whose mean and
-    spread over texts are those of the score) and `point`, the score of the model; percent and points. Permuted
-    attention counts with its mean over draws.
+    `value` has the mean and spread of the score over texts, `point` is that of the model
+    (`f1_values`). Permuted attention counts with its mean over draws.
     """
-    rows = []
-    for key, model in swaps.groupby([*MODEL, "chosen"], sort=False, dropna=False):
-        if lost := {"trained", *SWAPPED} - set(model["swap"].unique()):
-            raise DataError(f"A model lacks attention {sorted(lost)}; it has {sorted(model['swap'].unique())}.")
-        found = {}
-        for score, values in _by_text(model).items():
-            means = 100 * values.groupby(["swap", "instance"], sort=False)[["value", "point"]].mean()
-            own = means.loc["trained"]
-            found[score, f"{score}_trained"] = own
-            found |= {(score, f"delta_{score}_{swap}"): means.loc[swap] - own for swap in SWAPPED}
-        labels = dict(zip((*MODEL, "chosen"), key, strict=True))
-        rows.append(pd.concat(found, names=["score", "metric"]).reset_index().assign(**labels))
-    return pd.concat(rows, ignore_index=True)
-
-
-def _by_text(model: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    by = ["swap", "draw"]
-    right = model.assign(value=(model["truth"] == model["prediction"]).astype(float))
-    right["point"] = right.groupby(by)["value"].transform("mean")
-    return {"f1": f1_values(model, by, positive=1), "macro": f1_values(model, by), "accuracy": right}
+    model, found = [*MODEL, "chosen"], []
+    for score, positive in SCORES.items():
+        values = f1_values(swaps, [*model, "swap", "draw"], positive=positive)
+        means = values.groupby(["swap", *model, "instance"], sort=False)[["value", "point"]].mean() * 100
+        own = means.xs("trained")
+        made = {f"delta_{score}_{swap}": means.xs(swap) - own for swap in SWAPPED}
+        made[f"{score}_trained"] = own
+        found += [rows.reset_index().assign(metric=metric) for metric, rows in made.items()]
+    return pd.concat(found, ignore_index=True)

@@ -1,10 +1,9 @@
 """What the verdict computes, and the tidy frames that come of it.
 
-Every model of the design faces every test (`measures.battery`). Models that 01_tasc trains are the same runs in the
-store and are not trained again. The models of known honesty (`diagnosticity.guided`) are measured twice: true and
-false rankings on those that nothing guides, the battery on those whose attention is guided.
-
-What is paired: models of a cell of corpus, encoder and attention share the seed of a replicate, as in 01_tasc.
+Every model of the design faces every test (`measures.battery`). Models of known honesty (`diagnosticity.guided`)
+are measured twice: true and false rankings on those that nothing guides, the battery on those whose attention is
+guided. Models of a cell of corpus, encoder and attention share the seed of a replicate, as in 01_tasc, whose
+trainings are the same runs in the store.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from attnlib.reports.output import Output
 from attnlib.store.grid import GridResult, run_grid
-from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
+from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies import results as results_of
 from attnlib.studies.study import parted, replicate
-from attnlib.studies.verdict.ledgers import Ledgers, ledgers
 from attnlib.studies.verdict.measures import TESTS, battery, diagnose
 from attnlib.studies.verdict.params import Params
 
@@ -38,13 +34,6 @@ def fit(params: Params, corpus: str, row: dict[str, str], seed: int) -> FitSpec:
     return replicate(seed, corpus, row["encoder"], row["attention"], label=row, **spec)
 
 
-def guided(params: Params, corpus: str, encoder: str, guide: str, seed: int) -> FitSpec:
-    """One model of known honesty."""
-    options = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
-    spec = {**params.guided(corpus, encoder), "trainer": TRAINER, "params": options, "label": {"guide": guide}}
-    return replicate(seed, "guided", corpus, encoder, **spec)
-
-
 def grid(params: Params) -> list[MeasureSpec]:
     """Every run: all tests on every model of the design, and the tests of the tests."""
     options = {"texts": params.texts, "counts": list(params.counts)}
@@ -55,7 +44,9 @@ def grid(params: Params) -> list[MeasureSpec]:
             model = fit(params, corpus, row, seed)
             runs.append(MeasureSpec.of(battery, model, label={"part": "design"}, **options))
         for seed, (encoder, guide) in product(params.guide_seeds, params.guides):
-            model = guided(params, corpus, encoder, guide, seed)
+            own = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
+            spec = {**params.guided(corpus, encoder), "trainer": TRAINER, "params": own, "label": {"guide": guide}}
+            model = replicate(seed, "guided", corpus, encoder, **spec)
             if guide == "none":
                 runs.append(MeasureSpec.of(diagnose, model, texts=params.texts, label={"part": "rankings"}))
             else:
@@ -74,27 +65,21 @@ class Results(results_of.Results):
 
     @cached_property
     def signed(self) -> pd.DataFrame:
-        """`scores` of models that learned something, the sign of every test turned so that more is better."""
+        """`scores` of models that learned something, turned so that more is better."""
         kept = self.learned.scores
         return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
 
     @cached_property
     def by_model(self) -> pd.DataFrame:
-        """One row per trained model that learned something, one column per test (reading α): mean over texts,
-        signed so that more is better for attention as an explanation."""
+        """The mean of `signed` over texts, read by α: one row per model, one column per test."""
         part = self.signed[self.signed["importance"] == "alpha"]
         table = part.pivot_table(index=MODEL, columns="test", values="value", aggfunc="mean")
         return table.reindex(columns=[test for test in TESTS if test in table]).reset_index()
 
-    @cached_property
-    def series(self) -> Ledgers:
-        """The reports of the papers that lie next to this one."""
-        return ledgers(Output.of("06_verdict").folder, self.params.profile)
 
-
-def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
-    found = run_grid(grid(params), executor=executor, corpora=corpora, title="verdict")
+def results(params: Params, **options: Any) -> Results:
+    """Compute what the store does not hold, and gather."""
+    found = run_grid(grid(params), title="verdict", **options)
     scores, labels = found.frame("scores"), found.frame("labels")
     frames = {
         "scores": parted(scores, "design"),
@@ -106,14 +91,14 @@ def results(params: Params, executor: Any = None, corpora: Corpora | None = None
 
 
 def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """The results from their frames; of models that learned nothing neither scores nor labels decide."""
+    """The results from their frames; models that learned nothing do not decide."""
     return Results(params, found, frames, CELL, judged=("scores", "labels"))
 
 
 def _obeyed(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Scores of the texts on which the honest and the deceptive model of a pair both decide by the known words."""
-    keys = ["dataset", "encoder", "seed"]
-    both = labels.groupby([*keys, "instance"]).size()
+    """Scores of the texts on which both models of a pair decide by the known words."""
+    keys = ["dataset", "encoder", "seed", "instance"]
+    both = labels.groupby(keys).size()
     both = both[both == both.max()].index if len(both) else both.index
-    kept = pd.MultiIndex.from_frame(scores[[*keys, "instance"]]).isin(both)
-    return scores[np.asarray(kept) | (scores["test"] == "information").to_numpy()].reset_index(drop=True)
+    kept = pd.MultiIndex.from_frame(scores[keys]).isin(both)
+    return scores[kept | (scores["test"] == "information")].reset_index(drop=True)

@@ -1,12 +1,8 @@
-"""Every test of the five papers on one trained model, and the test of the tests; workers import these by name.
-
-`TESTS` says of each test what it measures, where it comes from, whether more is better for an explanation, and what
-it costs: passes of the encoder per text of n tokens.
-"""
+"""Every test of the five papers on one trained model, and the test of the tests; workers import these by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +14,7 @@ from attnlib.erasure.flips import erasure_curves, fraction_to_flip
 from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
-from attnlib.measures.faithfulness import SHARES, comprehensiveness_of, sufficiency_of
+from attnlib.measures.faithfulness import comprehensiveness_of, sufficiency_of
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked, usable_counts
 from attnlib.measures.rationales import average_precision
@@ -39,31 +35,29 @@ class Test:
 
     better  1 where higher values are better for the explanation, -1 where lower ones are
     ranks   whether it can judge any ranking, or a model's own attention alone
-    passes  tokens of a text -> passes of the encoder that the test takes
     """
 
     name: str
     paper: str
     better: int
-    ranks: bool
-    passes: Callable[[float], float]
+    ranks: bool = False
 
 
 TESTS = {
-    "flips_input": Test("fraction to flip, input", "Chrysostomou & Aletras 2021", -1, True, lambda n: 1 + n),
-    "flips_attention": Test("fraction to flip, attention", "Serrano & Smith 2019", -1, True, lambda n: 1),
-    "top_input": Test("top token flips, input", "Chrysostomou & Aletras 2021", 1, True, lambda n: 2),
-    "comprehensiveness": Test("comprehensiveness", "DeYoung et al. 2020", 1, True, lambda n: 1 + len(SHARES)),
-    "sufficiency": Test("sufficiency", "DeYoung et al. 2020", -1, True, lambda n: 1 + len(SHARES)),
-    "tau_gradient": Test("τ with gradients", "Meister et al. 2021", 1, True, lambda n: 2),
-    "tau_omission": Test("τ with leave-one-out", "Meister et al. 2021", 1, True, lambda n: 1 + n),
-    "uniform": Test("change under uniform attention", "Tutek & Šnajder 2020", 1, False, lambda n: 1),
-    "permuted": Test("change under permuted attention", "Jain & Wallace 2019", 1, False, lambda n: 1),
-    "adversary": Test("distance of an adversary", "Jain & Wallace 2019", -1, False, lambda n: 1),
-    "token_probability": Test("probability from single tokens", "Tutek & Šnajder 2020", -1, False, lambda n: 1),
-    "information": Test("information by rank", "Wen et al. 2022", 1, False, lambda n: 1),
-    "plausibility": Test("plausibility", "DeYoung et al. 2020", 1, False, lambda n: 1),
-}  # fmt: skip
+    "flips_input": Test("fraction to flip, input", "Chrysostomou & Aletras 2021", -1, ranks=True),
+    "flips_attention": Test("fraction to flip, attention", "Serrano & Smith 2019", -1, ranks=True),
+    "top_input": Test("top token flips, input", "Chrysostomou & Aletras 2021", 1, ranks=True),
+    "comprehensiveness": Test("comprehensiveness", "DeYoung et al. 2020", 1, ranks=True),
+    "sufficiency": Test("sufficiency", "DeYoung et al. 2020", -1, ranks=True),
+    "tau_gradient": Test("τ with gradients", "Meister et al. 2021", 1, ranks=True),
+    "tau_omission": Test("τ with leave-one-out", "Meister et al. 2021", 1, ranks=True),
+    "uniform": Test("change under uniform attention", "Tutek & Šnajder 2020", 1),
+    "permuted": Test("change under permuted attention", "Jain & Wallace 2019", 1),
+    "adversary": Test("distance of an adversary", "Jain & Wallace 2019", -1),
+    "token_probability": Test("probability from single tokens", "Tutek & Šnajder 2020", -1),
+    "information": Test("information by rank", "Wen et al. 2022", 1),
+    "plausibility": Test("plausibility", "DeYoung et al. 2020", 1),
+}
 """All tests, by the name they have in frames; plausibility needs texts whose decisive words are marked."""
 DRAWS = 10
 """Permutations of attention per text."""
@@ -95,8 +89,9 @@ def battery(
     frames += _of_weights(fitted, some, sampled(corpus.test, min(adversary_texts, len(some))), adversary_steps)
     frames.append(_plausible(fitted, some))
     states = ranked(fitted, corpus.test)
-    possible = [n for n in counts if 2 * n <= (states.lengths > 1).sum()] or [int((states.lengths > 1).sum()) // 2]
-    facts = rank_information(states, usable_counts(possible, int((states.lengths > 1).sum())), resamples=2)[1]
+    usable = int((states.lengths > 1).sum())
+    possible = [n for n in counts if 2 * n <= usable] or [usable // 2]
+    facts = rank_information(states, usable_counts(possible, usable), resamples=2)[1]
     frames.append(_rows("information", [""], [facts["tau"]]))
     labels = decisions(fitted, corpus.test).drop(columns="value")
     return {"scores": pd.concat(frames, ignore_index=True), "labels": labels}
@@ -112,7 +107,7 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
     right = fitted.logits(corpus.test).argmax(1) == np.array([e.label for e in corpus.test])
     some = sampled([e for e, yes in zip(corpus.test, right, strict=True) if yes and any(e.rationale)], texts)
     if not some:
-        return pd.DataFrame(columns=["test", "against", "instance", "length", "value"])
+        return pd.DataFrame(columns=["test", "against", "instance", "value"])
     words = diagnosticity.associations(corpus.train, len(corpus.classes))
     made = diagnosticity.rankings(some, words, unattended=fitted.model_config.unattended, seed=seed)
     others = importances(fitted, some)
@@ -120,14 +115,13 @@ def diagnose(fitted: Fitted, corpus: Corpus, *, texts: int | None = None, seed: 
         name: pd.concat(_by_ranking(fitted, some, scores, name, others)).set_index(["test", "instance"])["value"]
         for name, scores in made.items()
     }
-    better = np.array([TESTS[test].better for test, _ in found["true"].index])
-    rows = []
+    tests = found["true"].index
+    better = np.array([TESTS[test].better for test in tests.get_level_values("test")])
+    frames = []
     for against in diagnosticity.FALSE:
         value = diagnosticity.preferred(better * found["true"], better * found[against])
-        rows.append(found["true"].index.to_frame(index=False).assign(against=against, value=value))
-    lengths = {e.id: len(e.tokens) for e in some}
-    frame = pd.concat(rows, ignore_index=True)
-    return frame.assign(length=frame["instance"].map(lengths))
+        frames.append(tests.to_frame(index=False).assign(against=against, value=value))
+    return pd.concat(frames, ignore_index=True)
 
 
 def importances(fitted: Fitted, examples: Sequence[Example]) -> dict[str, list[np.ndarray]]:
@@ -161,9 +155,8 @@ def _of_weights(
     fitted: Fitted, examples: Sequence[Example], fewer: Sequence[Example], steps: int
 ) -> list[pd.DataFrame]:
     """The tests that ask whether the weights matter: other weights in their place, the farthest, none but one."""
+    names, frames = [example.id for example in examples], []
     swaps = attention_swaps(fitted, examples, permutations=DRAWS)
-    names = [example.id for example in examples]
-    frames = []
     for swap in ("uniform", "permuted"):
         change = swaps[swaps["swap"] == swap].groupby("instance")["change"].mean()
         frames.append(_rows(swap, names, change.sort_index()))
@@ -174,8 +167,7 @@ def _of_weights(
             found = search(trace, restarts=RESTARTS, steps=steps, learning_rate=0.05, rows=rows)
             far[rows] = found[1].cpu().numpy()
     frames.append(_rows("adversary", [example.id for example in fewer], far))
-    frames.append(_rows("token_probability", names, token_table(fitted, examples)["token_probability"]))
-    return frames
+    return [*frames, _rows("token_probability", names, token_table(fitted, examples)["token_probability"])]
 
 
 def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
@@ -183,10 +175,11 @@ def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
     out = set(fitted.model_config.unattended)
     marked = [e for e in examples if e.rationale is not None and any(e.rationale)]
     values = []
-    scores = importance(fitted, marked, "alpha") if marked else []
-    for place, (weights, e) in enumerate(zip(scores, marked, strict=True)):
-        marks = np.array([m for m, token in zip(e.rationale, e.tokens, strict=True) if token not in out])
-        values.append(average_precision(weights, marks, seed=place))
+    for place, weights in enumerate(importance(fitted, marked, "alpha") if marked else []):
+        words = zip(marked[place].rationale, marked[place].tokens, strict=True)
+        values.append(
+            average_precision(weights, np.array([m for m, token in words if token not in out]), seed=place)
+        )
     return _rows("plausibility", [e.id for e in marked], values)
 
 

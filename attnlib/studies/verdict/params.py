@@ -1,46 +1,45 @@
 """Parameters of the verdict: which models face all tests, and how the tests themselves are tested.
 
-The models are a fraction of a factorial that still has every pair of parts. With k factors of m levels, the rows
-whose level numbers sum to a multiple of m are an orthogonal array of strength k - 1: any k - 1 factors appear in
-every combination, equally often (Box & Hunter 1961 for m = 2: the half fraction, whose main effects are free of
-two-factor interactions from k = 4 on). With unequal numbers of levels, or with combinations that cannot work, pairs
-may be missing; rows are then added until none is.
+The models are half of a factorial, the rows whose level numbers sum to an even number: with four parts of two
+levels an orthogonal array of strength 3, in which any three parts occur in every combination, equally often (Box &
+Hunter 1961).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations, product
+from collections.abc import Sequence
+from itertools import product
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Projection, Regulariser, Scaling, TrainConfig
+from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Regulariser, TrainConfig
 from attnlib.measures.diagnosticity import GUIDES
 from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
 from attnlib.utils.text import plural
 
-Row = dict[str, Any]
+PARTS: dict[str, Sequence[Any]] = {
+    "attention": ("additive", "dot"),
+    "projection": ("softmax", "sparsemax"),
+    "scaling": ("none", "lin"),
+}
+"""Parts of every design; the regulariser is a parameter."""
 
 
 class Params(StudyParams):
     """The parameters of `06_verdict`.
 
     Those that its first cell does not explain: `oov_scale` is the standard deviation of unknown words' vectors
-    (None: that of the known ones); training stops after `patience` epochs without a lower dev loss; `counts` has
-    clusters for information by rank, of which the largest number that the texts allow counts; other attention with
-    the same output is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on
-    `guide_texts`, their attention guided by `guide_weight`.
+    (None: that of the known ones); training stops after `patience` epochs without a lower dev loss; of `counts` of
+    clusters for information by rank, the largest that the texts allow counts; other attention with the same output
+    is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on `guide_texts`, their
+    attention guided by `guide_weight`.
     """
 
-    profile: str = "smoke"
     limit: Size | None = 250
     embedding_size: Size = 16
     hidden_size: int = Field(16, ge=2)
     encoders: Some[Encoder] = ("lstm", "mlp")
-    attentions: Some[Literal["additive", "dot"]] = ("additive", "dot")
-    projections: Some[Projection] = ("softmax", "sparsemax")
-    scalings: Some[Scaling] = ("none", "lin")
     regularisers: Some[Regulariser] = ("none", "tying")
     design: Literal["fraction", "whole"] = "fraction"
     oov_scale: NotNegative | None = 1.0
@@ -83,42 +82,39 @@ class Params(StudyParams):
         return f"{super().setting}; {designs}, {trained}"
 
     def data(self, corpus: str) -> DataConfig:
-        """Texts are cut at a length that 95% do not exceed, as in 01_tasc, whose models are used again."""
+        """Texts are cut at a length that 95% do not exceed, as in 01_tasc."""
         return super().data(corpus, max_length="95%")
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[dict[str, str]]:
         """Encoder and parts of every model."""
-        parts = {"attention": self.attentions, "projection": self.projections}
-        parts |= {"scaling": self.scalings, "regulariser": self.regularisers}
+        factors = PARTS | {"regulariser": self.regularisers}
         made = []
-        for encoder in self.encoders:
-            mixing = ModelConfig(encoder=encoder).contextual
-            choose = whole if self.design == "whole" else fraction
-            chosen = choose(parts, lambda row, m=mixing: m or row["regulariser"] != "mlm")
-            made += [{"encoder": encoder, **row} for row in chosen]
+        places = list(product(*(range(len(levels)) for levels in factors.values())))
+        for encoder, numbers in product(self.encoders, places):
+            row = {part: levels[n] for (part, levels), n in zip(factors.items(), numbers, strict=True)}
+            works = row["regulariser"] != "mlm" or ModelConfig(encoder=encoder).contextual
+            if works and (self.design == "whole" or sum(numbers) % 2 == 0):
+                made.append({"encoder": encoder, **row})
         return made
 
-    def model(self, encoder: str, attention: str, projection: str, scaling: str, regulariser: str) -> ModelConfig:
+    def model(self, *, regulariser: str, **parts: str) -> ModelConfig:
         """A model as 01_tasc makes it, with the projection and the regulariser of other papers.
 
         Tying and masked-word training compare states with word vectors, so that their states are as wide as those.
         """
-        options = {"attention": attention, "projection": projection, "scaling": scaling, "regulariser": regulariser}
-        if attention == "dot":
-            options["dot_init"] = "kaiming"
-        if scaling != "none":
-            options["scaling_pool"] = "sum"
-        if regulariser in ("tying", "mlm", "residual"):
-            options["hidden_size"] = self.embedding_size
-        return self.config(ModelConfig, encoder=encoder, boundaries=True, unattended=(".",), **options)
+        wide = {"hidden_size": self.embedding_size} if regulariser in ("tying", "mlm", "residual") else {}
+        start = {"dot_init": "kaiming"} if parts["attention"] == "dot" else {}
+        pool = {"scaling_pool": "sum"} if parts["scaling"] != "none" else {}
+        own = {"regulariser": regulariser, "boundaries": True, "unattended": (".",), **parts}
+        return self.config(ModelConfig, **own, **wide, **start, **pool)
 
     def training(self, corpus: str) -> TrainConfig:
         """As 01_tasc trains."""
-        rate = {"learning_rate": self.learning_rates.get(corpus, self.learning_rate), "learning_rates": {}}
-        decay = {"weight_decay": 1e-4, "weight_decays": {}}
+        rate = self.learning_rates.get(corpus, self.learning_rate)
+        adam = {"learning_rate": rate, "learning_rates": {}, "weight_decay": 1e-4, "weight_decays": {}}
         return self.config(
-            TrainConfig, amsgrad=True, train_embeddings=False, clip_norm=None, monitor="loss", **rate, **decay
+            TrainConfig, amsgrad=True, train_embeddings=False, clip_norm=None, monitor="loss", **adam
         )
 
     @property
@@ -129,11 +125,7 @@ class Params(StudyParams):
         return plain + [(encoder, guide) for encoder in mixing[:1] for guide in GUIDES if guide != "none"]
 
     def guided(self, corpus: str, encoder: str) -> dict[str, Config]:
-        """Data, model and training of known honesty: the texts of `data`, perhaps fewer of them.
-
-        Additive attention by softmax; the made-up words of a shortcut have trained vectors. The training is short:
-        a shortcut is learned in an epoch or two.
-        """
+        """Data, model and short training of known honesty."""
         data, sizes = self.data(corpus), {"embedding_size": self.embedding_size, "hidden_size": self.hidden_size}
         own = {"epochs": self.guide_epochs, "learning_rate": self.guide_learning_rate}
         return {
@@ -141,33 +133,3 @@ class Params(StudyParams):
             "model": ModelConfig(encoder=encoder, vectors=self.vectors, **sizes),
             "train": TrainConfig(embedding_update="lazy", monitor="loss", **own),
         }
-
-
-def whole(factors: Mapping[str, Sequence[Any]], works: Callable[[Row], bool] = lambda row: True) -> list[Row]:
-    """Every combination that works, in the order of the levels."""
-    rows = (dict(zip(factors, levels, strict=True)) for levels in product(*factors.values()))
-    return [row for row in rows if works(row)]
-
-
-def fraction(factors: Mapping[str, Sequence[Any]], works: Callable[[Row], bool] = lambda row: True) -> list[Row]:
-    """A part of the combinations that work, in which every pair of levels that can work occurs.
-
-    >>> rows = fraction({"a": [0, 1], "b": [0, 1], "c": [0, 1]})
-    >>> [tuple(row.values()) for row in rows]
-    [(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)]
-    """
-    most = max(map(len, factors.values()))
-    candidates = whole(factors, works)
-    chosen = [row for row in candidates if sum(factors[f].index(row[f]) for f in factors) % most == 0]
-    rest = [row for row in candidates if row not in chosen]
-    missing = set().union(*map(pairs, candidates)) - set().union(*map(pairs, chosen))
-    while missing:
-        best = max(rest, key=lambda row: len(pairs(row) & missing))
-        chosen.append(best)
-        missing -= pairs(best)
-    return sorted(chosen, key=candidates.index)
-
-
-def pairs(row: Row) -> set[frozenset]:
-    """The pairs of levels of a row."""
-    return {frozenset(two) for two in combinations(row.items(), 2)}

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from attnlib.studies.erasure.grid import MODEL
-from attnlib.studies.erasure.measures import TOPS
+from attnlib.studies.erasure.grid import MODEL, TOPS
 from attnlib.studies.erasure.params import Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import planned
@@ -39,7 +38,7 @@ def singles(
     for i, (top, other) in enumerate(cells):
         rows.append(
             {
-                "dataset": dataset, "encoder": encoder, "variant": "none", "seed": seed, "importance": importance,
+                "dataset": dataset, "encoder": encoder, "seed": seed, "importance": importance,
                 "sampling": sampling, "instance": f"t{i}", "length": 4, "top": 1, "other": 2,
                 "delta_alpha": 0.2 if delta_alpha is None else delta_alpha[i],
                 "delta_js": 0.1 if delta_js is None else delta_js[i],
@@ -59,7 +58,6 @@ def firsts(
     alone: int = 0,
     seed: int = 0,
     dataset: str = "d",
-    variant: str = "none",
 ) -> pd.DataFrame:
     """First flips of one model: ranking -> items removed per text (None: never), and `alone` texts of one item."""
     rows = []
@@ -70,7 +68,7 @@ def firsts(
             fraction = float("nan") if k is None else k / n
             rows.append(
                 {
-                    "dataset": dataset, "encoder": encoder, "variant": variant, "seed": seed,
+                    "dataset": dataset, "encoder": encoder, "seed": seed,
                     "importance": importance, "instance": f"t{i}", "length": n, "removed": k,
                     "fraction": fraction, "mass_removed": fraction, "status": status,
                 }
@@ -104,9 +102,3 @@ def study(single: Sequence[pd.DataFrame], fractions: Sequence[pd.DataFrame]) -> 
     labels = labels.assign(truth=truth, prediction=truth, value=1.0)
     frames = {"labels": labels, "single": single, "fractions": fractions}
     return Results(Params(), SimpleNamespace(failures=[]), frames, MODEL, judged=("single", "fractions"))
-
-
-def beyond(fractions: pd.DataFrame, single: pd.DataFrame, labels: pd.DataFrame) -> Results:
-    """What the table of the models beyond the paper looks at."""
-    frames = {"beyond_fractions": fractions, "beyond_single": single, "beyond_labels": labels}
-    return Results(Params(), SimpleNamespace(failures=[]), frames)

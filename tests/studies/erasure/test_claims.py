@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from attnlib.stats.inference import exact_share
-from attnlib.studies.erasure import numbers
 from attnlib.studies.erasure.numbers import checks
 from attnlib.studies.ledger import ledger
 from attnlib.studies.study import Study
@@ -125,7 +124,6 @@ def test_where_nothing_can_be_measured_nothing_is_decided():
     for k in (2, 10, 11, 13, 14, 15, 16, 19):  # 11: equally fast on every text
         assert (made[k].verdict, made[k].n) == ("not tested", 0), k
     assert "ΔJS < 0" in made[2].note
-    assert "FLANrnn" in made[14].note
     assert made[3].verdict == "reproduced"
 
 
@@ -158,51 +156,6 @@ def test_a_claim_on_most_models_counts_trainings():
     assert twelfth.settles.startswith("About 32 trainings (now 16)")
 
 
-def test_a_tie_is_no_win():
-    found = frames(good=True)
-    found.fractions["removed"] = pd.array([5] * len(found.fractions), dtype="Int64")
-    made = by_id(found, 11, 12)
-    assert (made[11].n, made[11].verdict) == (0, "not tested")
-    assert made[12].verdict == "not reproduced"
-
-
-def test_a_bare_majority_is_no_vast_one():
-    """Table 2 has 86 to 91% of the decisions stay; seven of ten would not be called vast."""
-    found = frames(good=True)
-    alpha = found.single["importance"] == "alpha"
-    found.single.loc[alpha, "flip_top"] = (
-        found.single.loc[alpha].groupby(["dataset", "encoder", "seed"]).cumcount() < 0.3 * N
-    )
-    made = by_id(found, 4)[4]
-    assert (made.effect, made.verdict) == (pytest.approx(0.7), "not reproduced")
-
-
-def test_more_often_is_not_far_more_often():
-    """Table 2 has 2.8 to 8.7 times; six texts to five is no such ratio, and seven of ten no vast majority."""
-    found = frames(good=True)
-    alpha = found.single["importance"] == "alpha"
-    order = found.single.loc[alpha].groupby(["dataset", "encoder", "seed"]).cumcount()
-    found.single.loc[alpha, "flip_top"] = order < 0.3 * N
-    found.single.loc[alpha, "flip_other"] = (order >= 0.3 * N) & (order < 0.55 * N)
-    found.single.loc[alpha, "delta_js"] = (order < 0.7 * N).map({True: 0.1, False: -0.1})
-    made = by_id(found, 1, 3)
-    assert [made[k].verdict for k in (1, 3)] == ["not reproduced"] * 2
-    assert [made[k].effect for k in (1, 3)] == pytest.approx([0.7, 6 / 11])
-
-
-def test_a_small_shift_of_mass_is_not_the_papers():
-    """0.25 or more in most models: 0.1 less refutes, for the ranking that has it."""
-    found = frames(good=True)
-    found.fractions.loc[found.fractions["importance"] == "alpha_grad", "mass_removed"] = 0.5
-    made = by_id(found, 17, 18)
-    assert [made[k].verdict for k in (17, 18)] == ["reproduced", "not reproduced"]
-    assert (made[18].effect, made[18].n) == (0.0, 26)
-    few = found.fractions["encoder"].isin(["han_rnn", "han_conv"]) & (found.fractions["importance"] == "grad_alpha")
-    found.fractions.loc[few, "mass_removed"] = 0.9
-    assert by_id(found, 17)[17].verdict == "undetermined", "18 of 26 trainings may be chance"
-    assert by_id(found, 17)[17].effect == pytest.approx(9 / 13), "trainings are counted, not texts"
-
-
 @pytest.mark.parametrize("rival", ["rnn", "conv"])
 def test_without_an_encoder_more_than_with_any(rival):
     """One architecture with an encoder that flips as often refutes; Yahoo's FLANs are the paper's exception."""
@@ -218,50 +171,6 @@ def test_without_an_encoder_more_than_with_any(rival):
     assert by_id(found.replace(single=rest, labels=labels), 16)[16].verdict == "not tested", "it needs all three"
 
 
-def test_what_attention_never_flips_is_the_gradients():
-    found = frames(good=True)
-    rows = found.fractions["encoder"].eq("han_rnn") & found.fractions["importance"].isin(["alpha", "grad_alpha"])
-    found.fractions.loc[rows, ["removed", "fraction"]] = (5, 0.25)
-    assert by_id(found, 12)[12].effect == 0.75
-    rows &= found.fractions["importance"].eq("alpha")
-    found.fractions.loc[rows, ["removed", "fraction"]] = (pd.NA, float("nan"))
-    assert by_id(found, 12)[12].effect == 1.0
-
-
-def test_few_texts_decide_nothing():
-    found = frames(good=True)
-    single, fractions = (frame[frame["instance"].isin(["t0", "t1"])] for frame in (found.single, found.fractions))
-    made = by_id(found.replace(single=single, fractions=fractions))
-    assert {claim.verdict for claim in made.values()} <= {"undetermined", "not tested"}
-
-
-def test_one_training_per_model_leaves_no_interval():
-    found = frames(good=True)
-    one = {name: getattr(found, name).query("seed == 0") for name in ("single", "fractions", "labels")}
-    made = by_id(found.replace(**one))
-    counts = (6, 12, 17, 18)  # a training is a model there
-    assert {c.verdict for k, c in made.items() if k not in counts} == {"undetermined"}
-    assert {made[k].verdict for k in counts} == {"reproduced"}
-    assert made[1].effect == by_id(found, 1)[1].effect
-
-
-def test_a_model_that_lost_a_training_still_counts_in_a_mean_over_models():
-    found = frames(good=True)
-    lost = (found.single["encoder"] == "han_rnn") & (found.single["seed"] == 1)
-    made = by_id(found.replace(single=found.single[~lost]), 1)[1]
-    assert (made.verdict, made.trainings) == ("reproduced", 22)
-
-
-def test_where_nothing_flips_nothing_is_decided_of_sets():
-    found = frames(good=True)
-    found.fractions["removed"] = pd.array([pd.NA] * len(found.fractions), dtype="Int64")
-    found.fractions[["fraction", "mass_removed"]] = float("nan")
-    found.fractions["status"] = "never"
-    made = by_id(found)
-    for k in (*range(7, 16), 17, 18, 19):
-        assert (made[k].verdict, made[k].n) == ("not tested", 0), k
-
-
 def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     """All attention is gone once nothing is left, whatever the ranking: such models cannot decide 17 and 18."""
     found = frames(good=True)
@@ -273,25 +182,10 @@ def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     for k in (17, 18):
         assert made[k].n == 4, "half of the texts is still allowed"
         assert made[k].verdict == "undetermined", "four trainings are no majority of the next ones"
-    left_out = numbers.forced(found.fractions, "grad_alpha")
-    assert left_out["d", "han_rnn"] == pytest.approx(0.6)
-    assert ("d", "flan_rnn") not in left_out
     found.fractions["status"] = "only_when_empty"
     made = by_id(found, 17, 18)
     assert [(made[k].verdict, made[k].n) for k in (17, 18)] == [("not tested", 0)] * 2
-    assert "HANrnn on d (100.0%)" in made[17].note
-
-
-def test_trainings_and_texts_are_counted():
-    made = by_id(frames(good=True), 1, 9, 14)
-    assert (made[1].trainings, made[1].texts) == (24, 2 * N)
-    assert (made[9].trainings, made[9].texts) == (26, 3 * N)
-    assert (made[14].trainings, made[14].texts) == (8, 2 * N)
-
-
-def test_models_count_alike_however_many_texts_they_have():
-    rows = [singles([(True, False)] * 40, encoder="han_rnn"), singles([(False, False)] * 120, encoder="han_conv")]
-    assert by_id(study(rows, [firsts({"alpha": [3] * 20})]), 4)[4].effect == 0.5
+    assert "nothing is left" in made[17].note
 
 
 def test_encoders_are_not_paired_by_their_seed():
@@ -325,12 +219,9 @@ def test_models_that_learned_nothing_decide_nothing():
 
 def test_checks_see_what_is_lost():
     found = frames(good=True)
-    params = SimpleNamespace(trained={"d": ("han", "flan"), "e": ("han", "flan"), "amazon": ("flan",)}, texts=N)
-    params.encoders, params.seeds = ("rnn", "conv", "noenc"), (0, 1)
+    params = SimpleNamespace(corpora="de", encoders=("rnn", "conv", "noenc"), seeds=(0, 1))
     whole = checks(found, params)
     assert whole["r is never the top item"]
-    assert not whole["every model met every ranking"], "amazon has one of three models"
-    params.texts = N - 1
-    assert not checks(found, params)["no more texts were erased from than asked for"]
+    assert not whole["every model met every ranking"], "amazon has a thirteenth"
     found.single["other"] = found.single["top"].astype("Int64")
     assert not checks(found, params)["r is never the top item"]

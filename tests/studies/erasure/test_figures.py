@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from attnlib.studies.erasure import figures, numbers
-from attnlib.studies.erasure.grid import BEYOND
-from attnlib.studies.erasure.measures import RANKINGS
+from attnlib.studies.erasure.grid import RANKINGS
 from tests.studies.erasure.frames import MODELS, few, firsts, singles
 
-NEVER = {name: [None, None] for name in RANKINGS}
 ONCE = {name: [3, None] for name in RANKINGS}
 
 
 def test_without_a_text_to_draw_a_figure_says_so():
-    for figure in (figures.delta_scatter, figures.negative_histogram, figures.flip_bars):
-        assert "more than one item" in figure(few(0)).axes[0].texts[0].get_text()
+    for figure in (figures.delta_js, figures.negative, figures.flip_bars):
+        assert figure(SimpleNamespace(single=few(0))) is None
+    assert "more than one item" in figures.FIGURES[0].otherwise
 
 
 def test_counts_start_at_zero_where_attention_is_never_wrong():
-    single = few(1).assign(delta_js=0.1)
-    assert all(axis.get_ylim()[0] == 0 for axis in figures.negative_histogram(single).axes)
+    drawn = figures.negative(SimpleNamespace(single=few(1).assign(delta_js=0.1)))
+    assert all(axis.get_ylim()[0] == 0 for axis in drawn.axes)
 
 
 @pytest.mark.parametrize("value", ["fraction", "mass_removed"])
 def test_every_model_has_a_panel(value):
     fractions = pd.concat([firsts(ONCE, encoder=encoder) for encoder in MODELS], ignore_index=True)
-    drawn = figures.fraction_boxes(fractions, value)
+    drawn = figures.first_flips(value, "share", SimpleNamespace(fractions=fractions))
     titles = {axis.get_title(loc="left").split("\n")[0] for axis in drawn.axes}
-    assert titles == {f"d, {numbers.model_name(encoder)}" for encoder in MODELS}
-
-
-@pytest.mark.parametrize("removed", [NEVER, ONCE])
-def test_models_of_the_other_papers_that_hardly_flip(removed):
-    names = list(BEYOND["scaling"])
-    fractions = pd.concat([firsts(removed, variant=name) for name in names])
-    assert len(figures.beyond_boxes(fractions, "scaling").axes) == len(names)
+    assert titles == {f"{numbers.model_name(encoder)} on d" for encoder in MODELS}
 
 
 def test_points_are_pixels_so_that_a_report_stays_light():
@@ -48,7 +41,8 @@ def test_points_are_pixels_so_that_a_report_stays_light():
     n = 1500
     single = singles([(False, False)] * n, delta_js=rng.normal(size=n), delta_alpha=rng.random(n))
     counts = {name: [10] * (n - 300) + [*rng.integers(1, 7, 300)] for name in RANKINGS}
-    for chart in (figures.delta_scatter(single), figures.fraction_boxes(firsts(counts))):
+    found = SimpleNamespace(single=single, fractions=firsts(counts))
+    for chart in (figures.delta_js(found), figures.first_flips("fraction", "share", found)):
         drawn = io.StringIO()
         chart.savefig(drawn, format="svg")
         assert "<image" in drawn.getvalue()

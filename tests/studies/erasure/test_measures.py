@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.studies.beside import corpus_table
-from attnlib.studies.erasure.measures import erasures
+from attnlib.studies.erasure.grid import erasures
 from attnlib.studies.erasure.params import Params
 from attnlib.utils import paths
 
@@ -57,25 +56,3 @@ def test_rankings_by_gradient_are_those_of_the_probability(measured):
         found["single"].query("importance == 'grad_alpha' and sampling == 'any other'").set_index("instance")["top"]
     )
     assert mine[[e.id for e in some]].tolist() == top.tolist()
-
-
-@pytest.mark.realdata
-@pytest.mark.skipif(DATA is None, reason="needs the raw corpora: set ATTNLIB_DATA")
-def test_stars_of_real_reviews():
-    """Yelp has five stars; sentences are there, and the tests run through."""
-    texts = al.load_corpus("yelp", path=str(DATA / "yelp"), limit=150, max_length=60)
-    assert len(texts.classes) == 5
-    assert corpus_table({"yelp": texts}, "erasure", 1)["mean sentences"].item() > 2
-    params = Params(
-        corpora="planted", vectors="none", embedding_size=12, hidden_size=12, epochs=2, learning_rate=0.02
-    )
-    for architecture in ("han", "flan"):
-        model = params.model("planted", architecture, "noenc")
-        fitted = al.fit(texts, model, params.training("planted", "noenc"))
-        found = erasures(fitted, texts, texts=60)
-        flips = found["fractions"].query("importance == 'alpha' and length > 1")
-        assert len(flips) > 40
-        assert flips["fraction"].dropna().between(0, 1).all()
-        one = found["single"].query("importance == 'alpha' and sampling == 'any other' and status == 'compared'")
-        assert (one["delta_alpha"] >= 0).all()
-        assert (one["delta_js"] > 0).mean() > 0.5

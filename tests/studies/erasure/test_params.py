@@ -13,16 +13,12 @@ from tests.studies.erasure.frames import profile
     ("options", "told"),
     [
         ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
-        ({"corpora": "planted", "architectures": {"planted": ["hen"]}}, "'han' or 'flan'"),
-        ({"corpora": "planted", "architectures": {"planted": []}}, "at least one"),
         ({"corpora": []}, "at least one"),
         ({"encoders": ["rnn", "rnn"]}, "each once"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
         ({"seeds": []}, "at least one"),
-        ({"architectures": {"yelp": ["han"]}}, "Unknown corpus in architectures"),
         ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
         ({"vectors": "glove", "embedding_size": 100}, "50 wide"),
-        ({"beyond": "nowhere"}, "Unknown corpus"),
         ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
     ],
 )

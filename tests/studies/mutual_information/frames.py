@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from attnlib.studies.ledger import Judged
-from attnlib.studies.mutual_information.grid import MODEL
-from attnlib.studies.mutual_information.params import MAIN, Params
+from attnlib.studies.mutual_information.grid import MAIN, MODEL
+from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import Study
 
@@ -26,9 +26,7 @@ def tau_row(encoder, attention, seed, tau, *, dataset="sst", projection="softmax
     return {
         "dataset": dataset, "encoder": encoder, "attention": attention, "projection": projection,
         "variant": variant, "seed": seed, "tau": tau, "value": tau, "low": tau - 0.1, "high": tau + 0.1,
-        "over_texts": 0.004, "occupied_least": 50, "occupied_most": 50,
-        "tau_plain": tau, "tau_miller_madow": tau, "tau_shuffled": tau, "tau_neighbours": tau - 0.1,
-        "k": 5, "clusters": 50, "smallest": 1 + seed, "n": 300, "accuracy": 0.8, "thin": False, "idle": False,
+        "over_texts": 0.004, "k": 5, "clusters": 50, "n": 300, "accuracy": 0.8, "thin": False, "idle": False,
         "entropy": 1 - tau / 2 if entropy is None else entropy, "task": TASKS.get(dataset, "classification"),
     }  # fmt: skip
 

@@ -17,27 +17,18 @@ from attnlib.utils.errors import ConfigError
         ({"counts": [1]}, "counts.* equal to 2"),
         ({"seeds": [0, 0]}, "each once"),
         ({"gumbel_seeds": [7]}, "among the seeds"),
-        ({"encoders": ["mlp"], "query_corpora": []}, "lstm with additive"),
-        ({"encoders": ["mlp"], "query_encoders": ["cnn"]}, "lstm with additive"),
-        ({"corpora": [], "query_encoders": ["mlp"]}, "lstm with additive"),
-        ({"attentions": ["dot"]}, "lstm with additive"),
         ({"corpora": [], "query_corpora": []}, "corpora must name at least one"),
         ({"vector_files": {"imdb": "x"}}, "corpus in vector_files"),
-        ({"vector_files": {"stories": "x"}}, "'stories' are generated and learn their word vectors"),
         ({"query_corpora": [{"corpus": "stories", "n_tests": 2}]}, "Did you mean 'n_test'"),
         ({"hidden_sizes": {"lstm": 8}}, "says nothing about"),
         ({"embedding_size": {"imdb": 50, "other": 16}}, "corpus in embedding_size"),
         ({"embedding_size": {"stories": 50}}, "nothing about rotten_tomatoes"),
         ({"embedding_size": {"other": 0}}, r"embedding_size.*greater than or equal to 1; got 0"),
-        ({"embedding_size": 0}, "embedding_size.*greater than or equal to 1; got 0"),
-        ({"query_epochs": {"rotten_tomatoes": 3}}, "query_epochs says nothing about stories; add 'other"),
+        ({"query_epochs": {"rotten_tomatoes": 3}}, "query_epochs says nothing about stories; add it"),
         ({"oov": "random"}, "oov.*'zero' or 'normal'"),
         ({"seed": [1]}, "seeds"),
         ({"corpora": ["planted", "x.csv"], "query_corpora": ["x.csv"]}, "both name x;"),
-        ({"corpora": ["snli"], "query_corpora": []}, "put it in query_corpora"),
-        ({"corpora": [{"corpus": "babi", "path": "x"}], "query_corpora": []}, "put it in query_corpora"),
-        ({"query_corpora": ["imdb"]}, "put it in corpora"),
-        ({"query_encoders": []}, "query_encoders must name at least one"),
+        ({"query_encoders": []}, "query_encoders.* must name at least one"),
     ],
 )
 def test_nonsense_is_refused(wrong: dict, told: str) -> None:
@@ -65,7 +56,7 @@ def test_own_files_under_names_of_ones_own() -> None:
     tasks = [params.task(name) for name in (*params.corpora, *params.query_corpora)]
     assert tasks == ["classification", "classification", "qa", "nli", "qa", "qa"]
     assert Params(query_corpora=["snli"]).task("snli") == "nli"
-    assert Params(query_corpora=[], query_encoders=[]).task("planted") == "classification"
+    assert Params(query_corpora=[]).task("planted") == "classification"
 
 
 def test_dot_attention_is_scaled_with_a_query_only() -> None:
@@ -78,31 +69,17 @@ def test_values_by_corpus_and_training_as_jain_and_wallace() -> None:
     params = Params(
         corpora=["planted", "imdb"],
         query_corpora=["stories", {"corpus": "stories", "name": "long", "longest": 60}],
-        vectors="glove",
         oov={"imdb": "normal", "other": "zero"},
         batch_size={"long": 50, "other": 32},
         query_epochs={"other": 100, "stories": 25},
-        monitor="auc",
         patience=None,
     )
-    models = {name: params.model(name, "lstm", "dot") for name in ("planted", "imdb", "stories", "long")}
-    assert {name: model.vectors for name, model in models.items() if model.vectors == "none"}.keys() == {
-        "stories",
-        "long",
-    }
-    assert [(models[name].oov, models[name].oov_scale) for name in ("planted", "imdb")] == [
-        ("zero", None),
-        ("normal", 1),
-    ]
-    trained = {name: params.training(name) for name in models}
-    assert [trained[name].batch_size for name in models] == [32, 32, 32, 50]
-    assert [trained[name].epochs for name in models] == [6, 6, 25, 100]
-    assert {name: (t.monitor, t.class_weights) for name, t in trained.items()} == {
-        "planted": ("auc", True),
-        "imdb": ("auc", True),
-        "stories": ("accuracy", False),
-        "long": ("accuracy", False),
-    }
+    names = ("planted", "imdb", "stories", "long")
+    models, trained = {n: params.model(n, "lstm", "dot") for n in names}, {n: params.training(n) for n in names}
+    assert [model.vectors for model in models.values()] == ["glove", "glove", "none", "none"]
+    assert [(models[n].oov, models[n].oov_scale) for n in names[:2]] == [("zero", None), ("normal", 1)]
+    assert [(t.batch_size, t.epochs) for t in trained.values()] == [(32, 6), (32, 6), (32, 25), (50, 100)]
+    assert [t.class_weights for t in trained.values()] == [True, True, False, False]
     assert trained["planted"].weight_decays == {"attention": 0.0}, "three optimisers without a query"
     assert trained["long"].weight_decays == {}, "one with it"
     assert {(t.patience, t.clip_norm, t.amsgrad) for t in trained.values()} == {(None, None, True)}

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from attnlib.studies.beside import Printed
-from attnlib.studies.sparsity.numbers import CLAIMS, LOSS, MARGIN, checks
-from attnlib.studies.sparsity.params import Params
+from attnlib.studies.sparsity.numbers import CLAIMS, LOSS, checks
 from tests import own_tables
 from tests.notebook_cells import ledger, run_cells
-from tests.studies.sparsity.frames import found, judged, two_corpora
+from tests.studies.sparsity.frames import PARAMS, changed, found, judged, two_corpora
 
 
 def verdicts(results) -> dict[int, str]:
@@ -41,7 +40,8 @@ def test_sizes_are_told_by_the_papers_numbers() -> None:
     assert (told[7].size, told[7].paper_effect in (-0.866, -0.81)) == ("as large", True)
     assert (told[11].size, told[11].paper_effect in (-0.06, -0.03)) == ("larger", True)
     assert told[8].size == told[6].size == "no printed value"
-    assert judged(found(dataset="planted"), 7)[7].paper_where == "Table 2, mean over its corpora"
+    failed = found().replace(duels=pd.DataFrame(), facets=pd.DataFrame())
+    assert sum(claim != "not tested" for claim in verdicts(failed).values()) == 14
 
 
 def test_the_papers_number_is_that_of_the_same_case() -> None:
@@ -67,12 +67,14 @@ def test_claims_need_both_corpora_and_name_the_least_favourable() -> None:
     assert told[8].case.startswith("sst")
 
 
-def test_models_that_learned_nothing_decide_nothing() -> None:
+def test_models_that_learned_nothing_decide_nothing_nor_do_their_adversaries() -> None:
     results = found()
     results.labels["prediction"] = 0
     assert set(verdicts(results).values()) == {"not tested"}
     results = found()
     results.labels.loc[results.labels["encoder"] == "lstm", "prediction"] = 0
+    for name in ("agreement", "spread", "hidden", "duels", "facets"):
+        assert set(getattr(results.replace().learned, name)["encoder"]) == {"transformer"}, name
     told = judged(results, 2, 11)
     assert told[2].verdict == told[11].verdict == "reproduced"
     assert "Transformer" in told[2].case
@@ -90,36 +92,24 @@ def test_a_cell_without_a_measurement_holds_a_claim_on_every_cell_back() -> None
     assert {claim.verdict for claim in judged(results, 4, 5, 9, 10).values()} == {"not tested"}
 
 
-def test_two_trainings_decide_less_than_three() -> None:
-    """Sparsemax changes entropy by very little, yet not by the same in both trainings."""
-    widths = {}
-    for trainings in (2, 3):
-        results = found(trainings=trainings)
-        rows = results.entropies
-        shifted = (rows["projection"] == "sparsemax") & (rows["seed"] == 1)
-        rows["value"] += np.where(shifted, 0.01, 0.0)
-        claim = judged(results, 6)[6]
-        assert claim.trainings == trainings
-        widths[trainings] = claim.high - claim.low
-    assert widths[2] > 2 * widths[3]
-
-
 def test_importance_that_becomes_sparse_refutes_by_its_kind() -> None:
     results = found()
-    rows = results.entropies
-    sparse = (rows["metric"] == "entropy_leave_one_out_input") & (rows["projection"] == "sparsemax")
-    rows.loc[sparse, "value"] -= 0.3
+    rows = results.agreement
+    rows.loc[(rows["importance"] == "leave_one_out_input") & (rows["model"] == "sparsemax"), "entropy"] -= 0.3
     told = judged(results, 6, 14)
     assert (told[6].verdict, told[14].verdict) == ("reproduced", "not reproduced")
-    assert told[6].border == told[14].border == -MARGIN
 
 
-def test_an_adversary_that_stays_near_decides_nothing() -> None:
+def test_an_adversary_that_stays_near_decides_nothing_in_any_case() -> None:
     told = judged(found(far=0.1), 11, 12)
     assert told[11].verdict == told[12].verdict == "undetermined"
     assert told[11].case.endswith("too near")
     assert np.isnan(told[11].low)
     assert told[11].settles == "", "more trainings would not help"
+    results = found()
+    results.duels.loc[results.duels["encoder"] == "lstm", "jsd"] = 0.1
+    told = judged(results, 11, 12)
+    assert told[11].verdict == told[12].verdict == "undetermined"
 
 
 def test_a_control_that_loses_accuracy_silences_its_case() -> None:
@@ -129,68 +119,49 @@ def test_a_control_that_loses_accuracy_silences_its_case() -> None:
     assert judged(found(control=0.0), 11)[11].verdict == "reproduced"
 
 
-def test_one_silent_case_suspends_what_another_would_reproduce() -> None:
-    results = found()
-    own = results.adversaries["encoder"] == "lstm"
-    results.adversaries.loc[own, "jsd"] = 0.1
-    told = judged(results, 11, 12)
-    assert told[11].verdict == told[12].verdict == "undetermined"
+def test_the_weakest_push_that_moves_attention_far_is_judged_and_never_a_control() -> None:
+    duels = found(control=0.0).duels
+    duels.loc[duels["push"] == 0, "jsd"] = 0.6  # as far away without being pushed
+    own, control = duels[duels["push"] > 0], duels[duels["push"] == 0]
+    weak = own.assign(push=0.01, jsd=0.4)
+    strong = own.assign(push=1.0, jsd=0.6, right_adversary=0.0)
+    told = judged(changed(found(), duels=pd.concat([control, weak, strong], ignore_index=True)), 11)[11]
+    assert told.verdict == "reproduced"
+    assert told.effect == pytest.approx(-0.2, abs=0.02)
+    near = pd.concat([weak.assign(jsd=0.1), strong.assign(jsd=0.2)], ignore_index=True)
+    told = judged(changed(found(), duels=near), 11)[11]
+    assert told.case.endswith("too near")
+    assert told.effect == -1, "the farthest is shown"
 
 
 def test_sparsemax_bases_have_claims_of_their_own() -> None:
     results = found(lost=0.0)
-    results.adversaries["projection"] = "sparsemax"
+    results.duels[["projection", "model"]] = "sparsemax"
     told = judged(results, 11, 12, 15, 16)
     assert told[11].verdict == told[12].verdict == "not tested"
     assert told[15].verdict == "undetermined"  # nothing lost
     assert (told[16].verdict, told[16].border, told[16].size) == ("reproduced", -LOSS, "no printed value")
 
 
-def test_runs_that_failed_throughout_leave_the_rest() -> None:
-    results = found()
-    results = results.replace(adversaries=pd.DataFrame(), facets=pd.DataFrame())
-    assert sum(claim != "not tested" for claim in verdicts(results).values()) == 14
-
-
 def test_the_same_spread_over_other_words_is_not_the_same() -> None:
     assert judged(found(distance=0.05), 13)[13].verdict == "reproduced"
     assert judged(found(distance=0.4), 13)[13].verdict == "not reproduced"
     for gap in (0.3, -0.3):
-        results = found(distance=0.05)
-        results.facets["of_facets"] = results.facets["of_norm"] - gap + np.tile([-0.01, 0.01], 240)
-        claim = judged(results, 13)[13]
+        facets = found().facets
+        facets["of_facets"] = facets["of_norm"] - gap + np.tile([-0.01, 0.01], 240)
+        claim = judged(changed(found(), facets=facets), 13)[13]
         assert claim.verdict == "not reproduced"
         assert claim.effect == pytest.approx(2 * abs(gap))
 
 
 def test_checks_hold_and_find_what_cannot_be() -> None:
     results = found()
-    share = results.entropies["metric"] == "support_share"
-    results.entropies["value"] = results.entropies["value"].clip(0, 1)
-    params = Params(
-        corpora=("planted",),
-        vectors="none",
-        lambdas=(-10, -1, 0, 0.5),
-        entmax_alphas=(),
-        seeds=tuple(range(7)),
-        pair_seeds=(7,),
-    )
-    assert all(checks(results, params).values())
-    results.entropies.loc[share, "value"] = 1.0  # a sparsemax that leaves all texts whole is no fault
-    assert all(checks(results, params).values())
-    results.entropies.loc[share & (results.entropies["projection"] == "sparsemax"), "value"] = 0.0
-    assert not checks(results, params)["sparsemax leaves at least one word"]
-    results.agreement.loc[0, "status"] = "one token"
-    assert not checks(results, params)["a correlation exists where there is an order, and nowhere else"]
-    more = Params(
-        corpora=("planted",),
-        vectors="none",
-        lambdas=(-10, -1, 0, 0.5),
-        entmax_alphas=(),
-        seeds=tuple(range(7)),
-        pair_seeds=(7, 8),
-    )
-    assert not checks(results, more)["every model read the same texts"]
+    assert all(checks(results, PARAMS).values())
+    assert not checks(results, PARAMS.replace(seeds=tuple(range(9))))["every model read the same texts"]
+    results.spread["share"] = 0.0
+    results.duels["jsd"] = 1.0
+    results.agreement["status"] = "one token"
+    assert sum(checks(results, PARAMS).values()) == 2
 
 
 SMALL = {

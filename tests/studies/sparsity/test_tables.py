@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from attnlib.stats import kendall_tau
 from attnlib.stats.inference import effect
-from attnlib.studies.beside import reference
 from attnlib.studies.quantity import NotTested
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.study import Study
-from tests.studies.sparsity.frames import found, model_rows, two_corpora
+from tests.studies.sparsity.frames import changed, found, two_corpora
 
 TABLES = Study("sparsity").tables
 
@@ -25,55 +26,32 @@ def test_every_table_has_the_rows_of_both_corpora() -> None:
 
 
 def test_tables_stand_next_to_the_paper() -> None:
-    results = found()
+    results = found(control=0.0)
     table = TABLES["agreement"].frame(results)
-    row = table[(table["encoder"] == "BiLSTM") & (table["projection"] == "softmax") & (table["with"] == "g(x)")]
+    row = table[
+        (table["encoder"] == "BiLSTM") & (table["projection"] == "softmax") & (table["importance"] == "g(x)")
+    ]
     assert row["paper: τ-b"].item() == 0.25
     assert TABLES["hidden"].frame(results)["paper: entropy"].tolist() == [0.93, 0.91, 0.73, 0.63]
-    assert TABLES["lambda"].frame(results)["paper"].tolist() == [-0.866, -0.81]
+    trends = TABLES["trends"].frame(results)
+    assert trends["paper"].dropna().tolist() == [-0.866, -0.81]
     accuracy = TABLES["accuracy"].frame(results)
     assert set(accuracy.loc[accuracy["paper: accuracy"].notna(), "model"]) == {"softmax"}
     duels = TABLES["adversaries"].frame(results)
-    assert duels["paper: jsd"].tolist() == [0.62, 0.61, 0.57, 0.57]
-    assert duels["paper: adversary"].tolist() == [0.76, 0.82, 0.76, 0.78]
-    assert duels["paper: change"].tolist() == [-0.06, 0.0, -0.03, -0.01]
+    pushed = duels[duels["λ"] == "0.1"]
+    assert pushed["paper: JSD"].tolist() == [0.62, 0.61, 0.57, 0.57]
+    assert pushed["paper: accuracy"].tolist() == [0.76, 0.82, 0.76, 0.78]
+    assert pushed["paper: change"].tolist() == [-0.06, 0.0, -0.03, -0.01]
+    assert duels.loc[duels["λ"] == "0", "paper: change"].isna().all(), "a control is next to nothing"
     other = results.replace(hidden=results.hidden.assign(dataset="planted"))
     assert "paper: entropy" not in TABLES["hidden"].frame(other)
 
 
-def test_adversaries_of_sparsemax_and_controls_stand_next_to_nothing() -> None:
-    results = found()
-    sparse = results.replace(adversaries=results.adversaries.assign(projection="sparsemax", push=0.0005))
-    table = TABLES["adversaries"].frame(sparse)
-    assert set(table["λ"]) == {"0.0005"}
-    printed = ["paper: jsd", "paper: adversary", "paper: change"]
-    assert table[printed].isna().all(axis=None)
-    table = TABLES["adversaries"].frame(found(control=0.0))
-    assert set(table["λ"]) == {"0.1", "control"}
-    for column in printed:
-        assert (table[column].notna() == (table["λ"] != "control")).all()
-
-
-def test_printed_changes_follow_from_the_printed_accuracies() -> None:
-    """Table 5 against Table 3 of the paper: right to the rounding of three numbers, one slip aside."""
-    base = reference("sparsity", 3).query("metric == 'accuracy'").set_index(["dataset", "encoder"])["value"]
-    rows = reference("sparsity", 5)
-    printed = rows.pivot_table(index=["dataset", "encoder", "variant"], columns="metric", values="value")
-    assert len(printed) == 12
-    expected = printed["accuracy"] - base.reindex(printed.index.droplevel("variant")).to_numpy()
-    off = (printed["delta_accuracy"] - expected).abs()
-    assert list(off[off > 0.005].index) == [("20news", "transformer", "adversary_frozen")]
-    assert off.max() == pytest.approx(0.01)
-
-
 def test_texts_without_an_order_are_counted() -> None:
     results = found()
-    agreement = results.agreement
-    agreement.loc[agreement.index[:3], ["status", "value"]] = ["one token", np.nan]
-    table = numbers.ties(results)
-    assert table["one token"].sum() == 3
-    counts = table[["ordered", "one token", "constant attention", "constant importance"]]
-    assert counts.to_numpy().sum() == len(agreement)
+    rows = results.agreement
+    rows.loc[rows.index[:3], ["status", "value"]] = ["one token", np.nan]  # of softmax
+    assert TABLES["agreement"].frame(results)["without an order"].tolist() == [3] + [0] * 15
 
 
 def test_a_mean_over_states_counts_every_state_and_its_interval_texts() -> None:
@@ -94,106 +72,69 @@ def test_a_mean_over_states_counts_every_state_and_its_interval_texts() -> None:
 
 
 def test_states_of_one_word_make_no_rows() -> None:
-    hidden = model_rows(lambda e, p, lam: np.nan, metric="entropy_grad_fi_of_hidden", own=np.nan, even=np.nan)
     with pytest.raises(NotTested):
-        numbers.states("value", hidden)
-    assert "own word" not in TABLES["own-word"].frame(found().replace(hidden=hidden))
+        numbers.states("value", found().hidden.assign(value=np.nan))
 
 
-def cell(values: dict[int, list[float]], texts: int = 25) -> pd.DataFrame:
-    """Models of one cell: means by seed, in the order of λ; the texts of a model differ by noise that sums to 0."""
+def trend(values: dict[int, list[float]], texts: int = 25):
+    """The trend of one cell: means by seed, in the order of λ; texts differ by noise that sums to 0."""
     noise = np.linspace(-0.01, 0.01, texts)
-    return pd.DataFrame(
-        [
-            {"dataset": "sst", "encoder": "lstm", "seed": seed, "lam": lam, "instance": i, "value": mean + noise[i]}
-            for seed, means in values.items()
-            for lam, mean in enumerate(means)
-            for i in range(texts)
-        ]
-    )
+    rows = [
+        {"dataset": "sst", "encoder": "lstm", "seed": seed, "lam": lam, "instance": i, "share": mean + noise[i]}
+        for seed, means in values.items()
+        for lam, mean in enumerate(means)
+        for i in range(texts)
+    ]
+    ((_, _, found),) = numbers.paths("share of words with weight", SimpleNamespace(spread=pd.DataFrame(rows)))
+    return found
 
 
 def test_trend_is_the_mean_tau_of_the_seeds_with_their_interval() -> None:
     means = {0: [3.0, 1.0, 2.0, 0.0], 1: [1.0, 1.5, 0.5, 2.0], 2: [3.0, 2.0, 1.0, 0.0]}
     taus = [kendall_tau(range(4), row) for row in means.values()]
-    one = numbers.trend(cell(means))
+    one = trend(means)
     assert one.estimate == pytest.approx(np.mean(taus))
     assert one.se == pytest.approx(np.std(taus, ddof=1) / np.sqrt(3))
     assert one.df == pytest.approx(2)
     assert (one.n, one.trainings, one.texts) == (12, 3, 25)
 
 
-def test_a_perfect_trend_has_an_interval_that_knows_how_few_seeds_there_are() -> None:
-    few, many = (numbers.trend(cell({seed: list(range(4)) for seed in range(k)})) for k in (2, 5))
-    assert few.estimate == few.high == many.estimate == many.high == 1
-    assert -1 < few.low < 0 < many.low < 1
-
-
-def test_few_seeds_seldom_decide_by_chance() -> None:
-    rng = np.random.default_rng(0)
-    drawn = [numbers.trend(cell({s: list(rng.random(6)) for s in range(5)}, texts=2)) for _ in range(200)]
-    assert sum(not one.low <= 0 <= one.high for one in drawn) <= 18  # 5% are allowed
-
-
 def test_a_rise_and_fall_is_told_by_where_it_is_largest() -> None:
     results = found()
     rows = results.agreement
     rows["value"] += np.where(rows["lam"] == -1, 1.0, 0.0)
-    table = TABLES["trend-agreement"].frame(results)
-    assert set(table["largest at λ"]) == {-1.0}
+    table = TABLES["trends"].frame(results)
+    assert set(table.loc[table["λ and"].str.startswith("agreement"), "largest at λ"]) == {-1.0}
 
 
-def test_models_that_are_all_alike_have_no_trend_and_a_missing_one_breaks_it() -> None:
-    alike = numbers.trend(cell({0: [1.0, 1.0, 1.0], 1: [1.0, 1.0, 1.0]}))
+def test_models_that_are_all_alike_have_no_trend_and_a_missing_value_breaks_it() -> None:
+    alike = trend({0: [1.0, 1.0, 1.0], 1: [1.0, 1.0, 1.0]})
     assert alike.estimate == 0
     assert alike.low < 0 < alike.high
-    broken = cell({0: [1.0, 2.0, 3.0], 1: [1.0, np.nan, 3.0]})
-    assert np.isnan(numbers.trend(broken).estimate)
-    assert np.isnan(numbers.trend(broken[broken["value"].notna()]).estimate)
-
-
-def test_further_seeds_of_the_pair_leave_trends_alone() -> None:
+    assert np.isnan(trend({0: [1.0, 2.0, 3.0], 1: [1.0, np.nan, 3.0]}).estimate)
     results = found()
-    rows = results.entropies
-    before = numbers.along("entropy_gradient", found())
-    rows["value"] += np.where(rows["seed"] == 7, 5.0, 0.0)
-    assert numbers.along("entropy_gradient", results) == before
+    flat = results.agreement["lam"] == -10
+    results.agreement.loc[flat, ["value", "status"]] = [np.nan, "constant attention"]
+    name = "agreement with gradient importance"
+    assert all(np.isnan(one.estimate) for one in numbers.trend(name, results).values())
+
+
+def test_a_seed_that_lacks_a_model_of_the_path_leaves_trends_alone() -> None:
+    rows = found().agreement
+    rest, broken = rows[rows["seed"] < 7], rows[(rows["seed"] < 7) | (rows["lam"] != -1)]
+    before, after = (numbers.trend(numbers.ENTROPIES, found().replace(agreement=part)) for part in (rest, broken))
+    assert before == after
 
 
 def test_a_trend_keeps_texts_apart_that_share_a_name() -> None:
-    table = TABLES["lambda"].frame(two_corpora())
+    table = TABLES["trends"].frame(two_corpora()).query("`λ and` == @numbers.ENTROPIES")
     assert table["texts"].tolist() == [32, 32, 24, 24]
     assert [float(text.split()[0]) for text in table["τ-b"]] == [-1, -1, 1, 1]
 
 
-def test_a_path_that_breaks_off_has_no_trend() -> None:
-    results = found()
-    flat = results.agreement["lam"] == -10
-    results.agreement.loc[flat, ["value", "status"]] = [np.nan, "constant attention"]
-    assert all(np.isnan(one.estimate) for one in numbers.along("gradient", results).values())
-
-
-def test_the_weakest_push_that_moves_attention_far_is_chosen_and_never_a_control() -> None:
-    duels = found(control=0.0).adversaries
-    duels.loc[duels["push"] == 0, "jsd"] = 0.6  # as far away without being pushed
-    weak, strong = (duels[duels["push"] > 0].assign(push=p, jsd=j) for p, j in ((0.01, 0.4), (1.0, 0.6)))
-    table = numbers.least_push(pd.concat([duels[duels["push"] == 0], weak, strong], ignore_index=True))
-    assert set(table["push"]) == {0.01}
-    np.testing.assert_allclose(table["control_jsd"], 0.6)
-    assert set(table["silent"]) == {""}
-    near = pd.concat([weak.assign(jsd=0.1), strong.assign(jsd=0.2)], ignore_index=True)
-    table = numbers.least_push(near)
-    assert (set(table["push"]), set(table["silent"])) == ({1.0}, {"too near"})
-    assert table["control"].isna().all()
-    lossy = numbers.least_push(found(control=0.2).adversaries)
-    assert set(lossy["silent"]) == {"the control loses accuracy too"}
-
-
 def test_states_without_an_entropy_do_not_count_as_alike() -> None:
-    results = found(distance=0.4)
-    facets = results.facets
+    facets = found(distance=0.4).facets
     alone = facets.index[::2]  # texts of one word: the two ways agree for nothing
     facets.loc[alone, ["of_norm", "of_facets", "distance"]] = [np.nan, np.nan, 0.0]
-    for one in numbers.apart.each(results).values():
+    for one in numbers.apart.each(changed(found(), facets=facets)).values():
         assert one.estimate == pytest.approx(0.4, abs=0.002)
-    np.testing.assert_allclose(TABLES["facets"].frame(results)["mean ‖h‖"], 1.5)

@@ -74,14 +74,13 @@ def labels(
     return pd.concat(parts, ignore_index=True)
 
 
-def results(flips: pd.DataFrame, told: pd.DataFrame | None = None, frozen: bool = False, **frames: Any) -> Results:
+def results(flips: pd.DataFrame, told: pd.DataFrame | None = None, **frames: Any) -> Results:
     """Results with these frames; without labels all models learned something."""
     models = flips[[*MODEL, "seed"]].drop_duplicates().assign(instance="", truth="", prediction="")
     frames = {"pooling_labels": models.iloc[:0], "pooling_flips": flips.iloc[:0]} | frames
-    frames = {"unbalanced_labels": models.iloc[:0], "unbalanced_flips": flips.iloc[:0]} | frames
     grid = SimpleNamespace(failures=pd.DataFrame())
     frames |= {"flips": flips, "labels": models.iloc[:0] if told is None else told}
-    return Results(Params(bert_frozen=frozen), grid, frames, MODEL)
+    return Results(Params(), grid, frames, MODEL)
 
 
 def paper_like(encoder, attention, variant, importance):

@@ -70,7 +70,7 @@ def test_sizes_are_against_the_papers_tables():
     weak = judged(frame(lambda e, a, v, r: 0.4 if v == "lin" else 0.42), only=[3])
     assert (weak[3].verdict, weak[3].size) == ("reproduced", "smaller")
     one = frame(paper_like)
-    tanh = numbers.printed_gain("alpha_grad", results(one[one["attention"] == "additive"]))
+    tanh = numbers.paper4(results(one[one["attention"] == "additive"]))
     assert tanh.value == pytest.approx(0.17 - 0.32), "of the attentions of the run"
 
 
@@ -80,13 +80,11 @@ def test_the_papers_effect_is_that_of_the_same_cells_where_it_prints_them():
     )
     rows = reference("tasc", 2).query("dataset == 'sst' and encoder == 'lstm'").groupby("variant")["value"].mean()
     assert found[1].case in ("Lin-TaSc, LSTM", "Lin-TaSc, MLP")
-    lstm = numbers.printed_changes(results(frame(paper_like), labels(0.9)))["Lin-TaSc, LSTM"]
-    assert (lstm.value, lstm.where) == (pytest.approx(rows["lin"] - rows["none"]), "Table 2, SST")
-    assert found[9].paper_where == "Table 5, SST, ties left out"
+    lstm = numbers.printed_f1(results(frame(paper_like), labels(0.9)))["Lin-TaSc, LSTM"]
+    assert (lstm.value, lstm.where) == (pytest.approx(rows["lin"] - rows["none"]), "Table 2, sst")
+    assert found[9].paper_where == "Table 5, sst"
     elsewhere = numbers.printed_wins(results(frame(paper_like, dataset="mine", encoders=WITH_BERT)))
-    assert elsewhere.where == "Table 5, mean over its corpora, ties left out"
-    everywhere = results(pd.concat([frame(paper_like, dataset="mine"), frame(paper_like)]).assign(encoder="gru"))
-    assert numbers.printed_wins(everywhere).where == "Table 5, SST, ties left out"
+    assert elsewhere.where == "Table 5, mean over its corpora"
 
 
 def test_the_best_ranking_must_be_so_with_every_variant():
@@ -121,24 +119,11 @@ def test_what_was_not_measured_is_not_tested():
     assert "6 test texts" in few[3].note
 
 
-@pytest.mark.parametrize(("seeds", "verdict"), [((0,), "not tested"), ((0, 1, 2), "reproduced")])
-def test_a_claim_about_bert_needs_three_trainings(seeds, verdict):
-    part = frame(paper_like, encoders=("bert",), seeds=seeds)
+def test_a_claim_about_bert_needs_three_trainings():
+    part = frame(paper_like, encoders=("bert",), seeds=(0,))
     found = judged(pd.concat([frame(paper_like), part], ignore_index=True), only=(4, 11, 12))
-    assert found[11].verdict == found[12].verdict == verdict
-    told = "undetermined" if seeds == (0,) else "reproduced"
-    assert found[4].verdict == told, "no encoder of the run is left out, and one training has no interval"
-    frozen = judged(frame(paper_like, encoders=WITH_BERT), only=(11, 12), frozen=True)
-    assert frozen[11].verdict == frozen[12].verdict == "not tested"
-    assert "frozen" in frozen[12].note
-
-
-def test_bert_is_compared_on_its_own_texts():
-    part = frame(paper_like, encoders=("bert",))
-    part = part[part["instance"].isin([f"t{i}" for i in range(25)])]
-    claim = judged(pd.concat([frame(paper_like), part], ignore_index=True), only=[11])[11]
-    assert (claim.texts, claim.case) == (25, "LSTM")
-    assert claim.effect == pytest.approx(0.2, abs=0.005)
+    assert found[11].verdict == found[12].verdict == "not tested"
+    assert found[4].verdict == "undetermined", "no encoder of the run is left out, and one training has no interval"
 
 
 def test_performance_is_judged_for_each_encoder():
@@ -161,7 +146,6 @@ def test_where_nothing_was_learned_there_is_nothing_to_judge():
     assert judged(frame(paper_like), broken, only=[1])[1].verdict == "not reproduced", "TaSc broke the model"
     nothing = judged(frame(paper_like), told.assign(prediction="no"))
     assert {claim.verdict for claim in nothing.values()} == {"not tested"}
-    assert all("learned" in claim.note for claim in nothing.values())
 
 
 def test_where_no_encoder_has_every_cell_the_means_over_cells_are_not_tested():
@@ -197,8 +181,6 @@ def test_cases_are_counted_in_every_training():
     assert (claim.verdict, claim.size, claim.trainings, claim.texts) == ("reproduced", "smaller", 12, TEXTS)
     assert [found[k].paper_effect for k in (14, 15)] == pytest.approx([12 / 18, 17 / 18], abs=1e-5)
     assert found[18].verdict == "not tested", "one variant leads nobody"
-    noisy = judged(frame(helps_gradients, noise=lambda variant: 2.0), only=[15])[15]
-    assert noisy.high - noisy.low > claim.high - claim.low
 
 
 @pytest.mark.parametrize(("gap", "share"), [(0.02, 1.0), (0.1, 0.0)])
@@ -207,15 +189,6 @@ def test_lin_leads_where_the_others_are_no_more_than_a_digit_better(gap, share):
     levels = {"none": 0.5, "lin": 0.3, "feat": 0.3 - gap}
     claim = judged(frame(lambda e, a, v, r: levels[v], variants=tuple(levels)), only=[18])[18]
     assert claim.effect == share
-
-
-def test_tanh_and_dot_are_compared_without_tasc_over_all_rankings():
-    def tanh_flips(encoder, attention, variant, importance):
-        return 0.1 if attention == "additive" and variant == "none" and importance == "alpha" else 0.6
-
-    claim = judged(frame(tanh_flips), only=[16])[16]
-    assert (claim.effect, claim.verdict) == (pytest.approx(100 / 3), "reproduced")
-    assert claim.paper_effect == pytest.approx((8.4 + 8.2 + 11.7 - 5.4 - 6.9 - 8.2) / 3)
 
 
 def test_medians_ignore_a_few_texts_that_spoil_the_mean():
@@ -228,30 +201,15 @@ def test_medians_ignore_a_few_texts_that_spoil_the_mean():
     assert (found[19].verdict, found[19].case in ("∇α", "α∇α")) == ("reproduced", True)
 
 
-def test_claims_are_judged_on_every_corpus_alone():
-    rare = labels(0.88, dataset="rare")
-    rare = rare[(rare["truth"] == "no") | (rare["instance"].str[1:].astype(int) % 8 == 1)]
-    few = {"unbalanced_flips": frame(upside_down, dataset="rare"), "unbalanced_labels": rare}
-    table = numbers.by_corpus(results(frame(paper_like), labels(0.88), **few)).set_index(["dataset", "claim"])
-    assert table.loc[("sst", 3), "verdict"] == "reproduced"
-    assert table.loc[("rare", 3), "verdict"] == "not reproduced"
-    assert table.loc[("sst", 3), "rarer class"] == 0.5
-    assert table.loc[("rare", 3), "rarer class"] == pytest.approx(0.2)
-    assert set(table.index.get_level_values("claim")) == {3, 9, 10, 13}
-
-
 def test_in_short_tells_what_tasc_does_to_attention_alone():
-    """By α∇α Lin-TaSc helps, by α it harms: both are said, with the numbers of each encoder."""
+    """By α∇α Lin-TaSc helps, by α it harms: both are said."""
     flips = frame(lambda e, a, v, r: (0.6 if r == "alpha" else 0.2) if v == "lin" else 0.4, top=top_share)
     found = results(flips, labels(0.88))
-    claims = judged(flips, labels(0.88), only=(1, 3, 4, 6, 7, 17))
+    claims = judged(flips, labels(0.88), only=(1, 3, 4))
     told = numbers.answer(claims, found)
     assert claims[3].text(3) in told[1]
     assert "a **worse** explanation" in told[2]
-    assert numbers.gain("flip_percent_top1", "alpha").mean(found).text(1) in told[2]
-    each = numbers.gain(FRACTION, "alpha").each(found, ["encoder"])
-    assert all(f"{name} {effect.text(3)}" in told[2] for name, effect in each.items())
-    assert numbers.CLAIMS[0].border == -AS_ACCURATE / 100
+    assert numbers.gain(FRACTION, "alpha").mean(found).text(3) in told[2]
     assert all(f"{AS_ACCURATE:g} points" in text for text in (numbers.CLAIMS[0].test, told[3])), "one margin, said"
     better = results(frame(paper_like, top=lambda e, a, v, r: 0.9 if v == "lin" else 0.2), labels(0.88))
     assert "a **better** explanation" in numbers.answer(claims, better)[2]

@@ -26,7 +26,7 @@ def swaps_of(rights: dict[str, dict[str, float]], seeds=(0, 1, 2), n: int = 400,
         for seed in seeds:
             order = np.random.default_rng(seed).permutation(n)
             for swap, share in shares.items():
-                rows = {"instance": np.arange(n), "truth": truth, "swap": swap}
+                rows = {"instance": np.arange(n), "label": truth, "swap": swap}
                 rows["prediction"] = np.where(order < share * n, truth, 1 - truth)
                 for draw in range(2 if swap == "permuted" else 1):
                     frames.append(pd.DataFrame({"variant": variant, "seed": seed, "draw": draw, **rows}))
@@ -36,7 +36,7 @@ def swaps_of(rights: dict[str, dict[str, float]], seeds=(0, 1, 2), n: int = 400,
 def kept_of(swaps: pd.DataFrame) -> pd.DataFrame:
     """One epoch for each model of the swaps, with a macro-F1 of 0.7 on dev."""
     models = swaps[[*MODEL, "chosen"]].drop_duplicates(ignore_index=True)
-    return models.assign(epoch=1, epochs=1, dev_f1_macro=0.7)
+    return models.assign(dev_f1_macro=0.7)
 
 
 def texts_of(probabilities: dict[str, float], seeds=(0, 1, 2), n: int = 60, **cell) -> pd.DataFrame:
@@ -80,7 +80,7 @@ def distances_of(
         pd.DataFrame(
             {
                 "variant": v, "seed": seed, "lam": float(k), "instance": range(n), "jsd": far + noise[v][r],
-                "tvd": (cost + noise[v][r]).clip(0), "truth": np.arange(n) % 2, "prediction_base": np.arange(n) % 2,
+                "tvd": (cost + noise[v][r]).clip(0), "label": np.arange(n) % 2, "prediction_base": np.arange(n) % 2,
                 "prediction_adversary": 0,
             }
         )

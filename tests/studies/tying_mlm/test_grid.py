@@ -5,9 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from attnlib.store.specs import FitSpec
 from attnlib.studies import study as studies
-from attnlib.studies.study import Study
 from attnlib.studies.tying_mlm import grid as study
 from attnlib.studies.tying_mlm.params import Params
 from attnlib.utils.errors import DataError
@@ -31,25 +29,18 @@ def test_the_grid_of_each_profile(profile, trials, classifiers, adversaries, inf
     params = planned(profile)
     runs = study.grid(params)
     tasks = [run.task.partition(":")[2] for run in runs]
-    assert tasks.count("behaviour") == len(study.models(params)) == classifiers
-    assert tasks.count("distances") == adversaries
+    assert tasks.count("attention_swaps") == tasks.count("token_table") == len(study.models(params)) == classifiers
+    assert tasks.count("compare") == adversaries
     assert tasks.count("retention") == information
     assert len(set(runs)) == len(runs)
     assert len(study.undecided(params)) == trials
     assert {model.train.train_embeddings for model in study.models(params)} == {profile == "cpu"}
 
 
-def test_the_grid_takes_plain_values_too() -> None:
-    (plan,) = studies.planned(["02_tying_mlm"], "smoke", [])
-    assert Study("tying_mlm").grid(dict(Params.of(plan.values))) == study.grid(Params.of(plan.values))
-
-
 def test_dev_decides_on_the_weight_of_each_corpus() -> None:
-    params = Params(
-        corpora=("planted", "imdb"), seeds=(0, 1, 2), few=2, deltas=(1.0, 10.0), etas=(0.1, 1.0), eta=0.3
-    )
+    variants = ("base", "tying")
+    params = Params(corpora=("planted", "imdb"), seeds=(0, 1, 2), few=2, deltas=(1.0, 10.0), variants=variants)
     trials = study.undecided(params)
-    assert {run.label["variant"] for run in trials} == {"tying"}, "η is given"
     best = {("planted", 10.0): 0.8, ("planted", 1.0): 0.7, ("imdb", 10.0): 0.6, ("imdb", 1.0): 0.6}
     rows = []
     for run in trials:
@@ -58,10 +49,8 @@ def test_dev_decides_on_the_weight_of_each_corpus() -> None:
         rows.append(told | {"epoch": 1, "best": True, "dev_f1_macro": score})
         rows.append(told | {"epoch": 2, "best": False, "dev_f1_macro": 1 - score})
     history = pd.DataFrame(rows)
-    assert study.kept(history)["epochs"].tolist() == [2] * 8
     chosen = study.decided(params, history)
-    assert chosen.delta_of == {"planted": 10.0, "imdb": 1.0}, "of equals the smaller"
-    assert chosen.eta_of == {}
+    assert chosen.chosen == {"tying": {"planted": 10.0, "imdb": 1.0}}, "of equals the smaller"
     assert study.undecided(chosen) == []
     models = [run for run in study.models(chosen) if run.label["variant"] == "tying" and run.label["chosen"]]
     assert {(run.data.corpus, run.label["strength"]) for run in models} == {("planted", 10.0), ("imdb", 1.0)}
@@ -73,8 +62,6 @@ def test_adversaries_are_fresh_and_minimise_equation_6_alone() -> None:
     params = planned("cpu")
     for variant in params.adversary_bases:
         adversary = study.adversary(params, "rotten_tomatoes", variant, 1, 0.2)
-        assert isinstance(adversary.warm_start, FitSpec)
-        assert adversary.warm_start.model.regulariser == ("none" if variant == "base" else variant)
         assert adversary.warm_start == study.fit(params, "rotten_tomatoes", variant, "additive", 1)
         assert adversary.model.regulariser == "none"
         assert adversary.train.monitor == "train_loss"
@@ -98,14 +85,11 @@ def test_cells_share_no_seed_and_what_is_compared_within_one_does() -> None:
 def test_a_corpus_of_six_classes_is_refused_before_training(tmp_path, monkeypatch) -> None:
     path = own_tables.write(tmp_path, "six")
     monkeypatch.setattr(study, "run_grid", lambda *_, **__: pytest.fail("nothing may be trained"))
-    for call in (study.load, study.results):
-        with pytest.raises(DataError, match=r"6 classes \(food, .* two classes"):
-            call(Params(corpora=[str(path)]))
+    with pytest.raises(DataError, match=r"6 classes \(food, .* two classes"):
+        study.results(Params(corpora=[str(path)]))
     ((option, told),) = Params(corpora=[str(path)]).absent()
     assert option == "corpora", "and before a kernel starts"
     assert "6 classes" in told
-    params = Params(corpora=[str(own_tables.write(tmp_path, "sixty"))])
-    assert len(study.load(params)[params.data(params.corpora[0])].classes) == 2
 
 
 def test_adversaries_meet_corpora_that_no_table_has() -> None:
@@ -114,6 +98,6 @@ def test_adversaries_meet_corpora_that_no_table_has() -> None:
     assert {model.data.corpus for model in study.models(params)} == set(params.corpora)
     runs = [run for run in study.grid(params) if run.fits and run.fits[0].data.corpus == "diabetes"]
     assert len(runs) == 14 * 3 * params.adversary_seeds
-    assert all(run.task.endswith(":distances") for run in runs)
+    assert all(run.task.endswith(":compare") for run in runs)
     assert runs[0].fits[0].data.options == {"path": "data/diabetes.csv"}
     assert runs[0].fits[0].model.vectors == params.vector_files["anemia"]

@@ -15,18 +15,15 @@ SMALL = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sixty", "lopsided"])
-def test_the_notebook_gets_through(tmp_path, name) -> None:
-    run_cells("02_tying_mlm", tmp_path, corpora=[str(own_tables.write(tmp_path, name))], **SMALL)
+def test_the_notebook_gets_through(tmp_path) -> None:
+    run_cells("02_tying_mlm", tmp_path, corpora=[str(own_tables.write(tmp_path, "lopsided"))], **SMALL)
     found = ledger(tmp_path)
     assert len(found) == 14
-    assert all(claim["note"] for claim in found.values() if claim["verdict"] == "not tested")
-    if name == "lopsided":  # after one epoch every model says the one class of 95%
-        assert {claim["verdict"] for claim in found.values()} == {"not tested"}
+    # after one epoch every model says the one class of 95%
+    assert {claim["verdict"] for claim in found.values()} == {"not tested"}
 
 
 def test_the_base_model_alone_is_a_run_too(tmp_path) -> None:
-    few = {"variants": ["base"], "attentions": ["additive"], "seeds": [0], "layers": [], "layer_variants": []}
-    few |= {"adversary_bases": [], "lambdas": [], "corpora": [str(own_tables.write(tmp_path, "sixty"))]}
-    run_cells("02_tying_mlm", tmp_path, **(SMALL | few))
+    few = {"variants": ["base"], "attentions": ["additive"], "seeds": [0], "layers": [], "lambdas": []}
+    run_cells("02_tying_mlm", tmp_path, **SMALL | few, corpora=[str(own_tables.write(tmp_path, "sixty"))])
     assert {claim["verdict"] for claim in ledger(tmp_path).values()} == {"not tested"}

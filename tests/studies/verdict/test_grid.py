@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations
+
 import pytest
 
 from attnlib.studies.study import Study, planned
@@ -33,6 +36,17 @@ def test_every_model_is_measured_and_honesty_is_guided():
     assert {(f.model.encoder, f.params.get("guide", "none")) for f in guided} == {
         ("lstm", "none"), ("mlp", "none"), ("lstm", "honest"), ("lstm", "deceptive"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("regularisers", [("none", "tying"), ("none", "tying", "mlm")])
+def test_half_of_the_factorial_holds_every_pair_and_is_balanced(regularisers):
+    half, whole = (Params(regularisers=regularisers, design=design).rows for design in ("fraction", "whole"))
+    pairs = [{two for row in rows for two in combinations(row.items(), 2)} for rows in (half, whole)]
+    assert pairs[0] == pairs[1]
+    assert len(half) < len(whole)
+    if len(regularisers) == 2:
+        counts = Counter(three for row in half for three in combinations(list(row.items())[1:], 3))
+        assert set(counts.values()) == {2}, "any three parts, once for each encoder"
 
 
 def test_masked_words_need_neighbours_and_deception_needs_mixing():

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from attnlib import stats
-from attnlib.reports.series import Finished
 from attnlib.studies.ledger import AS_ACCURATE, judged, ledger
 from attnlib.studies.study import Study
 from attnlib.studies.verdict import figures, numbers
 from attnlib.studies.verdict.grid import Results, gathered
-from attnlib.studies.verdict.ledgers import Ledgers
-from attnlib.studies.verdict.measures import TESTS
+from attnlib.studies.verdict.measures import READINGS, TESTS
 from attnlib.studies.verdict.params import Params
 from attnlib.viz.prose import plain
 
@@ -43,7 +39,7 @@ def made(gain: float = -0.2, seed: int = 0) -> Results:
                 labels.append({**key, "instance": text, "truth": place % 2, "prediction": said})
     ranked = [
         {"dataset": "planted", "encoder": e, "seed": s, "test": test, "against": against, "instance": t,
-         "length": 12.0, "value": float(rng.random() < (0.95 if test == "comprehensiveness" else 0.5))}
+         "value": float(rng.random() < (0.95 if test == "comprehensiveness" else 0.5))}
         for e in ("lstm", "mlp") for s in (0, 1, 2) for test in TESTS if TESTS[test].ranks
         for against in ("random", "inverted", "plausible") for t in TEXTS
     ]  # fmt: skip
@@ -85,46 +81,26 @@ def test_agreement_has_an_interval_over_models(results):
 
 
 def test_the_effect_of_a_part_is_the_difference_of_means_of_the_design(results):
-    frame = numbers.scores_of(results, "flips_input")
-    found = numbers.part_effect(frame, "TaSc")
-    sides = frame.groupby("scaling")["value"].mean()
+    scores = results.scores[(results.scores["test"] == "flips_input") & (results.scores["importance"] == "alpha")]
+    found, sides = numbers.part_change(results, "TaSc", "flips_input"), scores.groupby("scaling")["value"].mean()
     assert found.estimate == pytest.approx(sides["lin"] - sides["none"])
     assert found.low < -0.2 < found.high < -0.15
-    assert numbers.part_effect(frame, "tying").low < 0 < numbers.part_effect(frame, "tying").high
-    changed = numbers.part_effects(results).set_index(["part", "test"])
+    tying = numbers.part_change(results, "tying", "flips_input")
+    assert tying.low < 0 < tying.high
+    changed = numbers.part_changes(results).set_index(["part", "test"])
     assert changed.loc[("TaSc", TESTS["flips_input"].name), "low"] > 1, "signed: fewer tokens are better"
+    assert numbers.tasc(results)["value"].round(1).tolist() == [-0.2, -0.2, 0.0]
 
 
 def test_the_test_that_knows_the_truth_is_found_and_those_at_chance_are_named(results):
     found = numbers.overall(results).set_index("test")
-    assert numbers.best_test(results) == "comprehensiveness"
+    assert found.index[0] == "comprehensiveness"
     assert not found.loc["comprehensiveness", "chance"]
     assert found.loc["comprehensiveness", "low"] > 0.8
     assert found.loc[["tau_gradient", "top_input", "sufficiency"], "value"].between(0.4, 0.6).all()
     assert found["chance"].sum() >= 4
-    assert found.loc["flips_input", "passes"] == 13
     assert "plausibility" not in found.index, "models were made with what it looks at"
     assert (found.loc[["uniform", "adversary", "information"], "value"] == 1).all()
-
-
-def test_the_front_has_no_rival_that_is_better_in_both(results):
-    found = numbers.designs(results, "comprehensiveness")
-    for _, part in found.groupby("encoder"):
-        for row in part[part["front"]].itertuples():
-            assert not ((part["f1"] > row.f1) & (part["value"] > row.value)).any()
-    advice = numbers.recommended(results, "flips_input")
-    assert (advice["scaling"] == "lin").all()
-    assert advice["gain"].between(0.15, 0.25).all()
-
-
-def test_where_two_tests_differ_a_model_and_a_text_show_it(results):
-    pair, model, text = numbers.contradiction(results)
-    a, b = pair["a"], pair["b"]
-    own = results.by_model.rank(numeric_only=True, ascending=False)
-    gaps = (own[a] - own[b]).abs()
-    assert abs(model[a] - model[b]) == gaps.max() > model["of"] / 2 == 16
-    assert f"number {model[a]} of 32 by {numbers.NAMES[a]}" in figures.read(results)
-    assert text.name in TEXTS
 
 
 def test_rules_are_judged_on_what_they_say(results):
@@ -140,46 +116,20 @@ def test_rules_are_judged_on_what_they_say(results):
     assert worse.verdict == "not reproduced"
 
 
-def short(results: Results, reports: Ledgers) -> str:
-    results.series = reports
+def test_in_short_tells_of_alpha_and_of_its_product_and_which_test_to_use(results):
     by = dict(enumerate(ledger(CLAIMS, results.learned), start=1))
-    return plain(numbers.answer(by, results)[0])
-
-
-def test_in_short_tells_of_alpha_and_of_its_product_in_the_models_of_both_studies(results):
-    found = {"verdict": "reproduced", "setting": "reviews", "unit": "points"}
-    rows = [
-        {"id": "tasc-3", "effect": -0.052, "low": -0.064, "high": -0.04, **found},
-        {"id": "tasc-17", "effect": -3.9, "low": -5.1, "high": -2.7, **found},
-    ]
-    told = short(results, Ledgers([Finished(Path("01_tasc/cpu"), {"notebook": "01_tasc"}, rows, [], {})], []))
-    product, alone = (
-        numbers.part_change(results, "TaSc", "flips_input", reading) for reading in ("alpha_grad", "alpha")
-    )
-    assert (
-        f"Ranked by α∇α: yes. In this report's own models Lin-TaSc changes the fraction by {product.text()}" in told
-    )
-    assert (
-        "In the models of 01_tasc (reviews) it changes by -0.052 [-0.064, -0.040]: that it falls is repro" in told
-    )
-    assert f"itself: in this report's own models {alone.text()}, it helps." in told
-    assert "the top token flips changes by -3.9 [-5.1, -2.7] points with the variant" in told
-    assert f"a loss of less than {AS_ACCURATE:g} points" in told
-    told = short(made(gain=0.2), Ledgers([], ["01_tasc"]))
-    assert "Ranked by α∇α: no." in told
-    assert "it hurts." in told
-    assert "01_tasc" not in told
-
-
-def test_as_accurate_has_the_margin_of_all_studies():
-    assert CLAIMS[3].border == -numbers.LOSS == -AS_ACCURATE / 100
-    assert f"{AS_ACCURATE:g} points" in CLAIMS[3].test
+    tasc, use, *_ = map(plain, numbers.answer(by, results))
+    product, alone = (numbers.part_change(results, "TaSc", "flips_input", reading) for reading in READINGS[::-1])
+    assert f"Ranked by α∇α, it changes by {product.text()}: that it falls is reproduced." in tasc
+    assert f"by attention alone, it changes by {alone.text()}." in tasc
+    assert f"a loss of less than {AS_ACCURATE:g} points" in tasc
+    assert "Which test should I use? Comprehensiveness: it prefers" in use
+    assert CLAIMS[3].border == -AS_ACCURATE / 100
 
 
 def test_every_figure_holds_its_data_and_every_table_has_rows(results):
-    results.series = Ledgers([], [])
     assert all("<svg" in figure.drawn(results).svg() for figure in figures.FIGURES)
-    assert all(len(table.frame(results)) for table in numbers.TABLES if table.name != "claims")
+    assert all(len(table.frame(results)) for table in numbers.TABLES)
 
 
 def test_the_setting_says_what_the_models_are():

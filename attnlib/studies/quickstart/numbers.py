@@ -1,0 +1,134 @@
+"""The numbers of the first notebook, its four claims, and the answer that follows from them.
+
+Every claim is about both levels, because one alone can be fooled: a model can be trained to take attention off the
+words that decide while it goes on using them (Pruthi et al. 2020), since its states carry them to other positions.
+The models are given, and the test texts are the sample (`training=None`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import pandas as pd
+
+from attnlib.stats.inference import NAN, Effect
+from attnlib.studies.ledger import Claim, Judged, verdict_of
+from attnlib.studies.quantity import NotTested, Quantity, Table
+from attnlib.studies.quickstart.params import Params
+from attnlib.studies.results import Results
+from attnlib.utils.text import percent
+
+NAMES = {
+    "alpha": "attention", "alpha_grad": "attention × gradient", "omission": "leave-one-out", "random": "random",
+    "other": "random other",
+}  # fmt: skip
+BY = ("level", "importance")
+
+
+def first_flips(frame: pd.DataFrame) -> pd.Series:
+    """1 where erasing the first token changes the decision."""
+    return (frame["removed"] == 1).fillna(False).astype(float)
+
+
+accuracy = Quantity("labels", model=("seed",), training=None)
+erased = accuracy.of(frame="erased", named=lambda key: key[0])
+fractions = erased.only(importance=["alpha", "alpha_grad", "omission", "random"])
+single = erased.where(lambda frame: frame[(frame["length"] > 1) & (frame["importance"] != "random")])
+flips = single.of(value=first_flips)
+stays = single.only(importance="alpha").of(value=lambda frame: 1 - first_flips(frame))
+ahead = fractions.minus("importance", "alpha", "random")
+
+
+def halved(frame: pd.DataFrame) -> pd.DataFrame:
+    """With a further ranking, the middle between random and leave-one-out."""
+    ends = frame[frame["importance"].isin(["random", "omission"])]
+    middle = ends.groupby(["dataset", "level", "seed", "instance"], as_index=False)["value"].mean()
+    return pd.concat([frame, middle.assign(importance="middle")])
+
+
+def nearer(results: Results) -> dict[str, Effect]:
+    """Fraction by attention minus the middle, where leave-one-out is clearly ahead of random."""
+    gaps = fractions.minus("importance", "random", "omission").each(results, ["level"])
+    levels = [level for level, gap in gaps.items() if gap.low > 0]
+    if not levels:
+        raise NotTested("Leave-one-out is not clearly ahead of random at either level: they mark no distance.")
+    gap = fractions.where(halved).minus("importance", "alpha", "middle")
+    return gap.only(level=levels).each(results, ["level"])
+
+
+FRACTION = "fraction of tokens to flip by attention minus"
+CLAIMS = [
+    Claim("Removing the most attended token changes more decisions than removing a random other one.",
+          "section 4.2, Table 2", "share flipped by the most attended token minus share flipped by a random other "
+          "one, at each level", partial(flips.minus("importance", "alpha", "other").each, by=["level"]),
+          figure="flips"),
+    Claim("Most decisions survive the loss of the most attended token.", "section 4.2, Table 2", "share of "
+          "decisions that stay, at each level", partial(stays.each, by=["level"]), border=0.5, figure="flips"),
+    Claim("Erasing tokens in the order of attention flips decisions sooner than a random order does.",
+          "section 5, Figure 5", f"{FRACTION} that in a random order (never = 1), at each level",
+          partial(ahead.each, by=["level"]), "less", figure="rankings"),
+    Claim("Attention ranks first what the decision needs: its order is nearer to leave-one-out than to random.",
+          "Pruthi et al. 2020: attention that hides what decides", f"{FRACTION} the middle between random and "
+          "leave-one-out, at each level where leave-one-out is ahead of random", nearer, "less", figure="rankings"),
+]  # fmt: skip
+
+
+def told(table: pd.DataFrame) -> pd.DataFrame:
+    """Rankings as readers know them."""
+    return table.assign(importance=table["importance"].map(NAMES))
+
+
+TABLES = [
+    Table("accuracy", {"accuracy": accuracy}, "Test accuracy of each model, 95% intervals over texts.", ["seed"]),
+    Table("flips", {"share changed": flips}, "Decisions changed by erasing the first word of a ranking.", BY,
+          cells=["seed"], shown=told),
+    Table("rankings", {"fraction to flip": fractions}, "Fraction of words erased until the decision changes (never "
+          "= 1).", BY, cells=["seed"], shown=told),
+]  # fmt: skip
+
+
+def reading(claims: Mapping[int, Judged], results: Results) -> str:
+    """The answer, decided at the input level, where hiding words does not help."""
+    if claims[3].verdict == "not tested":
+        return "**This run cannot say whether attention is an explanation**: too few texts, or nothing learned."
+    found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))
+    sooner, near = verdict_of(ahead.each(results, ["level"])["input"], CLAIMS[2]), verdict_of(found, CLAIMS[3])
+    if sooner == "reproduced":
+        word = "a usable" if near == "reproduced" else "a partial"
+    else:
+        word = "no" if near == "not reproduced" else "perhaps a"
+    return (
+        f"**Attention is {word} guide to what these models rely on**: that erasing words from the input in its "
+        f"order flips decisions sooner than a random order does is {sooner}; that it is nearer to leave-one-out "
+        f"than to random is {near}."
+    )
+
+
+def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
+    """*In short*."""
+    said = [reading(claims, results)]
+    if claims[1].verdict != "not tested":
+        asked = (
+            quantity.only(level="input").plain(results, ["importance"], "mean") for quantity in (fractions, flips)
+        )
+        fraction, share = (dict(zip(t["importance"], map(percent, t["value"]), strict=True)) for t in asked)
+        said.append(
+            f"Until the decision flips, [{fraction['alpha']}](#figure-rankings) of the words must go from the "
+            f"input in the order of attention, {fraction['random']} at random and {fraction['omission']} by "
+            "leave-one-out, which asks the model (a decision that never flips counts as all words). Erasing the "
+            f"most attended word alone changes [{share['alpha']}](#figure-flips) of the decisions, a random other "
+            f"word {share['other']}, and the word that leave-one-out ranks first {share['omission']}."
+        )
+    return [*said, f"The models classify {percent(results.labels['value'].mean())} of the test texts correctly."]
+
+
+def checks(results: Results, params: Params) -> dict[str, bool]:
+    """What must hold whatever the corpus: name of the check -> whether it does."""
+    texts, found = results.labels["instance"].nunique(), results.erased
+    return {
+        "every text and seed has a prediction": len(results.labels) == params.repeats * texts,
+        "every text is erased from in every order at both levels": len(found) == 10 * len(results.labels),
+        "fractions to a flip are fractions": bool(found["value"].between(0, 1).all()),
+        "what never flips counts as all words": bool((found["value"][found["status"] == "never"] == 1).all()),
+    }
