@@ -34,7 +34,7 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
     Labels are checked, splits drawn where none are given, texts tokenised, empty ones dropped; then come
-    `strict_length_filter`, `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. What was
+    `strict_length_filter`, `limit` (a sample drawn with `seed`), `excerpts` and `max_length`. What was
     dropped, drawn or doubtful is in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
