@@ -58,7 +58,7 @@ def test_sets_that_name_no_words(fitted, sets):
 
 
 def test_configs_in_the_wrong_order(corpus):
-    with pytest.raises(ConfigError, match="got TrainConfig for ModelConfig"):
+    with pytest.raises(ConfigError, match="takes a ModelConfig, then a TrainConfig"):
         al.fit(corpus, al.TrainConfig())
 
 
