@@ -64,7 +64,8 @@ def own(
     files = {part: user_path(name) for part, name in given.items() if name is not None}
     if odd := [part for part, file in files.items() if not is_table(file)]:
         raise DataError(f"{odd[0]}: {str(files[odd[0]])!r} is no table; it must end in {', '.join(SUFFIXES)}.")
-    if len({file.resolve() for file in files.values()}) < len(files):  # a model tested on its training texts
+    # else a model would be tested on its training texts
+    if len(files) > 1 and len({file.resolve() for file in files.values()}) < len(files):
         raise DataError(f"Of {', '.join(map(str, files.values()))} two are the same file.")
     form = {"sep": sep, "encoding": encoding, "header": header}
     form["names"] = {name for value in asked.values() for name in _listed(value)} - {AUTO}
