@@ -42,7 +42,7 @@ def refuse_pickles(name: str) -> None:
     if unsafe := [file for file in files if file.endswith(PICKLED)]:
         raise ConfigError(
             f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when read. If you trust it, "
-            "convert it to safetensors elsewhere: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
+            "convert to safetensors elsewhere: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
         )
     raise ConfigError(
         f"{name!r} holds no weights in model.safetensors, only {', '.join(files) or 'nothing'}. Give 'minilm', a "

@@ -233,9 +233,9 @@ ENCODERS = {
     "a pickled .ckpt": (as_pickle("model.ckpt"), "convert to safetensors"),
     "weights of TensorFlow": (
         as_pickle("tf_model.h5", lambda f: b"x"),
-        "only tf_model.h5; model.safetensors is needed",
+        "no weights in model.safetensors, only .*tf_model.h5",
     ),
-    "no weights": (lambda f: (f / "model.safetensors").unlink(), "no weights; model.safetensors"),
+    "no weights": (lambda f: (f / "model.safetensors").unlink(), "no weights in model.safetensors"),
     "nothing at all": (lambda f: [p.unlink() for p in f.iterdir()], "no weights"),
     "weights of noise": (file("model.safetensors", bytes(range(256))), "could be read from the folder"),
     "a pickle called safetensors": (file("model.safetensors", pickled), "could be read from the folder"),
