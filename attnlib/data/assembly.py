@@ -1,4 +1,4 @@
-"""From a reader's rows to a Corpus: split, words, checks, length filter, limit."""
+"""From a reader's rows to a Corpus: labels, split, words, length filter, limit, vocabulary."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from attnlib.config import DataConfig
-from attnlib.data import checks
 from attnlib.data.cached import cached, load, save
+from attnlib.data.checks import LEAKED, DataWarning, check_classes, indexed, labelled, leaks, some
 from attnlib.data.preprocess import Preprocessing
-from attnlib.data.selection import excerpted, selected, thinned, usual_length
+from attnlib.data.selection import excerpted, selected, usual_length
 from attnlib.data.splits import drawn_splits
 from attnlib.data.types import SPLITS, Corpus, Example, RawCorpus, RawExample, Vocabulary
 from attnlib.utils.errors import DataError
@@ -33,10 +33,9 @@ FEW = 500
 def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
     """A checked Corpus from a reader's rows.
 
-    Labels are checked, splits drawn where none are given, classes thinned to their `shares`, texts tokenised; empty
-    texts are dropped and counted; then `strict_length_filter` (the vocabulary is counted before it, as Jain &
-    Wallace do), `limit` (a sample of each split, drawn with `seed`), `excerpts` and `max_length`. Whatever was
-    dropped, drawn or found doubtful is listed in `Corpus.notes`. Costly ones are kept in the cache.
+    Labels are checked, splits drawn where none are given, texts tokenised, empty ones dropped; then come
+    `strict_length_filter`, `limit` (a sample drawn with `seed`), `excerpts` and `max_length`. What was
+    dropped, drawn or doubtful is in `Corpus.notes`. Costly ones are kept in the cache.
     """
     config = config or DataConfig(corpus=raw.name)
     if sum(row.tokens is None for row in raw.rows) < FEW:
@@ -46,12 +45,9 @@ def assemble(raw: RawCorpus, config: DataConfig | None = None) -> Corpus:
         for row in raw.rows:
             digest.update(repr(row).encode())
         corpus = load(cached("corpora", digest.hexdigest(), lambda folder: save(_assembled(raw, config), folder)))
-    for split, (note, ids) in checks.leaks({split: getattr(corpus, split) for split in SPLITS}).items():
-        warnings.warn(
-            f"{corpus.name}: {note} (ids {checks.some(ids, 3)}): scores on {split} flatter the model.",
-            checks.DataWarning,
-            stacklevel=3,
-        )
+    for note in corpus.notes:
+        if note.endswith(LEAKED):
+            warnings.warn(f"{corpus.name}: {note}.", DataWarning, stacklevel=3)
     return corpus
 
 
@@ -63,36 +59,28 @@ def _rules() -> str:
 
 
 def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
-    rows, notes = checks.labelled(raw)
-    classes = checks.class_names([row.label for row in rows], raw.classes)
+    rows, notes = labelled(raw)
     rows = _named(raw.name, rows)
-    splits, found = drawn_splits(raw.name, rows)
-    notes = [*raw.notes, *notes, *found]
-    labels = checks.label_indices(raw, rows, classes)
-    stay = range(len(rows))
-    if raw.shares:
-        stay, found = thinned(raw, splits, labels, classes)
-        notes.append(found)
+    splits, drawn = drawn_splits(raw.name, rows)
+    classes, labels = indexed(raw, rows)
+    notes = [*raw.notes, *notes, *drawn]
     min_df, longest, known, parts = config.min_df or raw.min_df, config.max_length, None, {}
     for split in SPLITS:
-        members = [(rows[i], labels[i]) for i in stay if splits[i] == split]
+        members = [(row, label) for row, label, own in zip(rows, labels, splits, strict=True) if own == split]
         texts, told = _tokenised(raw, split, members, config)
         if split == "train" and config.strict_length_filter and config.limit is None:
             known = Vocabulary.build(texts.values(), min_df)  # Jain & Wallace count before they filter
         if config.strict_length_filter:
-            low, high = raw.length_filter
-            low = min(map(len, texts.values())) if low is None else low
-            high = max(map(len, texts.values())) if high is None else high
-            inside = {place: text for place, text in texts.items() if low < len(text) < high}
-            told.append(
-                f"strict length filter: {len(inside):,} of {len(texts):,} {split} texts have {low} < words < {high}"
-            )
-            texts = inside
+            texts, note = _filtered(raw, split, texts)
+            told.append(note)
         if config.limit is not None and config.limit < len(members):
             texts = dict(islice(texts.items(), config.limit))
             told.append(f"{split}: {len(texts):,} of {len(members):,} texts sampled (seed {config.seed})")
         if not texts:
-            raise DataError(f"{raw.name}: no text is left in {split}. {'; '.join(told)}")
+            raise DataError(
+                f"{raw.name}: no text is left in {split}, of {len(members):,}. {'; '.join(told)}. Check the text "
+                "column, the preprocessing, and that every class has at least three texts."
+            )
         own = [texts[place] for place in sorted(texts)]
         if raw.excerpts:
             own = [excerpted(text, raw.excerpts) for text in own]
@@ -104,11 +92,8 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
             own = [excerpted(text, [(0, longest)]) for text in own]
             told.append(f"{long:,} {split} texts cut to {longest} words")
         parts[split], notes = tuple(own), notes + told
-    vocabulary = known or Vocabulary.build(parts["train"], min_df)
-    notes += checks.check_classes(raw.name, parts["train"], classes)
-    notes += [note for note, _ in checks.leaks(parts).values()]
-    notes += checks.note_unknown(parts, vocabulary)
-    corpus = Corpus(
+    check_classes(raw.name, parts["train"], classes)
+    return Corpus(
         name=raw.name,
         **parts,
         classes=classes,
@@ -116,12 +101,10 @@ def _assembled(raw: RawCorpus, config: DataConfig) -> Corpus:
         min_df=min_df,
         source=raw.source,
         citation=raw.citation,
-        notes=tuple(notes),
+        notes=(*notes, *leaks(parts)),
         options=config.model_dump(mode="json"),
         known=known,
     )
-    vars(corpus)["vocabulary"] = vocabulary  # fill the cached property: the same words would be counted again
-    return corpus
 
 
 def _named(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
@@ -129,7 +112,7 @@ def _named(name: str, rows: Sequence[RawExample]) -> list[RawExample]:
     given = Counter(row.id for row in rows if row.id is not None)
     if twice := [one for one, n in given.items() if n > 1]:
         raise DataError(
-            f"{name}: {len(twice):,} ids occur more than once: {checks.some(map(repr, twice))}. Make them unique, "
+            f"{name}: {len(twice):,} ids occur more than once: {some(map(repr, twice))}. Make them unique, "
             "or leave them out (id=None for a table), and ids are generated."
         )
     named = []
@@ -156,20 +139,23 @@ def _tokenised(
         enough = len(members) if config.strict_length_filter else config.limit
     texts, empty = {}, 0
     for place in progress(order.tolist(), f"{raw.name} {split}", unit="text"):
-        made = to_example(*members[place], raw.preprocessing)
-        if made is None:
+        if made := to_example(*members[place], raw.preprocessing):
+            texts[place] = made
+        else:
             empty += 1
-            continue
-        texts[place] = made
         if len(texts) >= enough:
             break
-    if not texts:
-        why = f"none of the {len(members):,} holds a word" if members else "there are too few to split"
-        raise DataError(
-            f"{raw.name}: no text is left in {split}: {why}. Check the text column, the preprocessing, and that "
-            "every class has at least three texts."
-        )
     return texts, [f"{empty:,} empty {split} texts dropped"] if empty else []
+
+
+def _filtered(raw: RawCorpus, split: str, texts: dict[int, Example]) -> tuple[dict[int, Example], str]:
+    """The texts whose length lies strictly between the bounds, and a note."""
+    lengths = [*map(len, texts.values())] or [0]
+    low, high = raw.length_filter
+    low, high = min(lengths) if low is None else low, max(lengths) if high is None else high
+    inside = {place: text for place, text in texts.items() if low < len(text) < high}
+    told = f"{len(inside):,} of {len(texts):,} {split} texts have {low} < words < {high}"
+    return inside, f"strict length filter: {told}"
 
 
 def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Example | None:
@@ -177,18 +163,17 @@ def to_example(row: RawExample, label: int, preprocessing: Preprocessing) -> Exa
     ready, starts = row.tokens is not None, row.sentences
     words = preprocessing.words(row.tokens) if ready else preprocessing.tokens(row.text)
     words = tuple(map(sys.intern, words))  # one string for every word of a corpus
-    marks = None if row.rationale is None else tuple(map(bool, row.rationale))
-    if not ready:
-        starts = tuple(range(0, len(words), starts)) if isinstance(starts, int) else None
-    example = Example(words, label, None, marks, row.id or "", starts)
     if not any(words):
         return None
+    if not ready:
+        starts = tuple(range(0, len(words), starts)) if isinstance(starts, int) else None
+    marks = None if row.rationale is None else tuple(map(bool, row.rationale))
     query = row.query
     if query is not None:
         query = preprocessing.tokens(query) if isinstance(query, str) else preprocessing.words(query)
         query = tuple(word for word in query if word)
         if not query:
             raise DataError(f"Text {row.id!r} has an empty query. Fill it in, or leave the row out.")
-        example = replace(example, query=query)
+    example = Example(words, label, query, marks, row.id or "", starts)
     # tokens that preprocessing leaves empty go, with their marks
-    return selected(example, [i for i, word in enumerate(words) if word]) if not all(words) else example
+    return example if all(words) else selected(example, [i for i, word in enumerate(words) if word])

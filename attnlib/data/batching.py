@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -28,8 +28,7 @@ class Batch:
 
     ids        (B, T) word or word-piece ids, 0 where padded
     mask       (B, T) bool: positions the encoder reads
-    content    (B, T) bool: positions attention may look at, a subset of `mask` without special tokens: measures
-               count only these
+    content    (B, T) bool: positions attention may look at and measures count, `mask` without special tokens
     words      (B, T) place in `Example.tokens` of the word a position belongs to, -1 for special tokens and padding
     rows       (B,) index of each text in the sequence the batch was made from
     labels     (B,) or None
@@ -69,7 +68,7 @@ class Batch:
         known = {name: value for name in names if (value := getattr(self, name)) is not None}
         return replace(self, **{name: value[:, :length] for name, value in known.items()})
 
-    def _map(self, change) -> Batch:
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         known = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
         return replace(self, **{k: v._map(change) if isinstance(v, Batch) else change(v) for k, v in known.items()})
 
@@ -90,10 +89,10 @@ class Encoded:
 
 
 class Vectoriser(ABC):
-    """Turns Examples into Batches. Subclasses say how texts are encoded; padding and bucketing are here.
+    """Examples to Batches. Subclasses say how texts are encoded; padding and bucketing are here.
 
-    n_ids, pad_id, unk_id, mask_id   ids an embedding must hold (0 … n_ids - 1), and the special ones.
-                                     `mask_id` may be n_ids itself: the extra row that masked-word training adds
+    n_ids, pad_id, unk_id, mask_id  ids an embedding must hold (0 … n_ids - 1), and the special ones; `mask_id` may
+                                    be n_ids itself: the extra row that masked-word training adds
     """
 
     kind: ClassVar[str]
@@ -121,7 +120,6 @@ class Vectoriser(ABC):
         """The inverse of `to_json`, on the parsed values; `wordpieces.vectoriser_from_json` knows every kind."""
 
     def encode_one(self, example: Example) -> Encoded:
-        """One text as arrays."""
         return self.encode([example])[0]
 
     def batch(
@@ -131,23 +129,17 @@ class Vectoriser(ABC):
         encoded = self._encoded(encoded)
         if not encoded:
             raise DataError("A batch needs at least one text.")
-
-        def table(name: str, fill: int | bool) -> Tensor | None:
+        tables = {"ids": self.pad_id, "content": False, "words": -1, "query": self.pad_id, "sentences": 0}
+        for name, fill in tables.items():
             found = [getattr(text, name) for text in encoded]
-            return None if found[0] is None else padded(found, fill)
-
+            tables[name] = None if found[0] is None else padded(found, fill)
         numbers = np.array([text.label for text in encoded], dtype=np.int64)
-        query = table("query", self.pad_id)
         return Batch(
-            ids=table("ids", self.pad_id),
-            mask=filled(len(text.ids) for text in encoded),
-            content=table("content", False),
-            words=table("words", -1),
+            **tables,
+            mask=filled(map(len, encoded)),
             rows=torch.as_tensor(np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)),
             labels=torch.from_numpy(numbers) if labels and (numbers >= 0).all() else None,
-            query=query,
-            query_mask=None if query is None else filled(len(text.query) for text in encoded),
-            sentences=table("sentences", 0),
+            query_mask=None if encoded[0].query is None else filled(len(text.query) for text in encoded),
         )
 
     def batches(
@@ -160,10 +152,10 @@ class Vectoriser(ABC):
     ) -> Iterator[Batch]:
         """All texts once, in batches of similar length; `rows` of a batch holds the index of each text in `items`.
 
-        shuffle_seed  None: in order of length, longest first, so that memory runs out at once or not at all.
-                      A seed, such as (seed, epoch): buckets of similar length with some noise, in random order
-        max_tokens    most padded positions per batch; by default 32,768 without shuffling and no bound with it: the
-                      batch size is part of how one trains. A single longer text is a batch of its own
+        shuffle_seed  None: longest first, so that memory runs out at once or not at all. A seed, such as
+                      (seed, epoch): buckets of similar length with some noise, in random order
+        max_tokens    most padded positions per batch, unless a single text is longer; by default 32,768, and with
+                      shuffling no bound: the batch size is part of how one trains
         """
         if batch_size < 1:
             raise DataError(f"batch_size must be at least 1; got {batch_size}.")
@@ -175,8 +167,7 @@ class Vectoriser(ABC):
         else:
             rng = np.random.default_rng(shuffle_seed)
             shaken = lengths * rng.uniform(1 - NOISE, 1 + NOISE, len(lengths))
-            # Random ties first: texts of no length would otherwise keep their order.
-            mixed = rng.permutation(len(lengths))
+            mixed = rng.permutation(len(lengths))  # ties are broken at random
             order = mixed[np.argsort(-shaken[mixed], kind="stable")]
             groups = _bounded(order, lengths, batch_size, max_tokens)
             groups = [groups[i] for i in rng.permutation(len(groups))]
@@ -194,8 +185,7 @@ class WordVectoriser(Vectoriser):
     max_length  longer texts are cut
     sentences   give every position the number of its sentence (the example's own, else by rule)
     special     SOS before and EOS after the words: read by the encoder, never attended (Jain & Wallace)
-    unattended  words that are read but never attended, such as (".",) for TaSc's. A text of nothing else is
-                attended as a whole, since attention needs something to look at
+    unattended  words that are read but never attended, as "." in TaSc; texts of nothing else are wholly attended
     """
 
     kind = "words"
@@ -215,10 +205,9 @@ class WordVectoriser(Vectoriser):
         return self.vocabulary.mask_id
 
     def encode(self, examples: Sequence[Example]) -> list[Encoded]:
-        """Every text as arrays."""
-        return [self._encoded_one(example) for example in examples]
+        return [self.encode_one(example) for example in examples]
 
-    def _encoded_one(self, example: Example) -> Encoded:
+    def encode_one(self, example: Example) -> Encoded:
         tokens = example.tokens[: self.max_length]
         ids = np.array(self.vocabulary.ids(tokens), dtype=np.int32)
         words = np.arange(len(tokens), dtype=np.int32)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from attnlib.data.types import SPLITS, Example, RawCorpus, RawExample, Vocabulary
+from attnlib.data.types import SPLITS, Example, RawCorpus, RawExample
 from attnlib.utils.errors import DataError, unknown
+
+LEAKED = "are word for word training texts: scores on them flatter the model"
 
 
 class DataWarning(UserWarning):
@@ -62,53 +63,38 @@ def class_name(label: object) -> str:
     return str(int(label) if isinstance(label, float) and label.is_integer() else label).strip()
 
 
-def class_names(labels: Iterable[Any], classes: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The classes in order: as given, else those that occur, numbers by value and names by alphabet."""
-    if classes is not None:
-        return tuple(classes)
-    found = set(map(class_name, labels))
+def indexed(raw: RawCorpus, rows: Sequence[RawExample]) -> tuple[tuple[str, ...], list[int]]:
+    """The classes in order, and the index of every row's. A number is an index where the reader gives classes.
+
+    Classes are those given, else those that occur, numbers by value and names by alphabet.
+    """
+    found = {class_name(row.label) for row in rows}
     numbers = all(map(is_number, found))
-    return tuple(sorted(found, key=lambda c: (float(c) if numbers else 0, c)))
-
-
-def label_indices(raw: RawCorpus, rows: Sequence[RawExample], classes: Sequence[str]) -> list[int]:
-    """The class index of every row. A number is a position in the list of classes where the reader gives one."""
-    places, found = {c: i for i, c in enumerate(classes)}, []
+    classes = raw.classes or tuple(sorted(found, key=lambda c: (float(c) if numbers else 0, c)))
+    places, indices = {c: i for i, c in enumerate(classes)}, []
     for row in rows:
-        position = raw.classes is not None and type(row.label) is int
-        place = row.label if position else places.get(class_name(row.label), -1)
-        if not 0 <= place < len(classes):
+        index = row.label if raw.classes and type(row.label) is int else places.get(class_name(row.label), -1)
+        if not 0 <= index < len(classes):
             raise DataError(f"{raw.name}, text {row.id!r}: {unknown('label', row.label, places)}")
-        found.append(place)
-    return found
+        indices.append(index)
+    return classes, indices
 
 
-def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> list[str]:
-    """At least two classes among the training texts; classes without a training text are noted."""
+def check_classes(name: str, train: Sequence[Example], classes: Sequence[str]) -> None:
+    """At least two classes among the training texts."""
     found = {example.label for example in train}
-    absent = [c for k, c in enumerate(classes) if k not in found]
     if len(found) < 2:
-        (only,) = found
         raise DataError(
-            f"{name}: the training texts hold only the class {classes[only]!r}. A classifier needs at least two "
-            "classes: check the label column, or raise `limit` if you sample."
+            f"{name}: the training texts hold only the class {classes[min(found)]!r}. A classifier needs at least "
+            "two classes: check the label column, or raise `limit` if you sample."
         )
-    return [f"no training text for {len(absent)} of {len(classes)} classes: {some(absent)}"] if absent else []
 
 
-def leaks(splits: Mapping[str, Sequence[Example]]) -> dict[str, tuple[str, list[str]]]:
-    """For dev and test: a note on texts (with their queries) that are training texts too, and their ids."""
-    known, found = {(example.tokens, example.query) for example in splits["train"]}, {}
+def leaks(splits: Mapping[str, Sequence[Example]]) -> list[str]:
+    """A note on texts (with their queries) of dev and test that are training texts too, where there are any."""
+    known, told = {(example.tokens, example.query) for example in splits["train"]}, []
     for split in SPLITS[1:]:
         total = len(splits[split])
         if ids := [e.id for e in splits[split] if (e.tokens, e.query) in known]:
-            told = f"{len(ids):,} of {total:,} {split} texts ({len(ids) / total:.1%})"
-            found[split] = f"{told} are word for word training texts", ids
-    return found
-
-
-def note_unknown(splits: Mapping[str, Sequence[Example]], vocabulary: Vocabulary) -> list[str]:
-    """Texts without a single known word are kept (every word is UNK); their number is noted."""
-    counts = {split: sum(not any(w in vocabulary for w in e.tokens) for e in splits[split]) for split in SPLITS}
-    said = "texts hold no word of the vocabulary; they are kept and read as unknown words"
-    return [f"{n:,} {split} {said}" for split, n in counts.items() if n]
+            told.append(f"{len(ids):,} of {total:,} {split} texts ({len(ids) / total:.1%}; {some(ids, 3)})")
+    return [f"{' and '.join(told)} {LEAKED}"] if told else []

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
 from pydantic import Field, StrictBool, StrictInt
@@ -17,7 +17,7 @@ from attnlib.data.preprocess import Preprocessing
 from attnlib.data.readers import frames, hub, packaged, papers, planted  # noqa: F401  they register
 from attnlib.data.readers.base import CorpusSpec, corpora, find_source, register_corpus
 from attnlib.data.readers.tables import SUFFIXES, is_table
-from attnlib.data.types import Corpus, RawCorpus
+from attnlib.data.types import Corpus
 from attnlib.utils.errors import ConfigError, DataError, nearest
 from attnlib.utils.paths import user_path
 
@@ -35,7 +35,6 @@ class Shared(Config):
     preprocessing: dict[str, Any] = Field(default_factory=dict)
     drop_missing: StrictBool = False
     name: str = ""
-    shares: dict[str, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     excerpts: list[tuple[StrictInt | None, StrictInt | None]] = Field(default_factory=list)
 
 
@@ -45,15 +44,14 @@ SHARED = tuple(Shared.model_fields)
 def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
     """The corpus of that name, file, configuration, or of these texts.
 
-    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig
-             or a mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In
-             memory: a DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left
-             out for separate files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
-    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), those of
-             the reader (`text="review"` for a table), and those that every reader has: `preprocessing` (a
-             dict of changes to the corpus's own), `drop_missing` (leave out rows without a label), `name`
-             (what tables call it), `shares` (`{"positive": 0.12}` thins a class) and `excerpts`
-             (`[[20, 276], [-256, None]]`, parts of each text)
+    corpus   a name (`attnlib list corpora`), a path to csv, tsv, jsonl or parquet, `hub:NAME`, a DataConfig or a
+             mapping as `data_config` takes it, also in braces: "{path: a.csv, encoding: latin-1}". In memory: a
+             DataFrame, pairs (text, label), a `datasets.Dataset` or `DatasetDict`, a Corpus. Left out for separate
+             files: `load_corpus(train="a.csv", dev="b.csv", test="c.csv")`
+    options  those of DataConfig (`limit`, `min_df`, `max_length`, `strict_length_filter`, `seed`), of the reader
+             (`text="review"` for a table), and: `preprocessing` (changes to the corpus's own), `drop_missing`
+             (rows without a label), `name` (what tables call it) and `excerpts` (`[[20, 276], [-256, None]]`,
+             parts of each text)
 
     >>> stories = al.load_corpus("planted", task="qa", n_train=60, n_dev=20, n_test=20)
     >>> stories.task, len(stories.classes)
@@ -73,11 +71,6 @@ def load_corpus(corpus: Any = None, /, **options: Any) -> Corpus:
         config, held = data_config({} if corpus is None else corpus, changes=options), None
     else:
         config, held = data_config(HELD, changes=options), corpus
-    return assemble(_read(config, held), config)
-
-
-def _read(config: DataConfig, held: Any = None) -> RawCorpus:
-    """The rows of this configuration, or those held in memory, with the user's changes."""
     spec, first = _resolve(config.corpus)
     own = dict(config.options)
     changes = {name: own.pop(name) for name in SHARED if name in own}
@@ -91,7 +84,8 @@ def _read(config: DataConfig, held: Any = None) -> RawCorpus:
         raw = replace(spec.loader(*first, **own), **spec.prepared)
     changes["preprocessing"] = raw.preprocessing.replace(**changes.get("preprocessing", {}))
     # the register's entry applies unless the reader knows better
-    return replace(raw, source=raw.source or spec.source, citation=raw.citation or spec.citation, **changes)
+    changes |= {"source": raw.source or spec.source, "citation": raw.citation or spec.citation}
+    return assemble(replace(raw, **changes), config)
 
 
 def data_config(
@@ -101,16 +95,15 @@ def data_config(
 ) -> DataConfig:
     """The config of a corpus as users write it: a name, a path, a mapping, or its YAML in braces.
 
-    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of
-    its reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the
-    reader. `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says.
-    An unknown name of a corpus or an option is an error; no file is opened.
+    A mapping names its texts by `corpus` (a name or a path), `path` (a table; next to `corpus` an option of its
+    reader) or `train`, with `dev` and `test`. All other keys are fields of DataConfig or options of the reader.
+    `defaults` and `changes` are such mappings, for what the spec leaves out and over what it says. No file is
+    opened; an unknown name is an error.
     """
     spec = written(spec)
     values = spec.model_dump() if isinstance(spec, DataConfig) else spec
     values = values if isinstance(values, Mapping) else {"corpus": values}
-    fields: dict[str, Any] = {}
-    options: dict[str, Any] = {}
+    fields, options = {}, {}
     for part in (defaults or {}, values, changes or {}):
         own = dict(part)
         fields |= {name: own.pop(name) for name in list(own) if name in DataConfig.model_fields}
@@ -123,7 +116,15 @@ def data_config(
     if isinstance(steps := plain.get("preprocessing"), Preprocessing):
         plain["preprocessing"] = steps.model_dump()
     config = DataConfig(**fields, options=plain)
-    _check_options(*_resolve(config.corpus), config.options)
+    reader, first = _resolve(config.corpus)
+    Preprocessing(**Shared(**{name: plain[name] for name in SHARED if name in plain}).preprocessing)
+    own, general = reader.options[len(first) :], [*DataConfig.model_fields, *SHARED]
+    if wrong := [name for name in plain if name not in (*own, *SHARED)]:
+        guess = nearest(wrong[0], [*own, *general])
+        raise ConfigError(
+            f"Unknown option {wrong[0]!r} of corpus {reader.name!r}.{f' Did you mean {guess!r}?' if guess else ''} "
+            f"Its own: {', '.join(own) or 'none'}. For every corpus: {', '.join(general[2:])}."
+        )
     return config
 
 
@@ -177,8 +178,8 @@ def _named(fields: Mapping[str, Any], options: dict[str, Any]) -> str:
         raise ConfigError(f"Give either corpus ({str(corpus)!r}) or train ({str(train)!r}), not both.")
     if train is not None and not is_table(Path(str(train))):
         raise ConfigError(f"train must be the path of a table ({', '.join(SUFFIXES)}); got {train!r}.")
-    corpus = train if corpus is None else corpus
-    corpus = options.pop("path", None) if corpus is None else corpus
+    if (corpus := train if corpus is None else corpus) is None:
+        corpus = options.pop("path", None)
     if not isinstance(corpus, str | Path) or not str(corpus).strip():
         raise ConfigError(
             "No corpus is named. Give a name or a path, a mapping with 'corpus' or 'path', or separate files: "
@@ -196,22 +197,10 @@ def _resolve(name: str) -> tuple[CorpusSpec, tuple[str, ...]]:
     path = user_path(name)
     if name == HELD or is_table(path):
         return frames.SPEC, (str(path),)
-    if path.is_dir() or path.is_file():
+    if path.exists():
         taking = sorted(n for n, spec in corpora.items() if "path" in spec.options)
         raise DataError(
-            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it holds a "
-            f"corpus in its publisher's own form, name that: load_corpus(NAME, path={name!r}) with NAME one of "
-            f"{', '.join(taking)}."
+            f"{name!r} is not a table attnlib reads ({', '.join(SUFFIXES)}; unpack an archive). If it is a corpus "
+            f"in its publisher's form: load_corpus(NAME, path={name!r}), with NAME one of {', '.join(taking)}."
         )
     return corpora[name], ()
-
-
-def _check_options(spec: CorpusSpec, first: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    Preprocessing(**Shared(**{name: given[name] for name in SHARED if name in given}).preprocessing)
-    own, general = spec.options[len(first) :], [*DataConfig.model_fields, *SHARED]
-    if wrong := [name for name in given if name not in (*own, *SHARED)]:
-        guess = nearest(wrong[0], [*own, *general])
-        raise ConfigError(
-            f"Unknown option {wrong[0]!r} of corpus {spec.name!r}.{f' Did you mean {guess!r}?' if guess else ''} "
-            f"Its own: {', '.join(own) or 'none'}. For every corpus: {', '.join(general[2:])}."
-        )

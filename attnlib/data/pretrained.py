@@ -24,9 +24,7 @@ def pinned(name: str) -> tuple[str, dict[str, str]]:
     if not at or Path(name).exists():
         return name, {}
     if not place or not re.fullmatch(r"[\w./-]+", revision):
-        raise ConfigError(
-            f"A hub id with its revision is NAME@REVISION, such as someone/a-model@86b5e09; got {name!r}."
-        )
+        raise ConfigError(f"A hub id with its revision is NAME@REVISION (someone/a-model@86b5e09); got {name!r}.")
     return place, {"revision": revision}
 
 
@@ -43,9 +41,8 @@ def refuse_pickles(name: str) -> None:
         return
     if unsafe := [file for file in files if file.endswith(PICKLED)]:
         raise ConfigError(
-            f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when read, so it never "
-            "is here. If you trust the file, convert to safetensors on a machine you can spare: "
-            "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
+            f"{name!r} holds its weights as a pickle ({unsafe[0]}), which can run code when read. If you trust it, "
+            "convert to safetensors elsewhere: AutoModel.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)."
         )
     raise ConfigError(
         f"{name!r} holds no weights in model.safetensors, only {', '.join(files) or 'nothing'}. Give 'minilm', a "

@@ -1,4 +1,4 @@
-"""Some texts of a corpus, or some words of a text: samples, shares of classes, excerpts."""
+"""Some texts of a corpus, or some words of a text: samples and excerpts."""
 
 from __future__ import annotations
 
@@ -8,28 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from attnlib.data.splits import SEED
-from attnlib.data.types import SPLITS, Example, RawCorpus
-from attnlib.utils.errors import ConfigError, DataError, unknown
+from attnlib.data.readers.base import read_yaml
+from attnlib.data.types import Example
+from attnlib.utils.errors import ConfigError
 
-BINS, REACHED, SHORT = 100, 0.95, 50
-"""Of `usual_length`."""
-
-STEMS = """
-    arous asshole bastard bestial bitch blowjob boob breast brothel bukkake clit coitus condom crotch cunt dildo
-    erection erotic escort fellat fetish fuck genital hooker horny incest jizz lesbo lewd libido masturbat milf
-    molest naked nazi nigg nipple nude nympho obscen orgas orgy paedo pedo penis piss pimp porn promiscu
-    prostitut pubic pussy rapist retard scrotum semen sex shit slut smut sodom sperm stripper tranny vagin
-    virgin vulva wank whore abus behead blood bomb butcher carnage child-molest corpse crucif decapit dismember
-    execution gore gory genocid holocaust kill knife lynch maim massacre murder mutilat savage shoot slaughter
-    slay stab strangl suicid terroris tortur violen chink gook kike paki towelhead wetback
-""".split()
-"""Beginnings of words. Deliberately wide: a harmless text that is passed over costs nothing."""
-WHOLE = """
-    anal anus ass cock coon cum dead dick dyke fag gun hang hanged rape raped raping shag shot spic tard tits
-""".split()
-"""Whole words, or their plurals: as beginnings they would hit assume, cumulative or deadpan."""
-_FOUND = re.compile(rf"{'|'.join(STEMS)}|(?:{'|'.join(WHOLE)})(?:e?s)?$")
+_LISTED = {kind: words.split() for kind, words in read_yaml("unshown.yaml").items()}
+_FOUND = re.compile(rf"{'|'.join(_LISTED['beginnings'])}|(?:{'|'.join(_LISTED['whole'])})(?:e?s)?$")
 
 
 def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[Example]:
@@ -46,7 +30,7 @@ def sampled(examples: Sequence[Example], n: int | None, seed: int = 0) -> list[E
 
 
 def presentable(tokens: Iterable[str]) -> bool:
-    """Whether none of the words is on the list."""
+    """Whether none of the words is listed in `unshown.yaml`."""
     return not any(_FOUND.match(token.lower().lstrip("#'\"-")) for token in tokens)
 
 
@@ -55,47 +39,15 @@ def preferred(examples: Sequence[Example]) -> list[Example]:
     return [example for example in examples if presentable(example.tokens)] or list(examples)
 
 
-def thinned(
-    raw: RawCorpus, splits: Sequence[str], labels: Sequence[int], classes: Sequence[str]
-) -> tuple[list[int], str]:
-    """Places of the texts that stay where classes have a share of each split (`raw.shares`).
-
-    Texts of the other classes all stay. The seed is fixed: the corpus is the same in every run.
-    """
-    shares, total = raw.shares, sum(raw.shares.values())
-    for label in shares:
-        if label not in classes:
-            raise DataError(f"{raw.name}: {unknown('class in shares', label, classes)}")
-    if total >= 1:
-        raise DataError(f"{raw.name}: shares must leave something for the other classes; got {dict(shares)}.")
-    kept: list[int] = []
-    for k, split in enumerate(SPLITS):
-        members = [[i for i, s in enumerate(splits) if s == split and labels[i] == c] for c in range(len(classes))]
-        others = sum(len(own) for own, label in zip(members, classes, strict=True) if label not in shares)
-        for c, label in enumerate(classes):
-            own = members[c]
-            wanted = round(shares[label] / (1 - total) * others) if label in shares else len(own)
-            if wanted > len(own):
-                raise DataError(
-                    f"{raw.name}: a share of {shares[label]:g} would need {wanted:,} {split} texts of the class "
-                    f"{label!r}, which has {len(own):,}. Thin another class."
-                )
-            rng = np.random.default_rng([SEED, k, c])
-            kept += own if wanted == len(own) else rng.permutation(own)[:wanted].tolist()
-    told = ", ".join(f"{label} {share:.0%}" for label, share in shares.items())
-    note = f"thinned to {len(kept):,} of {len(labels):,} texts: {told} of each split (seed {SEED})"
-    return sorted(kept), note
-
-
 def usual_length(lengths: Sequence[int]) -> int:
     """Where Chrysostomou & Aletras cut: a length that about 95% of the texts do not exceed.
 
     The left edge of the bin, of 100 between the shortest and the longest text, in which 95% of the texts are
     reached; below 50 tokens, the length of the longest text.
     """
-    counts, edges = np.histogram(lengths, BINS)
-    edge = int(edges[np.searchsorted(counts.cumsum(), REACHED * len(lengths))])
-    return edge if edge >= SHORT else int(max(lengths))
+    counts, edges = np.histogram(lengths, 100)
+    edge = int(edges[np.searchsorted(counts.cumsum(), 0.95 * len(lengths))])
+    return edge if edge >= 50 else int(max(lengths))
 
 
 def selected(example: Example, positions: Sequence[int]) -> Example:

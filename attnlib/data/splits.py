@@ -1,7 +1,4 @@
-"""Train, dev and test: the words that sources use for them, and a draw where a source does not say.
-
-Unknown words and two words for one split are errors: no held-out row may end up in training.
-"""
+"""Train, dev and test: the words that sources use for them, and a draw where a source does not say."""
 
 from __future__ import annotations
 
@@ -37,16 +34,15 @@ def meant(value: object) -> str | None:
 
 
 def read_splits(cells: Iterable[object], where: str) -> tuple[list[str], str]:
-    """Split of every row, and a note with what each value was taken for.
+    """Split of every row, and a note with what each value of the column (`where`) was taken for.
 
-    where  the column and its file, for the message
+    Unknown words and two words for one split are errors: no held-out row may end up in training.
     """
     values = ["" if cell is None else str(cell).strip() for cell in cells]
     counts = Counter(values)
     found = {value: meant(value) for value in counts}
-    words = Counter(meant(value) for value in {value.lower() for value in counts})
     strange = [repr(value[:40]) if value else "blank cells" for value in counts if found[value] is None]
-    if strange or max(words.values()) > 1:
+    if strange or len({value.lower() for value in counts}) > len({*found.values()}):
         said = f"values that name no split: {some(strange)}" if strange else "two words for one split"
         listed = some((f"{value[:40] or '(blank)'} ({n:,})" for value, n in counts.most_common()), 10)
         raise DataError(
@@ -69,13 +65,12 @@ def drawn_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[str], list
     No split at all: 80/10/10. Train and test alone: dev is 15 % of train; train and dev alone: test
     likewise. Drawn class by class with a fixed seed; identical texts stay together.
     """
+    splits = [row.split for row in rows]
+    sizes = Counter(splits)
     if not rows:
         raise DataError(f"{name}: there is no text.")
-    splits, notes = [row.split for row in rows], []
-    sizes = Counter(splits)
-    for split in sizes:
-        if split is not None and split not in SPLITS:
-            raise DataError(f"{name}: {unknown('split', split, SPLITS)}")
+    if strange := {*sizes} - {*SPLITS, None}:
+        raise DataError(f"{name}: {unknown('split', min(strange), SPLITS)}")
     if sizes[None] and len(sizes) > 1:
         raise DataError(
             f"{name}: {sizes[None]:,} of {len(splits):,} rows have no split while others do. Give every row one of "
@@ -85,43 +80,35 @@ def drawn_splits(name: str, rows: Sequence[RawExample]) -> tuple[list[str], list
         raise DataError(f"{name}: no row has the split 'train'; found {', '.join(map(str, sizes))}.")
     if sizes[None] or set(sizes) == {"train"}:
         note = f"own split 80/10/10 (stratified, seed {SEED}, identical texts kept together): the source has none"
-        return _draw(rows, splits, range(len(rows)), SHARES), [note]
+        return _draw(rows, [None] * len(rows), None, SHARES), [note]
+    notes = []
     for split in ("dev", "test"):
         if not sizes[split]:
-            train = [i for i, own in enumerate(splits) if own == "train"]
-            splits = _draw(rows, splits, train, {"train": 1 - HELD_OUT, split: HELD_OUT})
+            splits = _draw(rows, splits, "train", {"train": 1 - HELD_OUT, split: HELD_OUT})
             notes.append(f"own {split}: {HELD_OUT:.0%} of train (stratified, seed {SEED}); the source has none")
     return splits, notes
 
 
-def _words(row: RawExample) -> tuple[str, str | None]:
-    """What equal texts with equal queries share."""
-    text = " ".join(row.tokens) if row.tokens is not None else row.text
-    query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
-    return " ".join(text.lower().split()), query
-
-
 def _draw(
-    rows: Sequence[RawExample], splits: Sequence[str | None], members: Sequence[int], shares: dict[str, float]
+    rows: Sequence[RawExample], splits: Sequence[str | None], of: str | None, shares: dict[str, float]
 ) -> list[str]:
-    """The splits with those of the members drawn, class by class; equal texts together."""
-    keys = {i: _words(rows[i]) for i in members}
-    first: dict[tuple, int] = {}  # of equal texts the first, whose label counts
-    for i in members:
-        first.setdefault(keys[i], i)
-    strata: dict[str, list[int]] = defaultdict(list)
-    for i in first.values():
-        strata[str(rows[i].label)].append(i)
-    rng = np.random.default_rng(SEED)
-    drawn: dict[int, str] = {}
+    """The splits, with those of the rows in `of` drawn, class by class; equal texts with equal queries together."""
+    groups: dict[tuple, list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        if splits[i] == of:
+            words = row.text.split() if row.tokens is None else " ".join(row.tokens).split()
+            query = row.query if isinstance(row.query, str) or row.query is None else " ".join(row.query)
+            groups[" ".join(words).lower(), query].append(i)
+    strata: dict[str, list[list[int]]] = defaultdict(list)
+    for own in groups.values():
+        strata[str(rows[own[0]].label)].append(own)
+    rng, result = np.random.default_rng(SEED), list(splits)
     for _, own in sorted(strata.items()):
         n = len(own)
         # the shares, but one text each where that can be
         sizes = {s: max(1, round(n * p)) if n >= len(shares) else 0 for s, p in shares.items() if s != "train"}
         where = ["train"] * (n - sum(sizes.values())) + [s for s, size in sizes.items() for _ in range(size)]
         for split, group in zip(where, rng.permutation(n), strict=True):
-            drawn[own[group]] = split
-    result = list(splits)
-    for i in members:
-        result[i] = drawn[first[keys[i]]]
+            for i in own[group]:
+                result[i] = split
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -45,10 +45,8 @@ class Example:
 
     def __post_init__(self) -> None:
         if self.rationale is not None and len(self.rationale) != len(self.tokens):
-            raise DataError(
-                f"Example {self.id!r}: the rationale marks {len(self.rationale)} tokens, the text has "
-                f"{len(self.tokens)}. Give one mark per token."
-            )
+            given, n = len(self.rationale), len(self.tokens)
+            raise DataError(f"Example {self.id!r}: its rationale needs {n} marks, one per token; got {given}.")
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -62,20 +60,17 @@ class Example:
 class Vocabulary:
     """Ids of words: PAD 0, UNK 1, SOS 2, EOS 3, then the words.
 
-    `len(vocabulary)` counts all of them. `words[i]` is the word of id i. `counts[i]` is the number of training
-    texts that hold it (0 for the special ones). A word of a text that looks like a special one ("<pad>") is an
-    ordinary word, with an id of its own where it is frequent enough.
+    `words[i]` is the word of id i, `counts[i]` the number of training texts that hold it (0 for the special ones).
+    A word of a text that looks like a special one ("<pad>") is an ordinary word, with an id of its own.
     """
 
     def __init__(self, words: Sequence[str], counts: Sequence[int]) -> None:
         """words, counts: without the special ones."""
-        if len(words) != len(counts):
-            raise DataError(f"A vocabulary needs one count per word; got {len(words)} words, {len(counts)} counts.")
         self.words: tuple[str, ...] = (*SPECIAL, *words)
         self.counts: tuple[int, ...] = (0,) * len(SPECIAL) + tuple(counts)
         self._ids = {word: i for i, word in enumerate(words, start=len(SPECIAL))}
-        if len(self._ids) != len(words):
-            raise DataError("A vocabulary must not hold a word twice.")
+        if not len(self._ids) == len(words) == len(counts):
+            raise DataError("A vocabulary holds every word once, with one count for each.")
 
     @classmethod
     def build(cls, examples: Iterable[Example], min_df: int = 1) -> Vocabulary:
@@ -92,8 +87,7 @@ class Vocabulary:
 
     def ids(self, tokens: Iterable[str]) -> list[int]:
         """One id per token; UNK for unknown words."""
-        get = self._ids.get
-        return [get(token, UNK_ID) for token in tokens]
+        return [self._ids.get(token, UNK_ID) for token in tokens]
 
     @property
     def mask_id(self) -> int:
@@ -131,9 +125,10 @@ class Vocabulary:
 class Corpus:
     """Train, dev and test examples, their class names, and how texts became tokens.
 
-    notes   what loading did that a reader should know: texts dropped, duplicates, leaks, own splits
+    notes   what loading did that a reader should know: texts dropped, leaks, own splits
     source  where it comes from; citation: what to cite
     min_df  words in fewer training texts than this become unknown
+    known   the vocabulary, where it is not that of `train`: Jain & Wallace count words before their length filter
 
     >>> corpus.classes, len(corpus.train), corpus.task
     (('negative', 'positive'), 240, 'classification')
@@ -153,7 +148,6 @@ class Corpus:
     notes: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     known: Vocabulary | None = None
-    """The vocabulary, where it is not that of `train`: Jain & Wallace count words before their length filter."""
 
     @property
     def task(self) -> str:
@@ -178,20 +172,16 @@ class Corpus:
 
     def items(self) -> Iterator[tuple[str, Example]]:
         """Every example with the name of its split."""
-        for split in SPLITS:
-            for example in getattr(self, split):
-                yield split, example
+        return ((split, example) for split in SPLITS for example in getattr(self, split))
 
     def sample(self, n: int | None, *, seed: int = 0, splits: tuple[str, ...] = SPLITS) -> Corpus:
         """At most `n` examples of each named split, drawn without replacement; the rest unchanged."""
-        if n is None:
-            return self
-        if n < 1:
+        if n is not None and n < 1:
             raise DataError(f"sample(n={n}): give at least one example per split, or None for all.")
         drawn = {}
         for k, split in enumerate(splits):
             examples = getattr(self, split)
-            if len(examples) > n:
+            if n is not None and len(examples) > n:
                 rows = np.sort(np.random.default_rng([seed, k]).choice(len(examples), n, replace=False))
                 drawn[split] = tuple(examples[i] for i in rows)
         note = tuple(f"{split}: {n} of {len(getattr(self, split))} texts sampled (seed {seed})" for split in drawn)
@@ -207,9 +197,8 @@ class Corpus:
             examples = getattr(self, split)
             lengths = np.array([len(e) for e in examples] or [0])
             counts = np.bincount([e.label for e in examples], minlength=len(self.classes))
-            row = {"dataset": self.name, "split": split, "texts": len(examples)}
-            row |= {"mean_words": float(lengths.mean()), "min_words": int(lengths.min())}
-            row["max_words"] = int(lengths.max())
+            row = {"dataset": self.name, "split": split, "texts": len(examples), "mean_words": lengths.mean()}
+            row |= {"min_words": lengths.min(), "max_words": lengths.max()}
             row |= {f"share_{c}": k / max(len(examples), 1) for c, k in zip(self.classes, counts, strict=True)}
             rows.append(row | {"vocabulary": len(self.vocabulary)})
         return pd.DataFrame(rows)
@@ -218,20 +207,15 @@ class Corpus:
         sizes = "/".join(f"{len(getattr(self, s)):,}" for s in SPLITS)
         return f"Corpus({self.name!r}, {sizes} train/dev/test, classes: {', '.join(self.classes)})"
 
-    def __str__(self) -> str:
-        sizes = ", ".join(f"{len(getattr(self, s)):,} {s}" for s in SPLITS)
-        return f"{self.name}: {sizes} texts; classes: {', '.join(self.classes)}"
-
 
 @dataclass(frozen=True, slots=True)
 class RawExample:
     """One row as a reader found it. Either `text`, or `tokens` where the source is tokenised.
 
     label      class name, or a number: an index into `RawCorpus.classes` where those are given
-    split      None where the source has none; `assemble` then splits
+    split, id  None where the source has none; `assemble` then draws and makes them
     query      question (QA) or hypothesis (NLI), as text or as tokens
     rationale  one bool per token (with `tokens`)
-    id         None: one is made from split and row
     sentences  index of the first token of every sentence (with `tokens`), or how many words make one (with `text`)
     """
 
@@ -252,7 +236,6 @@ class RawCorpus:
     classes        names in the order of their indices; None: the labels that occur, sorted
     length_filter  (min, max) for `strict_length_filter`; None: the shortest or longest of each split
     drop_missing   leave out rows without a label instead of refusing them
-    shares         class -> its share of the texts of each split, reached by leaving out texts of that class
     excerpts       slices (start, stop) of every text that are kept, in tokens; none: the whole text
     notes          what the reader itself did that a user should know
     """
@@ -267,5 +250,4 @@ class RawCorpus:
     notes: tuple[str, ...] = ()
     length_filter: tuple[int | None, int | None] = (None, None)
     drop_missing: bool = False
-    shares: Mapping[str, float] = field(default_factory=dict)
     excerpts: Sequence[Sequence[int | None]] = ()

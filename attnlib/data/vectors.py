@@ -7,12 +7,9 @@ nothing is unpickled, and every vector is checked.
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple
@@ -37,7 +34,7 @@ LONGEST_LINE, LONGEST_WORD = 2**20, 2**12
 """Bytes of a line (300 numbers take about 3,000), and of a word in a binary file."""
 FORMATS = (
     "Vectors are read from text, one line per word with its numbers (GloVe .txt, fastText .vec), or from the "
-    "binary format of word2vec (.bin), plain or packed (.gz). Export others (fastText .bin …) as text."
+    "binary format of word2vec (.bin). Unpack others, or export them (fastText .bin …) as text."
 )
 _HEADER = re.compile(rb"(\d{1,9}) (\d{1,6})\s*")
 
@@ -61,8 +58,7 @@ class WordVectors(NamedTuple):
         return rows
 
 
-@dataclass(frozen=True)
-class PackagedVectors:
+class PackagedVectors(NamedTuple):
     """Word vectors of a package: the folder or file within the wheel, and what `attnlib list vectors` says."""
 
     package: Package
@@ -105,9 +101,8 @@ def vectors(
     packaged = name_or_path in PACKAGED_VECTORS
     source = packaged_vectors(name_or_path) if packaged else read_vectors(user_path(name_or_path))
     if (width := source.matrix.shape[1]) != size:
-        raise ConfigError(
-            f"vectors {name_or_path!r} are {width} wide; got size {size}. Set embedding_size={width}."
-        )
+        told = f"vectors {name_or_path!r} are {width} wide; got size {size}. Set embedding_size={width}."
+        raise ConfigError(told)
     found = source.rows(vocabulary.words[len(SPECIAL) :])
     known = np.flatnonzero(found >= 0)
     if not len(known):
@@ -127,10 +122,7 @@ def check_vectors(name_or_path: str) -> None:
     """Raise DataError where there are no such vectors. Nothing is read."""
     if name_or_path not in ("none", *PACKAGED_VECTORS) and not user_path(name_or_path).is_file():
         names = ", ".join(map(repr, ("none", *PACKAGED_VECTORS)))
-        raise DataError(
-            f"There are no vectors {name_or_path!r}. Use {names}, or the path of a file (GloVe or fastText text, "
-            "word2vec binary)."
-        )
+        raise DataError(f"There are no vectors {name_or_path!r}. Use {names}, or the path of a file. {FORMATS}")
 
 
 def packaged_vectors(name: str) -> WordVectors:
@@ -139,7 +131,7 @@ def packaged_vectors(name: str) -> WordVectors:
 
     def make(folder: Path) -> None:
         if found.inside.endswith(".bin"):
-            convert(io.BytesIO(read_member(found.package, found.inside)), found.inside.rsplit("/", 1)[-1], folder)
+            convert(io.BytesIO(read_member(found.package, found.inside)), name, folder)
         else:
             extract(found.package, found.inside, folder)
 
@@ -150,9 +142,7 @@ def read_vectors(file: Path) -> WordVectors:
     """The vectors of a file, converted at the first call and mapped from the cache afterwards."""
 
     def make(folder: Path) -> None:
-        with file.open("rb") as start:
-            packed = start.read(2) == b"\x1f\x8b"
-        with (gzip.open if packed else Path.open)(file, "rb") as stream:
+        with file.open("rb") as stream:
             convert(stream, file.name, folder)
 
     return open_vectors(cached("vectors", f"{FORMAT}-{content_key(file)}", make))
@@ -183,16 +173,14 @@ def convert(source: IO[bytes], name: str, folder: Path) -> None:
                 with np.errstate(over="ignore"):
                     row = numbers.astype("<f4")
                 if not (finite := np.isfinite(row)).all():
-                    raise DataError(
-                        f"{name}: the vector of {word[:40]!r} contains {numbers[~finite][0]:g}, which is no "
-                        "number or too large. Correct or remove it; words without a vector start at random."
-                    )
+                    told = f"the vector of {word[:40]!r} contains {numbers[~finite][0]:g}, no number or too large"
+                    raise DataError(f"{name}: {told}. Correct or remove it; words without one start at random.")
                 if word not in words:
                     words[word] = None
                     out.write(row.tobytes())
             out.seek(0)  # the header stays as long as it is: numpy leaves room for the number of rows
             np.lib.format.write_array_header_1_0(out, form | {"shape": (len(words), width)})
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise DataError(f"{name} cannot be read to its end ({first_line(error)}). Get the file again.") from None
     if not words:
         raise DataError(f"{name} holds no vector. {FORMATS}")
@@ -210,7 +198,7 @@ def _opened(stream: io.BufferedReader, name: str) -> tuple[int, Iterator[tuple[s
         if not n or not width:
             raise DataError(f"{name}: its first line announces {n} words with {width} numbers. Get the file again.")
         return width, (_text(stream, name, width) if text else _binary(stream, name, n, width))
-    if not text or not first.strip() or first.startswith((b"PK\x03\x04", b"\x80")):
+    if not text or not first.strip() or first.startswith((b"PK\x03\x04", b"\x80", b"\x1f\x8b")):
         raise DataError(f"{name} is no text file of vectors: it begins with {first[:16]!r}. {FORMATS}")
     # Words may contain blanks, as some of GloVe 840B do: the numbers at the end count.
     width = len(list(takewhile(is_number, reversed(first.decode("utf-8", errors="replace").split()[1:]))))

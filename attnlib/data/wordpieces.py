@@ -80,21 +80,16 @@ class WordPieceVectoriser(Vectoriser):
             part = examples[start : start + CHUNK]
             pieces = self._pieces([example.tokens for example in part])
             asked = self._pieces([example.query or () for example in part])
-            for example, found, query in zip(part, pieces, asked, strict=True):
-                cut += bool(found.overflowing)
-                own = None if example.query is None else np.array(query.ids, dtype=np.int64)
-                encoded.append(self._encoded_one(example, found, own))
+            cut += sum(bool(found.overflowing) for found in pieces)
+            encoded += map(self._encoded_one, part, pieces, asked)
         if cut:
-            warnings.warn(
-                f"{cut:,} of {len(examples):,} texts have more than {self.max_length} word pieces and were cut.",
-                DataWarning,
-                stacklevel=2,
-            )
+            told = f"{cut:,} of {len(examples):,} texts have more than {self.max_length} word pieces and were cut."
+            warnings.warn(told, DataWarning, stacklevel=2)
         return encoded
 
     def tokens(self, example: Example) -> list[str]:
         """The pieces at content positions, as the tokeniser writes them ("##ing")."""
-        encoded = self._encoded_one(example, self._pieces([example.tokens])[0], None)  # no warning of a cut
+        encoded = self._encoded_one(example, *self._pieces([example.tokens, ()]))  # no warning of a cut
         return [self._tokenizer.id_to_token(int(i)) for i in encoded.ids[encoded.content]]
 
     def to_json(self) -> str:
@@ -119,7 +114,7 @@ class WordPieceVectoriser(Vectoriser):
     def _pieces(self, texts: Sequence[Sequence[str]]) -> list[Encoding]:
         return self._tokenizer.encode_batch([list(words) for words in texts], is_pretokenized=True)
 
-    def _encoded_one(self, example: Example, found: Encoding, query: np.ndarray | None) -> Encoded:
+    def _encoded_one(self, example: Example, found: Encoding, asked: Encoding) -> Encoded:
         ids = np.array(found.ids, dtype=np.int64)
         content = np.array(found.special_tokens_mask, dtype=np.int64) == 0
         words = np.array([-1 if w is None else w for w in found.word_ids], dtype=np.int64)
@@ -128,6 +123,7 @@ class WordPieceVectoriser(Vectoriser):
             middle = (len(ids) + 1) // 2
             ids, content = np.insert(ids, middle, self.unk_id), np.insert(content, middle, True)
             words = np.insert(words, middle, 0)
+        query = None if example.query is None else np.array(asked.ids, dtype=np.int64)
         return Encoded(ids, content, np.where(content, words, -1), example.label, query)
 
     def _id(self, role: str) -> int:

@@ -95,7 +95,9 @@ def _digest(*parts: str) -> str:
 
 def _kit() -> str:
     files = [HOME / "config.py", HOME / "quirks.py", HOME / "utils" / "device.py"]
-    files += [file for room in ROOMS for file in sorted((HOME / room).rglob("*.py"))]
+    files += [
+        file for room in ROOMS for file in sorted((HOME / room).rglob("*")) if file.suffix in (".py", ".yaml")
+    ]
     named = [(file.relative_to(HOME).as_posix(), file) for file in files]
     return _digest(*(f"{n} {file.read_text('utf-8')}" for n, file in named if not n.startswith(BESIDE)))
 

@@ -68,17 +68,6 @@ def test_missing_labels_are_refused_or_dropped(label):
     assert "1 rows without a label dropped" in made.notes
 
 
-def test_texts_without_a_known_word_are_kept_and_noted():
-    texts = [RawExample("same words here", i % 2, split="train") for i in range(10)]
-    texts += [RawExample("same words", i % 2, split="dev") for i in range(2)]
-    texts += [RawExample("never seen", 0, split="test"), RawExample("same", 1, split="test")]
-    made = corpus(texts, {"min_df": 2})
-    assert len(made.test) == 2
-    assert [n for n in made.notes if "hold no word" in n] == [
-        "1 test texts hold no word of the vocabulary; they are kept and read as unknown words"
-    ]
-
-
 def test_duplicate_ids_are_named_and_missing_ones_made():
     with pytest.raises(DataError, match="1 ids occur more than once: 'x7'"):
         corpus([*rows(10), RawExample("a", 0, id="x7"), RawExample("b", 1, id="x7")])
@@ -88,16 +77,15 @@ def test_duplicate_ids_are_named_and_missing_ones_made():
     assert "row-3" in ids
 
 
-def test_leaks_warn_with_their_count():
+def test_leaks_are_one_warning_with_their_count():
     texts = [*every_split(text="test text w0"), RawExample("dev  TEXT w1", 1, split="train")]
+    told = "1 of 2 dev texts (50.0%; dev-3) and 1 of 2 test texts (50.0%; test-4) are word for word training texts"
     with pytest.warns(DataWarning) as caught:
         made = corpus(texts)
-    assert sorted(str(w.message).split(" (ids")[0] for w in caught) == [
-        "toy: 1 of 2 dev texts (50.0%) are word for word training texts",
-        "toy: 1 of 2 test texts (50.0%) are word for word training texts",
-    ]
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith(f"toy: {told}")
     assert caught[0].filename == __file__
-    assert sum("word for word" in n for n in made.notes) == 2
+    assert made.notes[-1].startswith(told)
 
 
 def test_the_same_text_with_another_question_is_no_leak():

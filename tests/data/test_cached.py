@@ -64,7 +64,7 @@ def same(one: Corpus, other: Corpus) -> bool:
     return equal and (one.vocabulary, one.fingerprint) == (other.vocabulary, other.fingerprint)
 
 
-@pytest.mark.parametrize("options", [{}, {"query": True}, {"rationale": True}, {"query": True, "rationale": True}])
+@pytest.mark.parametrize("options", [{}, {"query": True, "rationale": True}])
 @pytest.mark.parametrize(
     "config", [{}, {"limit": 50, "max_length": 4}, {"strict_length_filter": True, "min_df": 3}]
 )

@@ -10,13 +10,6 @@ from attnlib.data.corpora import data_config
 from attnlib.utils.errors import ConfigError, UnknownName
 
 
-def test_unknown_names_are_met_with_the_nearest():
-    with pytest.raises(
-        UnknownName, match=r"Unknown corpus 'plantd'\. Did you mean 'planted'\? Available: .*hub:NAME"
-    ):
-        load_corpus("plantd")
-
-
 def test_unknown_options_name_the_nearest_and_list_the_allowed():
     with pytest.raises(
         ConfigError, match=r"'vocabluary' of corpus 'planted'. Did you mean 'vocabulary'.*n_train.*limit"

@@ -1,45 +1,12 @@
-"""Shares of classes, excerpts, and the length at which 95% of texts are whole."""
+"""Excerpts, and the length at which 95% of texts are whole."""
 
-import numpy as np
 import pytest
 
 from attnlib.config import DataConfig
 from attnlib.data import Example, RawCorpus, RawExample, assemble
 from attnlib.data.corpora import load_corpus
 from attnlib.data.selection import excerpted, usual_length
-from attnlib.utils.errors import ConfigError, DataError
-
-CLASSES = ("bad", "good")
-ROWS = [RawExample(f"{s} text w{i}", CLASSES[i % 2], split=s) for s in ("train", "dev", "test") for i in range(200)]
-
-
-def made(**values):
-    return assemble(RawCorpus("toy", ROWS, classes=CLASSES, **values), DataConfig(corpus="toy"))
-
-
-def test_a_class_is_thinned_to_its_share_in_every_split():
-    corpus = made(shares={"good": 0.12})
-    for split in (corpus.train, corpus.dev, corpus.test):
-        labels = [example.label for example in split]
-        assert labels.count(0) == 100, "the other class stays as it is"
-        assert np.mean(labels) == pytest.approx(0.12, abs=0.005)
-    assert any("thinned to 342 of 600 texts: good 12% of each split" in note for note in corpus.notes)
-    assert corpus.fingerprint == made(shares={"good": 0.12}).fingerprint != made().fingerprint
-
-
-def test_a_share_that_cannot_be_reached_is_refused():
-    with pytest.raises(DataError, match="would need 300 train texts of the class 'good', which has 100"):
-        made(shares={"good": 0.75})
-    with pytest.raises(DataError, match="Did you mean 'good'"):
-        made(shares={"goood": 0.12})
-    with pytest.raises(DataError, match="must leave something"):
-        made(shares={"good": 0.6, "bad": 0.4})
-
-
-@pytest.mark.parametrize("shares", [{"positive": 12}, 0.1, {"positive": 0}])
-def test_shares_of_another_form_are_refused_before_anything_is_read(shares):
-    with pytest.raises(ConfigError, match="Shared: shares"):
-        load_corpus("planted", shares=shares)
+from attnlib.utils.errors import ConfigError
 
 
 @pytest.mark.parametrize("excerpts", [[20, 276], [["a", None]], "20:276"])

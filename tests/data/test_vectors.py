@@ -1,5 +1,3 @@
-import gzip
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,8 +23,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def write(path, text):
-    data = text.encode("latin-1")
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    path.write_bytes(text.encode("latin-1"))
     return str(path)
 
 
@@ -43,9 +40,7 @@ def test_random_vectors_are_seeded_and_padding_is_zero():
     [
         ("glove.txt", GLOVE),
         ("wiki.vec", "4 3\n" + GLOVE),
-        ("wiki.vec.gz", "4 3\n" + GLOVE),
         ("news.bin", BINARY),
-        ("news.bin.gz", BINARY),
         ("without line ends.bin", BINARY.replace("\nfilm", "film")[:-1]),
         ("called text.txt", BINARY),
     ],
@@ -88,27 +83,11 @@ def test_a_file_is_read_once_and_again_when_it_changes(tmp_path, monkeypatch):
     assert vectors(write(tmp_path / "v.txt", GLOVE.replace("1 2 3", "7 2 3")), WORDS, 3)[4, 0] == 7
 
 
-@pytest.mark.parametrize("damage", ["change", "remove", "delete"])
-def test_a_damaged_cache_is_made_again(tmp_path, damage):
-    path = write(tmp_path / "v.txt", GLOVE)
-    first = vectors(path, WORDS, 3)
-    (matrix,) = (tmp_path / "cache" / "vectors").rglob("*.npy")
-    if damage == "change":
-        matrix.write_bytes(matrix.read_bytes()[:-4] + b"\0\0\0\0")
-    elif damage == "remove":
-        matrix.unlink()
-    else:
-        matrix.parent.rename(tmp_path / "elsewhere")
-    assert (vectors(path, WORDS, 3) == first).all()
-
-
 @pytest.mark.parametrize(("name", "width"), [("glove", 50), ("word2vec", 300)])
 def test_packaged_vectors_are_looked_up_by_word(monkeypatch, name, width):
     matrix = np.arange(2 * width, dtype=np.float32).reshape(2, width)
     source = module.WordVectors(pa.array(["film", "the"]), matrix)
     monkeypatch.setattr(module, "packaged_vectors", lambda asked: source if asked == name else None)
-    found = vectors(name, WORDS, width)
-    assert (found[4] == matrix[1]).all()
-    assert (found[5] == matrix[0]).all()
+    assert (vectors(name, WORDS, width)[[5, 4]] == matrix).all()
     with pytest.raises(ConfigError, match=f"{width} wide"):
         vectors(name, WORDS, 64)

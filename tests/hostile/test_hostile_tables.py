@@ -132,14 +132,6 @@ RECORDS = [
     Case("parquet with a name twice", "a.parquet", parquet(same_names), "cannot be read as parquet|twice"),
     Case("parquet with bytes", "a.parquet", parquet(text=[r[0].encode() for r in rows()]), lambda c: "film" in c.vocabulary),
 ]  # fmt: skip
-RATIONALES = [
-    Case("a number as rationale", "a.jsonl", jsonl(rationale=3), "row 0.*0 or 1 for every word.*got '3'"),
-    Case("spans as rationale", "a.csv", column("rationale", "[[0, 999]]"), "0 or 1 for every word"),
-    Case("too few marks", "a.csv", column("rationale", "[0, 1]"), "marks 2 words, the text has 4"),
-    Case("broken json", "a.csv", column("rationale", "[[0, 1"), "row 0.*not valid JSON"),
-    Case("deep json in a cell", "a.csv", column("rationale", nested(100_000)), "nested too deeply"),
-    Case("code as a rationale", "a.csv", column("rationale", "__import__('os').system('touch canary')"), "not valid JSON"),
-]  # fmt: skip
 TEXTS = [
     Case("line breaks of a page", "a.csv", each("good.<br /><br />bad"), lacks("br", "<", ">")),
     Case("a script", "a.csv", each("<script>document.location='http://x'</script>hello")),
@@ -158,13 +150,13 @@ TEXTS = [
     Case("only signs, dropped", "a.csv", texts(lambda i: "?!…" * (i + 1)), "no text is left",
          {"preprocessing": {"punctuation": "drop"}}),
     Case("only blanks", "a.csv", texts("   "), "text"),
-    Case("blank to the eye", "a.csv", texts("\u200b"), "no text is left in train.*holds a word"),
+    Case("blank to the eye", "a.csv", texts("\u200b"), "no text is left in train"),
     Case("one text in all rows", "a.csv", texts("the same"), "no text is left|only the class|word for word|Give"),
     Case("numbers alone", "a.csv", texts(lambda i: str(i * 1.5)), "text column", {}),
     Case("quotes and line ends", "a.csv", each('he said ""wow""\r\nand\nleft'), has("wow", "left")),
     Case("next line and line separator", "a.csv", each("one\x85two\u2028three"), has("one", "two", "three")),
 ]  # fmt: skip
-CASES = [*TEXT_FILES, *LABELS, *COLUMNS, *RECORDS, *RATIONALES, *TEXTS]
+CASES = [*TEXT_FILES, *LABELS, *COLUMNS, *RECORDS, *TEXTS]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)

@@ -19,7 +19,7 @@ from attnlib.utils.errors import ConfigError
     [
         ("sst", "sst", "sst"),
         ("20news", "20news", "20news"),
-        ("data/reviews.csv.gz", "reviews", "data/reviews.csv.gz"),
+        ("data/reviews.tsv", "reviews", "data/reviews.tsv"),
         ("hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2"),
         ({"corpus": "sst", "path": "data/sst"}, "sst", "sst"),
         ({"path": "data/reviews.csv", "text": "body"}, "reviews", "data/reviews.csv"),

@@ -31,9 +31,8 @@ Reader = Callable[..., RawCorpus]
 class CorpusSpec:
     """A registered corpus: what it is, and the reader that gives its rows.
 
-    kind  `generated` here, `packaged` (fetched from the Python package index by name), `raw` (files you have,
-          given by `path=`) or `hub` (through HF datasets)
-    task  `classification`, or `query` where texts come with one
+    kind      `generated`, `packaged` (fetched by name), `raw` (your files, given by `path=`) or `hub`
+    task      `classification`, or `query` where texts come with one
     prepared  fields of the RawCorpus that `loader` returns: how its texts are read unless the user says otherwise
     """
 

@@ -1,11 +1,10 @@
 """Your own texts as a corpus: a table in files or in memory. Only text and label are needed.
 
-text       the text, or (not in csv) a list of tokens; of several columns, their texts in a row
-label      class names or numbers
-split      train, dev (validation …) or test (holdout …); without the column, 80/10/10 is drawn
-query      a question (QA) or a hypothesis (NLI), in every row
-rationale  what a human marked: 0 or 1 for every white-space separated word (or token), `[0, 1, 0]`
-id         unique
+text   the text, or (not in csv) a list of tokens; of several columns, their texts in a row
+label  class names or numbers
+split  train, dev (validation …) or test (holdout …); without the column, 80/10/10 is drawn
+query  a question (QA) or a hypothesis (NLI), in every row
+id     unique
 
 Other names (`review`, `v1` …) are detected or given: `load_corpus("f.csv", text="body")`.
 """
@@ -15,13 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.checks import class_name, is_number
 from attnlib.data.readers.base import CorpusSpec, Reader, listed
-from attnlib.data.readers.tables import ROLES, SUFFIXES, is_table, plain, read_json, read_table
+from attnlib.data.readers.tables import ROLES, SUFFIXES, is_table, plain, read_table
 from attnlib.data.splits import is_split, read_splits
 from attnlib.data.types import RawCorpus, RawExample
 from attnlib.utils.errors import ConfigError, DataError, unknown
@@ -34,10 +33,8 @@ AUTO = "auto"
 NO_VALUE = frozenset(("", "nan", "na", "n/a", "null", "<na>"))
 """What programs write for a missing label."""
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-LOOKED_AT = 5_000
-"""Rows from which columns are detected."""
-MANY = 50
-"""A column of more values than this is not taken for a label unless it is named as one."""
+LOOKED_AT, MANY = 5_000, 50
+"""Rows from which columns are detected, and the most values of one that is taken for a label unnamed."""
 
 
 def own(
@@ -49,7 +46,6 @@ def own(
     label: str = AUTO,
     split: str | None = AUTO,
     query: str | None = AUTO,
-    rationale: str | None = AUTO,
     id: str | None = AUTO,
     sep: str | None = None,
     encoding: str | None = None,
@@ -60,21 +56,20 @@ def own(
     dev, test               files of their own, with the columns of `path`, which holds training texts
     sep, encoding, header   of text files, as `attnlib.data.readers.tables.read_table` takes them
     """
-    asked = dict(text=text, label=label, split=split, query=query, rationale=rationale, id=id)
+    asked = dict(text=text, label=label, split=split, query=query, id=id)
     asked = {role: c if c is None or isinstance(c, list | tuple) else str(c) for role, c in asked.items()}
     if isinstance(path, Mapping):
         return from_frames("texts", path, asked, source="texts in memory")
     given = {"train": path, "dev": dev, "test": test}
     files = {part: user_path(name) for part, name in given.items() if name is not None}
-    for part, file in files.items():
-        if not is_table(file):
-            raise DataError(f"{part}: {str(file)!r} is no table; give a file that ends in {', '.join(SUFFIXES)}.")
+    if odd := [part for part, file in files.items() if not is_table(file)]:
+        raise DataError(f"{odd[0]}: {str(files[odd[0]])!r} is no table; it must end in {', '.join(SUFFIXES)}.")
     # else a model would be tested on its training texts
     if len(files) > 1 and len({file.resolve() for file in files.values()}) < len(files):
         raise DataError(f"Of {', '.join(map(str, files.values()))} two are the same file.")
-    names = {name for value in asked.values() for name in _listed(value)}
-    read = partial(read_table, sep=sep, encoding=encoding, header=header, names=names - {AUTO})
-    frames = {part if len(files) > 1 else None: read(file) for part, file in files.items()}
+    form = {"sep": sep, "encoding": encoding, "header": header}
+    form["names"] = {name for value in asked.values() for name in _listed(value)} - {AUTO}
+    frames = {part if len(files) > 1 else None: read_table(file, **form) for part, file in files.items()}
     return from_frames(corpus_name(files), frames, asked, source=", ".join(file.name for file in files.values()))
 
 
@@ -127,8 +122,7 @@ def frames_of(held: Any) -> Mapping[str | None, pd.DataFrame]:
             "No corpus is named. Give a name, a path, a mapping with 'corpus' or 'path', a DataFrame, a dataset or "
             f"a list of pairs (text, label); got {type(held).__name__}: {str(held)[:60]!r}."
         )
-    texts, labels = (pd.Series(part, dtype=object) for part in zip(*pairs, strict=True))
-    return {None: pd.DataFrame({"text": texts, "label": labels})}
+    return {None: pd.DataFrame(pairs, columns=["text", "label"], dtype=object)}
 
 
 def from_frames(
@@ -147,20 +141,18 @@ def from_frames(
     """
     roles = find_columns(next(iter(frames.values())), asked)
     roles = {role: column for role, column in roles.items() if column is not None}
-    texts = _listed(roles["text"])
     notes = [f"columns: {', '.join(f'{role} {column!r}' for role, column in roles.items())}"]
     rows: list[RawExample] = []
     for part, frame in frames.items():
-        for column in [*texts, *(roles[role] for role in ("label", "query") if role in roles)]:
-            if column not in frame.columns:
-                raise DataError(
-                    f"{part} has no column {column!r}, which train has; it has "
-                    f"{', '.join(map(str, frame.columns))}. Without labels nothing can be tested."
-                )
+        needed = [c for role in ("text", "label", "query") for c in _listed(roles.get(role))]
+        if absent := [column for column in needed if column not in frame.columns]:
+            raise DataError(
+                f"{part} has no column {absent[0]!r}, which train has; it has {', '.join(map(str, frame.columns))}."
+            )
         columns = {r: cells(frame, c) for r, c in roles.items() if r != "text" and c in frame.columns}
-        columns["text"] = cells(frame, texts[0])
-        for column in texts[1:]:
-            pairs = zip(columns["text"], cells(frame, column), strict=True)
+        columns["text"], *more = (cells(frame, column) for column in _listed(roles["text"]))
+        for other in more:
+            pairs = zip(columns["text"], other, strict=True)
             columns["text"] = [" ".join(str(cell) for cell in pair if cell is not None) for pair in pairs]
         if "split" in columns:
             where = f"column {roles['split']!r} of {name}"
@@ -175,39 +167,35 @@ def from_frames(
             row = {"split": part} | dict(zip(columns, values, strict=True))
             if part is not None and row.get("id") is not None:
                 row["id"] = f"{part}/{row['id']}"  # the same numbers in every part do not clash
-            rows.append(to_row(row, f"{name}, row {len(rows) if part is None else f'{i} of {part}'} (from 0)"))
-    _check_labels([row.label for row in rows], f"column {roles['label']!r}")
+            rows.append(_row(row, f"{name}, row {i}{f' of {part}' if part else ''} (from 0)"))
+    _check_labels([row.label for row in rows if row.label is not None], f"column {roles['label']!r}")
     kept = (classes or {}).get(roles["label"])
     notes += fields.pop("notes", ())
     return RawCorpus(name, rows, None if kept is None else tuple(kept), notes=tuple(notes), **fields)
 
 
-def to_row(row: Mapping[str, Any], where: str) -> RawExample:
-    """One row of any source: role (text, label, split, query, rationale, id) -> value."""
+def _row(row: Mapping[str, Any], where: str) -> RawExample:
+    """One row: role (text, label, split, query, id) -> value."""
     text, query, label = _words(row["text"], where), _words(row.get("query"), where), row["label"]
     if "query" in row and query is None:
         raise DataError(f"{where} has no query, while other rows do. Fill it in.")
     if isinstance(label, list | dict):
         raise DataError(f"{where}: a label is one name or number; got {str(label)[:60]!r}.")
     label = None if label is None or str(label).strip().lower() in NO_VALUE else class_name(label)
-    if label is not None and is_number(label) and "e" not in label.lower() and float(label).is_integer():
-        label = str(int(float(label)))  # 1.0 is the class 1
-    tokens, text = (text, "") if isinstance(text, tuple) else (None, BREAK.sub(" ", text or ""))
-    marks, name = row.get("rationale"), row.get("id")
-    if marks is not None:
-        tokens, text = tuple(text.split()) if tokens is None else tokens, ""
-        marks = _marks(marks, tokens, where)
-    return RawExample(text, label, tokens, row.get("split"), query, marks, None if name is None else str(name))
+    label = label and re.sub(r"^(-?\d+)\.0+$", r"\1", label)  # 1.0 is the class 1
+    name = None if row.get("id") is None else str(row["id"])
+    if isinstance(text, tuple):
+        return RawExample(label=label, tokens=text, split=row["split"], query=query, id=name)
+    return RawExample(BREAK.sub(" ", text or ""), label, split=row["split"], query=query, id=name)
 
 
-def _check_labels(labels: Iterable[str | None], where: str) -> None:
-    filled = [label for label in labels if label is not None]
-    different = len({*filled})
-    if not filled:
+def _check_labels(labels: Sequence[str], where: str) -> None:
+    different = len({*labels})
+    if not labels:
         raise DataError(f"The {where} holds no label in any row. Name that of the classes with label=… (--label).")
-    if different > 1000 or (len(filled) >= 20 and different > len(filled) / 2):
+    if different > 1000 or (len(labels) >= 20 and different > len(labels) / 2):
         raise DataError(
-            f"The {where} holds {different:,} different values in {len(filled):,} rows: that is a measurement or a "
+            f"The {where} holds {different:,} different values in {len(labels):,} rows: that is a measurement or a "
             "text, not a class. Name another column with label=… (--label), or put the values in groups."
         )
 
@@ -221,16 +209,6 @@ def _words(value: Any, where: str) -> str | tuple[str, ...] | None:
     return None if value is None else str(value)
 
 
-def _marks(value: Any, tokens: tuple[str, ...], where: str) -> tuple[bool, ...]:
-    """One mark for every token."""
-    marks = read_json(value, f"{where}: the rationale {value[:40]!r}") if isinstance(value, str) else value
-    if not isinstance(marks, list) or any(mark not in (0, 1) for mark in marks):
-        raise DataError(f"{where}: a rationale has 0 or 1 for every word, [0, 1, 0]; got {str(value)[:60]!r}.")
-    if len(marks) != len(tokens):
-        raise DataError(f"{where}: the rationale marks {len(marks)} words, the text has {len(tokens)}.")
-    return tuple(map(bool, marks))
-
-
 def cells(frame: pd.DataFrame, column: str) -> list[Any]:
     """Cells as plain values: None where blank or missing; bytes as text; arrays as lists."""
     return [_value(value) for value in frame[column].tolist()]
@@ -240,49 +218,55 @@ def _value(value: Any) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value  # numpy
     if isinstance(value, list | tuple):
         return [_value(inner) for inner in value]
-    if isinstance(value, str | bytes):  # half of a surrogate pair becomes a question mark
-        data = value.encode("utf-8", errors="replace") if isinstance(value, str) else value
-        value = data.decode("utf-8", errors="replace")
-        return value if value.strip() else None
+    if isinstance(value, str):  # half of a surrogate pair becomes a question mark
+        value = value.encode("utf-8", errors="replace")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace") if value.strip() else None
     missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
     return None if missing else value
 
 
 def find_columns(frame: pd.DataFrame, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The column for each role (text, label, split, query, rationale, id).
+    """The column for each role; `asked`: its name (of text, perhaps several), `auto` to detect, None for none.
 
-    asked  role -> column name (of text, perhaps several), `auto` to detect, None for none
-
-    A column is detected by a usual name (`text`, `review`), then by a name that holds one (`review_text`), and of
-    several by what it holds (many words; few values), as are text and label without such a name. A split is
-    found first, by its values (train, test, …) or its name, and is never taken for a label.
+    A split is found first, by its values (train, test, …) or its name, and is never taken for a label. Any other
+    column is found by a usual name (`text`, `review`); text and label also by a name that holds one
+    (`review_text`), and by what the cells look like.
     """
     found = {role: name for role, name in asked.items() if name != AUTO}
-    named = []
-    for role, value in found.items():
-        for name in _listed(value):
-            if name not in frame.columns:
-                raise DataError(f"{role}: {unknown('column', name, map(str, frame.columns))}")
-            named.append(name)
+    named = {name: role for role, value in found.items() for name in _listed(value)}
+    for name, role in named.items():
+        if name not in frame.columns:
+            raise DataError(f"{role}: {unknown('column', name, map(str, frame.columns))}")
     columns = {name: cells(frame.head(LOOKED_AT), name) for name in frame.columns}
     free = [name for name in columns if name not in named]
     splits = [c for c in free if is_split(columns[c])]
-    called = [c for c in free if plain(c) in ROLES["split"] or plain(c).endswith("_split")]
-    splits += [c for c in called if c not in splits and any(cell is not None for cell in columns[c])]
+    splits += [c for c in free if plain(c) in ROLES["split"] and c not in splits and any(columns[c])]
     found.setdefault("split", next(iter(splits), None))
     free = [name for name in free if name not in splits]
-    for role, usual in ROLES.items():
+    for role in ROLES:
         if role not in found:
-            fitting = [name for name in free if _fits(columns[name], role, plain(name))]
-            detected = _detected(columns, role, fitting) if role in ("text", "label") else None
-            found[role] = detected or next((c for n in usual for c in fitting if plain(c) == n), None)
+            found[role] = (
+                _detected(columns, free, role) if role in ("text", "label") else _known(columns, free, role)
+            )
             free = [name for name in free if name != found[role]]
     return {role: found[role] for role in asked}
 
 
-def _detected(columns: Mapping[str, Sequence[Any]], role: str, fitting: Sequence[str]) -> str:
-    """The text or the label: by name, more and more loosely, then by content."""
-    usual, likely = ROLES[role], [c for c in fitting if _like(columns[c], role)]
+def _known(columns: Mapping[str, Sequence[Any]], free: Sequence[str], role: str) -> str | None:
+    """The column with a usual name for a role that a table need not have: not empty, and ids differ."""
+    for usual in ROLES[role]:
+        for name in (name for name in free if plain(name) == usual):
+            filled = [str(cell) for cell in columns[name] if cell is not None]
+            if filled and (role != "id" or usual == "id" or len({*filled}) == len(filled)):
+                return name
+    return None
+
+
+def _detected(columns: Mapping[str, Sequence[Any]], free: Sequence[str], role: str) -> str:
+    """The text or the label: by a usual name, more and more loosely, else by what the cells look like."""
+    usual, suited = ROLES[role], {name: _suited(columns[name], role) for name in free}
+    fitting, likely = ([name for name, n in suited.items() if n >= least] for least in (1, 2))
     by_name = (
         [c for c in fitting if plain(c) == usual[0]],
         [c for c in fitting if plain(c) in usual],
@@ -294,31 +278,22 @@ def _detected(columns: Mapping[str, Sequence[Any]], role: str, fitting: Sequence
         return best[0]
     which = f"could be {' or '.join(map(repr, best))}" if best else "cannot be recognised"
     firsts = {c: next((str(cell) for cell in own if cell is not None), "") for c, own in columns.items()}
-    shown = "; ".join(f"{c!r}: {(v if len(v) <= 30 else v[:29] + '…')!r}" for c, v in firsts.items())
+    shown = "; ".join(f"{c!r}: {v[:30]!r}" for c, v in firsts.items())
     example = (best or list(columns))[0]
     raise DataError(
         f"The {role} column {which}. Name it: {role}={example!r} (--{role} {example}). Columns: {shown}."
     )
 
 
-def _fits(column: Sequence[Any], role: str, name: str) -> bool:
-    """Whether the cells can have the role at all."""
+def _suited(column: Sequence[Any], role: str) -> int:
+    """0: cells that cannot be texts, or labels; 2: they look so (several words, varied; few values); 1: neither."""
     filled = [cell for cell in column if cell is not None]
-    if role == "text":
-        return any(isinstance(c, list) or (isinstance(c, str) and not is_number(c)) for c in filled)
-    if role == "label":
-        return not any(isinstance(c, list | dict) for c in filled) and _mean_words(filled) < 4
-    return bool(filled) and (role != "id" or name == "id" or len({*map(str, filled)}) == len(filled))
-
-
-def _like(column: Sequence[Any], role: str) -> bool:
-    """Whether the cells look like the role: many words and varied, or few values."""
-    filled = [cell for cell in column if cell is not None]
+    words = sum(len(str(cell).split()) for cell in filled) / max(1, len(filled))
     values = len({*map(str, filled)})
     if role == "text":
-        return _mean_words(filled) >= 2 and values > len(filled) / 3
-    return 2 <= values <= MANY and values <= max(2, len(filled) // 2)
-
-
-def _mean_words(filled: Sequence[Any]) -> float:
-    return sum(len(str(cell).split()) for cell in filled) / max(1, len(filled))
+        can = any(isinstance(c, list) or (isinstance(c, str) and not is_number(c)) for c in filled)
+        like = words >= 2 and values > len(filled) / 3
+    else:
+        can = words < 4 and not any(isinstance(c, list | dict) for c in filled)
+        like = 2 <= values <= min(MANY, max(2, len(filled) // 2))
+    return can + (can and like)

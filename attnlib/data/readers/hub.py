@@ -70,12 +70,10 @@ def hub(
 def from_datasets(found: Any, asked: Mapping[str, Any]) -> RawCorpus:
     """The corpus of a Dataset, or of a DatasetDict with one for each split.
 
-    The split `validation` becomes dev (see `attnlib.data.splits`); splits of other names are left out and noted.
-    Rows without a label (-1) are dropped and counted. Where the labels of test are withheld (sst2), validation
-    becomes test and dev is cut from train.
+    Splits of unknown names are left out and noted, rows without a label (-1) dropped and counted. Where the
+    labels of test are withheld (sst2), validation becomes test and dev is cut from train.
     """
-    notes: list[str] = []
-    parts: dict[str | None, Dataset] = {None: found}
+    notes, parts = [], {None: found}
     if isinstance(found, Mapping):
         # of two words for one split, the first
         keys = {meant(key): key for key, part in reversed(found.items()) if len(part) and meant(key)}
@@ -87,7 +85,7 @@ def from_datasets(found: Any, asked: Mapping[str, Any]) -> RawCorpus:
     features = next(iter(parts.values())).features
     names = {column: kind.names for column, kind in features.items() if getattr(kind, "names", None)}
     frames = {split: _frame(part, names) for split, part in parts.items()}
-    roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "rationale": None, "id": None}
+    roles = {"text": AUTO, "label": AUTO, "query": AUTO, "split": None, "id": None}
     roles |= {role: column for role, column in asked.items() if role in roles}
     asked = find_columns(next(iter(frames.values())), roles)
     if "test" in frames and not any(cell is not None for cell in cells(frames["test"], asked["label"])):

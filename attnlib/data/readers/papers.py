@@ -27,8 +27,7 @@ NEWS = {"1": "world", "2": "sports", "3": "business", "4": "sci/tech"}
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
 _NOT_KERAS = re.compile(r"[!-&(-/:-@\[-`{-~]")
-"""Signs that separate words for Keras, from whose copy of IMDB Jain & Wallace count lengths: all but the
-apostrophe, so that a line break counts as a word, "br"."""
+"""What separates words for Keras, whose copy of IMDB Jain & Wallace count: a line break is a word, "br"."""
 
 
 def paper(name: str) -> Callable[[Reader], Reader]:
@@ -39,9 +38,9 @@ def paper(name: str) -> Callable[[Reader], Reader]:
         def guarded(*args: Any, **options: Any) -> RawCorpus:
             try:
                 return reader(*args, **options)
+            except AttnlibError:
+                raise
             except (KeyError, ValueError, IndexError, OSError, EOFError) as error:
-                if isinstance(error, AttnlibError):
-                    raise
                 raise DataError(f"{name}: a file is not as its publisher lays it out ({error!r}).") from error
 
         return listed(name)(guarded)
@@ -52,7 +51,7 @@ def paper(name: str) -> Callable[[Reader], Reader]:
 def files(corpus: str, path: str | None, pattern: str) -> Iterator[tuple[re.Match[str], str]]:
     """The match and the text of every file in a folder whose path matches; `.gz` is opened."""
     folder, found = find_source(path, corpus), False
-    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+    for file in sorted(folder.rglob("*")):
         if (match := re.search(rf"(?:^|/){pattern}$", file.relative_to(folder).as_posix())) and file.is_file():
             found = True
             data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
@@ -82,7 +81,6 @@ def lines(text: str) -> list[str]:
 
 
 def choice(option: str, value: object, *allowed: object) -> None:
-    """Refuse a value of an option that is not among the allowed."""
     if value not in allowed or isinstance(value, bool):
         raise ConfigError(f"{option} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
 
@@ -94,16 +92,16 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
     classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
     """
     choice("sst: classes", classes, 2, 5)
+    names = FIVE if classes == 5 else ("negative", "negative", None, "positive", "positive")
     rows = []
     for split, text in split_files("sst", path, r"(?P<split>train|dev|test)\.txt", SPLITS).items():
         for number, line in enumerate(lines(text), start=1):
             words = _LEAF.findall(line)
             if not re.match(r"\([0-4] ", line) or not words or line.count("(") != line.count(")"):
                 raise DataError(f"sst, {split}.txt, line {number}: not a tree like '(3 (2 good) (2 film))'.")
-            label = int(line[1])
-            if classes == 5 or label != 2:
-                name = FIVE[label] if classes == 5 else POLARITY[label > 2]
-                rows.append(RawExample(" ".join(words), name, split=split, id=f"{split}-{number}"))
+            label = names[int(line[1])]
+            if label is not None:
+                rows.append(RawExample(" ".join(words), label, split=split, id=f"{split}-{number}"))
     return RawCorpus("sst", rows, FIVE if classes == 5 else POLARITY)
 
 
@@ -124,22 +122,15 @@ def aclimdb(path: str | None = None, *, labels: str = "polarity", split: str = "
             label = stars if labels == "stars" else POLARITY[side == "pos"]
             rows.append(RawExample(text.replace("<br />", " "), label, split=part, id=f"{part}/{side}/{name}"))
     notes = ("line breaks (<br />) and punctuation removed, as in the version Jain & Wallace used",)
-    if split == "jain_wallace":
-        rows = _drawn(rows)
+    if split == "jain_wallace":  # train and dev from the train half, test from the test half
+        rng = np.random.default_rng(SEED)
+        halves = [[row for row in rows if row.split == half] for half in ("train", "test")]
+        train, test = ([own[i] for i in rng.permutation(len(own))] for own in halves)
+        cut = int(0.8 * len(train))
+        rows = [*train[:cut], *(replace(row, split="dev") for row in train[cut:]), *test[:4_363]]
         notes += ("reviews of fewer than 400 words; sizes as in Jain & Wallace, the draw is ours",)
     classes = tuple(sorted({row.label for row in rows}, key=int)) if labels == "stars" else POLARITY
     return RawCorpus("aclimdb", rows, classes, notes=notes)
-
-
-def _drawn(rows: list[RawExample]) -> list[RawExample]:
-    """Train and dev from the train half, test from the test half, in the proportions of Jain & Wallace."""
-    rng, mixed = np.random.default_rng(SEED), {}
-    for half in ("train", "test"):
-        own = [row for row in rows if row.split == half]
-        mixed[half] = [own[i] for i in rng.permutation(len(own))]
-    cut = int(0.8 * len(mixed["train"]))
-    dev = [replace(row, split="dev") for row in mixed["train"][cut:]]
-    return [*mixed["train"][:cut], *dev, *mixed["test"][:4_363]]
 
 
 @paper("yelp")
@@ -183,29 +174,31 @@ def movies(path: str | None = None) -> RawCorpus:
     """
     docs = {match["id"]: text for match, text in files("movies", path, r"docs/(?P<id>[^/]+)")}
     tables = split_files("movies", path, r"(?P<split>train|val|test)\.jsonl", ("train", "val", "test"))
-    train, dev, test = ([_annotated(json.loads(line), docs) for line in lines(text)] for text in tables.values())
-    held_out = {row.id for row in dev}
-    kept = [row for row in train if row.id not in held_out]
+    rows = [
+        _annotated(json.loads(line), docs, split)
+        for split, text in zip(SPLITS, tables.values(), strict=True)
+        for line in lines(text)
+    ]
+    held_out = {row.id for row in rows if row.split == "dev"}
+    kept = [row for row in rows if row.split != "train" or row.id not in held_out]
     notes = ("rationales of test mark far more words than those of train: the annotation differs",)
-    if removed := len(train) - len(kept):
+    if removed := len(rows) - len(kept):
         notes = (f"{removed} validation reviews removed from train, which lists them too", *notes)
-    parts = zip(SPLITS, (kept, dev, test), strict=True)
-    return RawCorpus("movies", [replace(r, split=s) for s, own in parts for r in own], POLARITY, notes=notes)
+    return RawCorpus("movies", kept, POLARITY, notes=notes)
 
 
-def _annotated(entry: dict[str, Any], docs: dict[str, str]) -> RawExample:
+def _annotated(entry: dict[str, Any], docs: dict[str, str], split: str) -> RawExample:
     name = entry["annotation_id"]
     sentences = [words for line in docs[name].split("\n") if (words := line.split())]
     tokens = tuple(chain.from_iterable(sentences))
-    marks = [False] * len(tokens)
-    for span in chain.from_iterable(entry["evidences"]):
-        if span["docid"] == name:
-            marks[span["start_token"] : span["end_token"]] = [True] * (span["end_token"] - span["start_token"])
-    if len(marks) != len(tokens):
+    spans = [span for span in chain.from_iterable(entry["evidences"]) if span["docid"] == name]
+    marked = {i for span in spans for i in range(span["start_token"], span["end_token"])}
+    if marked and max(marked) >= len(tokens):
         raise ValueError(f"evidence outside docs/{name}")
+    marks = (i in marked for i in range(len(tokens)))
     starts = tuple(accumulate(map(len, sentences[:-1]), initial=0))
     label = {"NEG": "negative", "POS": "positive"}[entry["classification"]]
-    return RawExample(tokens=tokens, label=label, rationale=tuple(marks), id=name, sentences=starts)
+    return RawExample("", label, tokens, split, rationale=tuple(marks), id=name, sentences=starts)
 
 
 @paper("babi")
@@ -265,14 +258,12 @@ def snli(path: str | None = None) -> RawCorpus:
     if {*parts} == {"dev", "test"}:
         parts["train"] = parts.pop("dev")
         notes.append("no train file: the dev file is trained on, and a new dev is cut from it")
-    rows = [
-        RawExample(premise, label.strip(), split=split, query=hypothesis, id=f"{split}-{number}")
-        for split, own in sorted(parts.items(), key=lambda part: SPLITS.index(part[0]))
-        for number, (premise, hypothesis, label) in enumerate(
-            zip(own["s1"], own["s2"], own["labels"], strict=True), start=1
-        )
-    ]
+    rows = []
+    for split in sorted(parts, key=SPLITS.index):
+        pairs = zip(*(parts[split][name] for name in ("s1", "s2", "labels")), strict=True)
+        for number, (premise, hypothesis, label) in enumerate(pairs, start=1):
+            rows.append(RawExample(premise, label.strip(), split=split, query=hypothesis, id=f"{split}-{number}"))
     agreed = [row for row in rows if row.label != "-"]
-    if len(agreed) < len(rows):
-        notes.append(f"{len(rows) - len(agreed):,} pairs without an agreed label dropped")
+    if dropped := len(rows) - len(agreed):
+        notes.append(f"{dropped:,} pairs without an agreed label dropped")
     return RawCorpus("snli", agreed, ENTAILMENT, notes=tuple(notes))

@@ -15,8 +15,6 @@ rationale marks the last sentence about that person.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice, product
 from typing import Literal
 
 import numpy as np
@@ -35,8 +33,8 @@ WORDS = read_yaml("planted.yaml")
 SENTIMENT, TOPICS = WORDS["sentiment"], WORDS["topics"]
 FILLER, PEOPLE, PLACES, THINGS = (WORDS[kind].split() for kind in ("filler", "people", "places", "things"))
 MOVES = ("went to", "travelled to", "walked to", "moved to")
-MOST = 15_000
-"""The largest vocabulary: `made_up` has 18,000 words."""
+COUNT, NEGATED = 120, 0.2
+"""Words, and the share of texts with a negation."""
 
 
 @listed("planted")
@@ -45,11 +43,11 @@ def planted(
     n_dev: int = 200,
     n_test: int = 200,
     *,
-    vocabulary: int | None = None,
+    vocabulary: int = COUNT,
     shortest: int = 8,
     longest: int = 24,
     classes: int | None = None,
-    negation: float | None = None,
+    negation: float = NEGATED,
     distractors: float = 0.3,
     task: Literal["classification", "qa"] = "classification",
     seed: int = 0,
@@ -57,31 +55,31 @@ def planted(
     """Rows of the planted corpus.
 
     n_train, n_dev, n_test  texts per split
-    vocabulary              distinct words (120); a small one is English, a larger one adds made-up words
+    vocabulary              distinct words
     shortest, longest       words per text, drawn evenly; for stories, rounded to whole sentences
     classes                 2 sentiments, or more topics (stories: places, 4)
-    negation, distractors   shares of texts (stories: of sentences, distractors alone); negation is 0.2
+    negation, distractors   shares of texts (stories: of sentences, distractors alone)
     """
-    sizes = dict(zip(SPLITS, (n_train, n_dev, n_test), strict=True))
-    where = [split for split, n in sizes.items() for _ in range(n)]
+    sizes = {"n_train": n_train, "n_dev": n_dev, "n_test": n_test}
     if min(sizes.values()) < 1:
-        raise ConfigError(f"planted: n_train, n_dev and n_test must be at least 1; got {[*sizes.values()]}.")
-    for name, share in (("negation", negation or 0.0), ("distractors", distractors)):
+        raise ConfigError(f"planted: each split needs at least 1 text; got {sizes}.")
+    for name, share in (("negation", negation), ("distractors", distractors)):
         if not 0 <= share <= 1:
             raise ConfigError(f"planted: {name} is a share between 0 and 1; got {share}.")
     if not 8 <= shortest <= longest:
         raise ConfigError(f"planted: needs 8 <= shortest <= longest; got shortest {shortest}, longest {longest}.")
     rng = np.random.default_rng([seed, 20190])
+    spread = (shortest, longest + 1, sum(sizes.values()))
     if task == "qa":
-        if vocabulary is not None or negation is not None:
+        if (vocabulary, negation) != (COUNT, NEGATED):
             raise ConfigError("planted: vocabulary and negation do not apply to task 'qa'; leave them out.")
-        rows, names = _stories(rng, len(where), shortest, longest, classes or 4, distractors)
+        rows, names = _stories(rng, spread, classes or 4, distractors)
     elif task == "classification":
-        words = _Lexicon(120 if vocabulary is None else vocabulary, 2 if classes is None else classes)
-        negated = 0.2 if negation is None else negation
-        rows, names = _texts(rng, len(where), shortest, longest, words, negated, distractors), words.classes
+        words = _Lexicon(vocabulary, 2 if classes is None else classes)
+        rows, names = _texts(rng, spread, words, negation, distractors), words.classes
     else:
         raise ConfigError(f"planted: task must be 'classification' or 'qa'; got {task!r}.")
+    where = [split for split, size in zip(SPLITS, sizes.values(), strict=True) for _ in range(size)]
     made = zip(where, rows, strict=True)
     examples = [RawExample(split=split, id=f"{split}-{i}", **row) for i, (split, row) in enumerate(made)]
     return RawCorpus("planted", examples, names, source="generated here", citation="none")
@@ -91,27 +89,21 @@ class _Lexicon:
     """Which words decide, which distract and which fill, for a vocabulary of a given size."""
 
     def __init__(self, size: int, n_classes: int) -> None:
-        if n_classes < 2:
-            raise ConfigError(f"planted: classes must be at least 2; got {n_classes}.")
-        each, other = min(12, max(3, size // 30)), min(8, max(2, size // 60))
-        reserved = n_classes * (each + other) + 2
-        if not reserved + 10 <= size <= MOST:
-            raise ConfigError(
-                f"planted: vocabulary must lie between {reserved + 10} (for {n_classes} classes) and "
-                f"{MOST:,}; got {size}."
-            )
         lists = SENTIMENT if n_classes == 2 else TOPICS
-        invented = made_up()
-        names = [*lists][:n_classes]
-        names += [f"topic{i}" for i in range(len(names) + 1, n_classes + 1)]
-        self.classes = tuple(names)
-        self.decisive = [lists[c].split()[:each] if c in lists else list(islice(invented, each)) for c in names]
-        plain = [*FILLER[: size - reserved + n_classes * other]]
-        plain += list(islice(invented, size - reserved + n_classes * other - len(plain)))
+        if not 2 <= n_classes <= len(lists):
+            raise ConfigError(f"planted: classes must be 2 to {len(TOPICS)}; got {n_classes}.")
+        self.classes = tuple(lists)[:n_classes]
+        each, other = min(12, max(3, size // 30)), min(8, max(2, size // 60))
+        deciding, distracting = n_classes * each + 2, n_classes * other
+        least, most = deciding + distracting + 10, deciding + len(FILLER)
+        if not least <= size <= most:
+            raise ConfigError(f"planted: vocabulary must lie between {least} and {most} here; got {size}.")
+        self.decisive = [lists[c].split()[:each] for c in self.classes]
+        plain = FILLER[: size - deciding]
         # Distractors are ordinary words from the middle of the list: neither rare nor function words.
-        middle = len(plain) // 2 - n_classes * other // 2
+        middle = len(plain) // 2 - distracting // 2
         self.distracting = [plain[middle + c * other : middle + (c + 1) * other] for c in range(n_classes)]
-        self.filler = np.array(plain[:middle] + plain[middle + n_classes * other :])
+        self.filler = np.array(plain[:middle] + plain[middle + distracting :])
         frequency = 1 / (np.arange(len(self.filler)) + 5.0)  # Zipf's law, flattened at the top
         self.cumulative = np.cumsum(frequency / frequency.sum())
 
@@ -120,28 +112,12 @@ class _Lexicon:
         return self.filler[np.minimum(index, len(self.filler) - 1)].tolist()
 
 
-def made_up() -> Iterator[str]:
-    """Pronounceable words that are not English, always in the same order."""
-    first = ["bl", "dr", "fl", "gr", "kl", "pr", "sk", "tr", "v", "z", "m", "n"]
-    vowels = ["a", "e", "i", "o", "u"]
-    last = ["lth", "mb", "nk", "rv", "sk", "x", "zz", "ld", "pt", "rn"]
-    for tail in ("", "ik", "ol", "um", "ar", "en"):
-        for (a, b), c, d in product(product(vowels, vowels), last, first):
-            yield f"{d}{a}{c[0]}{b}{c}{tail}"
-
-
 def _texts(
-    rng: np.random.Generator,
-    n: int,
-    shortest: int,
-    longest: int,
-    words: _Lexicon,
-    negation: float,
-    distractors: float,
+    rng: np.random.Generator, spread: tuple[int, int, int], words: _Lexicon, negation: float, distractors: float
 ) -> list[dict]:
-    n_classes = len(words.classes)
+    n, n_classes = spread[2], len(words.classes)
     labels = rng.permutation(np.arange(n) % n_classes).tolist()
-    lengths = rng.integers(shortest, longest + 1, n).tolist()
+    lengths = rng.integers(*spread).tolist()
     negated = (rng.random(n) < negation).tolist()
     distracted = (rng.random(n) < distractors).tolist()
     filler = iter(words.fill(rng, sum(lengths)))
@@ -168,9 +144,7 @@ def _texts(
 
 def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: int, stops: int) -> dict:
     """The units in random order, full stops evenly between them; the first `marked` units are the rationale."""
-    tokens: list[str] = []
-    marks: list[bool] = []
-    starts = [0]
+    tokens, marks, starts = [], [], [0]
     ends = {len(units) * (k + 1) // stops for k in range(stops)}
     for place, i in enumerate(rng.permutation(len(units)).tolist(), start=1):
         tokens += units[i]
@@ -183,13 +157,13 @@ def _laid_out(rng: np.random.Generator, units: list[tuple[str, ...]], marked: in
 
 
 def _stories(
-    rng: np.random.Generator, n: int, shortest: int, longest: int, n_places: int, distractors: float
+    rng: np.random.Generator, spread: tuple[int, int, int], n_places: int, distractors: float
 ) -> tuple[list[dict], tuple[str, ...]]:
     if not 2 <= n_places <= len(PLACES):
         raise ConfigError(f"planted: task 'qa' has 2 to {len(PLACES)} places (classes); got {n_places}.")
     places = tuple(PLACES[:n_places])
     rows, seen = [], set()
-    for length in rng.integers(shortest, longest + 1, n).tolist():
+    for length in rng.integers(*spread).tolist():
         for _ in range(TRIES):
             story = _story(rng, max(2, length // 6), places, distractors)
             if (story["tokens"], story["query"]) not in seen:
@@ -200,25 +174,22 @@ def _stories(
 
 
 def _story(rng: np.random.Generator, n_sentences: int, places: tuple[str, ...], distractors: float) -> dict:
-    tokens: list[str] = []
-    starts: list[int] = []
-    last: dict[str, tuple[int, int]] = {}
+    tokens, starts, last = [], [], {}
     for k in range(n_sentences):
         person = PEOPLE[rng.integers(len(PEOPLE))]
         starts.append(len(tokens))
         if k and rng.random() < distractors:
             tokens += [person, "took", "the", THINGS[rng.integers(len(THINGS))], STOP]
             continue
-        last[person] = (k, int(rng.integers(len(places))))
-        move = MOVES[rng.integers(len(MOVES))]
-        tokens += [person, *move.split(), "the", places[last[person][1]], STOP]
+        place = int(rng.integers(len(places)))
+        tokens += [person, *MOVES[rng.integers(len(MOVES))].split(), "the", places[place], STOP]
+        last[person] = place, range(starts[-1], len(tokens))
     asked = sorted(last)[rng.integers(len(last))]
-    sentence, place = last[asked]
-    end = starts[sentence + 1] if sentence + 1 < len(starts) else len(tokens)
+    place, marked = last[asked]
     return {
         "label": place,
         "tokens": tuple(tokens),
-        "rationale": tuple(starts[sentence] <= i < end for i in range(len(tokens))),
+        "rationale": tuple(i in marked for i in range(len(tokens))),
         "sentences": tuple(starts),
         "query": ("where", "is", asked, "?"),
     }

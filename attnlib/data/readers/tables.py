@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnlib.data.checks import DataWarning, is_number, some
+from attnlib.data.readers.base import read_yaml
 from attnlib.utils.errors import ConfigError, DataError, first_line
 from attnlib.utils.paths import neighbour
 
@@ -25,31 +26,15 @@ if TYPE_CHECKING:
 JSON = (".jsonl", ".ndjson", ".json")
 SUFFIXES = (".csv", ".tsv", ".tab", *JSON, ".parquet")
 SIGNS = (",", ";", "\t", "|")
-"""What separates cells where nobody says."""
+"""What may separate cells where nobody says."""
 SAMPLE = 500
 """Rows that row 1 is compared with."""
-ROLES = {
-    "text": (
-        "text sentence review content comment document body message tweet article post description abstract "
-        "utterance premise sentence1 context story passage phrase headline texts sentences reviews comments sms "
-        "email tokens"
-    ).split(),
-    "label": (
-        "label class sentiment category target stars rating polarity topic intent liked labels emotion spam star "
-        "sentiments score y gold_label answer output"
-    ).split(),
-    "query": "query question hypothesis sentence2".split(),
-    "rationale": "rationale rationales evidence highlights".split(),
-    "split": "split fold partition subset set".split(),
-    "id": "id text_id review_id document_id doc_id uid guid".split(),
-}
-"""What people call the columns; a column of tokens is a text."""
+ROLES: dict[str, list[str]] = read_yaml("columns.yaml")
 USUAL = {name for names in ROLES.values() for name in names}
 csv.field_size_limit(2**31 - 1)  # the module's own limit of 128 KB is less than a long text
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name is that of a table."""
     return path.name.lower().endswith(SUFFIXES)
 
 
@@ -68,27 +53,18 @@ def read_table(
 ) -> pd.DataFrame:
     """The rows of a file; cells of csv and tsv are texts, and blank where they are empty.
 
-    sep, encoding  for text files; found, and UTF-8 (UTF-16 with its mark), by default
+    sep, encoding  for text files; without `encoding` UTF-8, or UTF-16 with its mark
     header         whether row 1 names the columns; None: it does if it holds one of the `names` or a
                    usual name, else it is compared with the other rows, and a doubt is a warning
     """
-    import pandas as pd
-    import pyarrow as pa
-
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.{neighbour(path)}")
     if path.suffix.lower() == ".parquet":
-        try:
-            frame = pd.read_parquet(path, dtype_backend="pyarrow")  # whole numbers stay whole
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-            said = first_line(error)
-            raise DataError(f"{path.name} cannot be read as parquet ({said}). Write it again, or as csv.") from None
+        frame = _parquet(path)
+    elif path.suffix.lower() in JSON:
+        frame = _records(_text(path, encoding), path.name)
     else:
-        text = _text(path, encoding)
-        if not text.strip():
-            raise DataError(f"{path.name} is empty: it has neither a header nor a row.")
-        json_like = path.suffix.lower() in JSON
-        frame = _records(text, path.name) if json_like else _delimited(text, path, sep, header, names)
+        frame = _delimited(_text(path, encoding), path, sep, header, names)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise DataError(f"{path.name} names {twice!r} twice ({some(frame.columns)}). Rename one of the columns.")
@@ -107,11 +83,22 @@ def read_json(text: str, where: str) -> Any:
         raise DataError(f"{where} is not valid JSON: {error}.") from None
 
 
+def _parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        return pd.read_parquet(path, dtype_backend="pyarrow")  # whole numbers stay whole
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        said = first_line(error)
+        raise DataError(f"{path.name} cannot be read as parquet ({said}). Write it again, or as csv.") from None
+
+
 def _text(path: Path, encoding: str | None) -> str:
     data = path.read_bytes()
     marked = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return data.decode(marked if encoding is None else encoding)
+        text = data.decode(encoding or marked)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
@@ -122,6 +109,9 @@ def _text(path: Path, encoding: str | None) -> str:
         raise DataError(
             f"{path.name} cannot be read with the encoding {encoding!r}. Common ones: utf-8, latin-1, utf-16."
         ) from None
+    if not text.strip():
+        raise DataError(f"{path.name} is empty: it has neither a header nor a row.")
+    return text
 
 
 def _delimited(text: str, path: Path, sep: str | None, header: bool | None, names: Collection[str]) -> pd.DataFrame:
@@ -129,34 +119,33 @@ def _delimited(text: str, path: Path, sep: str | None, header: bool | None, name
 
     if "\0" in text:
         raise DataError(f"{path.name} contains zero bytes: it is not a text file, or needs encoding='utf-16'.")
-    sep = "\t" if sep in ("\\t", "tab") else sep
-    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n' or sep.isalnum()):
+    sep = _separator(text, path) if sep is None else "\t" if sep in ("\\t", "tab") else sep
+    if not isinstance(sep, str) or len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
         raise ConfigError(f"sep must be one sign, such as ',' ';' '|' or '\\t' for a tab; got {sep!r}.")
-    rows = _rows(text, path, _separator(text, path) if sep is None else sep)
+    rows = _rows(text, path, sep)
     if not (_is_header(rows, path, names) if header is None else header):
         return pd.DataFrame(rows, columns=[str(k) for k in range(len(rows[0]))])
-    found = [cell.strip() or f"column {k}" for k, cell in enumerate(rows[0])]
-    frame = pd.DataFrame(rows[1:], columns=found)
     # spreadsheets leave empty columns without a name
-    named = [bool(cell.strip()) or any(row[k].strip() for row in rows) for k, cell in enumerate(rows[0])]
-    return frame.loc[:, named]
+    kept = {
+        k: cell.strip() or f"column {k}" for k, cell in enumerate(rows[0]) if any(row[k].strip() for row in rows)
+    }
+    return pd.DataFrame([[row[k] for k in kept] for row in rows[1:]], columns=[*kept.values()])
 
 
 def _separator(text: str, path: Path) -> str:
-    """The sign that cuts most of the first rows as wide as line 1, or that the name suggests."""
-    usual = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
-    scores = {}
-    for sep in SIGNS:
-        rows = csv.reader(io.StringIO(text[: 2**18], newline=""), delimiter=sep, skipinitialspace=True)
-        widths = [len(row) for row in islice(rows, 20) if row]
-        if widths and widths[0] > 1:
-            scores[sep] = (round(widths.count(widths[0]) / len(widths), 1), sep == usual, widths[0])
-    if not scores:
+    """A tab in tsv files; else the first sign that cuts 20 rows into as many cells, two or more, or row 1 alone."""
+    signs = ("\t",) if path.suffix.lower() in (".tsv", ".tab") else SIGNS
+    widths = {}
+    for sign in signs:
+        rows = csv.reader(io.StringIO(text[: 2**18], newline=""), delimiter=sign, skipinitialspace=True)
+        widths[sign] = [len(row) for row in islice(rows, 20) if any(row)]
+    cutting = [sign for sign in signs if widths[sign] and widths[sign][0] > 1]
+    if not cutting:
         raise DataError(
-            f"{path.name} has one column only: none of {', '.join(map(repr, SIGNS))} separates anything in its "
+            f"{path.name} has one column only: none of {', '.join(map(repr, signs))} separates anything in its "
             "first line. A text and a label are needed; if another sign separates them, say sep=… (--sep)."
         )
-    return max(scores, key=scores.__getitem__)
+    return next((sign for sign in cutting if len({*widths[sign]}) == 1), cutting[0])
 
 
 def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
@@ -164,57 +153,54 @@ def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
 
     Else a quote that never closes would make one cell of all rows up to the next one.
     """
-    form, fault = dict(delimiter=sep, skipinitialspace=True), ""
+    form, fault = dict(delimiter=sep, skipinitialspace=True), None
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, **form)
     try:
         rows = [row for row in reader if any(row)]
-        if sep == "\t" and '"' in text and len({*map(len, rows)}) > 1:
-            fault = "rows of different widths"
     except csv.Error as error:
-        fault = f"line {reader.line_num:,}: {error}"
-    if fault:
-        reader = csv.reader(io.StringIO(text, newline=""), quoting=csv.QUOTE_NONE, **form)
-        rows = [row for row in reader if any(row)]
+        fault = f"quotes do not match (line {reader.line_num:,}: {error})"
+        rows = csv.reader(io.StringIO(text, newline=""), quoting=csv.QUOTE_NONE, **form)
+        rows = [row for row in rows if any(row)]
     if not rows:
         raise DataError(f"{path.name} is empty: none of its cells holds anything.")
     width = len(rows[0])
-    if wider := [number for number, row in enumerate(rows, start=1) if len(row) > width]:
-        said = f"row {wider[0]:,} has {len(rows[wider[0] - 1])} cells, row 1 has {width}"
-        said += f"; quotes do not match ({fault}), and one that never closes swallows rows" if fault else ""
+    if wider := next((number for number, row in enumerate(rows, start=1) if len(row) > width), None):
+        swallowed = f"; {fault}, and one that never closes swallows rows" if fault else ""
         raise DataError(
-            f"{path.name}: {said}. Put texts that hold {sep!r} in double quotes and double the quotes within them, "
-            "or say which sign separates the cells with sep=… (--sep)."
+            f"{path.name}: row {wider:,} has {len(rows[wider - 1])} cells, row 1 has {width}{swallowed}. Put texts "
+            f"that hold {sep!r} in double quotes and double the quotes within them, or say which sign separates "
+            "the cells with sep=… (--sep)."
         )
     if fault:
-        told = f"{path.name}: quotes do not match ({fault}), so all double quotes are taken for text."
-        warnings.warn(told, DataWarning, stacklevel=2)
+        warnings.warn(f"{path.name}: {fault}, so all double quotes are taken for text.", DataWarning, stacklevel=2)
     return [row + [""] * (width - len(row)) for row in rows]
 
 
 def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]) -> bool:
     """Whether row 1 names the columns: by names asked for, by usual names, else by what is below it."""
-    first = [cell.strip() for cell in rows[0]]
-    if names and {*names} <= {str(k) for k in range(len(first))}:  # columns named by their places
-        return {*names} <= {*first}
-    if {*names} & {*first}:
+    first, asked = [cell.strip() for cell in rows[0]], {*names}
+    if asked and asked <= {str(k) for k in range(len(first))}:  # columns named by their places
+        return asked <= {*first}
+    if asked & {*first}:
         return True
     like = unlike = 0
     for k, cell in enumerate(first):
         column = [below for row in rows[1:SAMPLE] if (below := row[k].strip())]
         if plain(cell) in USUAL and column.count(cell) < 2:
             return True
-        numbers, few = all(map(is_number, column)), len({*column}) <= max(2, len(column) // 5)
-        if column and (numbers or few):  # of a kind, from which row 1 can be told
+        numbers = all(map(is_number, column))
+        if column and (numbers or len({*column}) <= max(2, len(column) // 5)):  # of a kind: numbers, or few values
             same = is_number(cell) if numbers else cell in column
             like, unlike = like + same, unlike + (not same)
-    named = unlike > 0 or not like
-    if like or not unlike:
-        taken = "the names of the columns" if named else "a text, and the columns are called 0, 1 …"
-        other = "header=False (--no-header)" if named else "header=True (--header)"
-        row = some([repr(cell[:40]) for cell in first], 4)
-        told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, say {other}."
-        warnings.warn(told, DataWarning, stacklevel=2)
-    return named
+    if unlike and not like:
+        return True
+    taken, other = "the names of the columns", "header=False (--no-header)"
+    if like and not unlike:
+        taken, other = "a text, and the columns are called 0, 1 …", "header=True (--header)"
+    row = some([repr(cell[:40]) for cell in first], 4)
+    told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, say {other}."
+    warnings.warn(told, DataWarning, stacklevel=2)
+    return unlike > 0 or not like
 
 
 def _records(text: str, name: str) -> pd.DataFrame:

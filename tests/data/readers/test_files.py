@@ -44,11 +44,3 @@ def test_a_tsv_that_knows_no_quotes(tmp_path):
     with pytest.warns(DataWarning, match="all double quotes are taken for text"):
         corpus = load_corpus(path)
     assert len(list(corpus.items())) == len(PAIRS)
-
-
-def test_quotes_in_odd_places_are_said(tmp_path):
-    lines = ["text,label"] + [f'"a "word" in the middle {i}",{y}' for i, (_, y) in enumerate(PAIRS)]
-    (tmp_path / "a.csv").write_text("\n".join(lines))
-    with pytest.warns(DataWarning, match=r"a.csv: quotes do not match \(line 2"):
-        corpus = load_corpus(tmp_path / "a.csv")
-    assert len(list(corpus.items())) == len(PAIRS)

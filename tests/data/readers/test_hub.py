@@ -121,12 +121,9 @@ def test_no_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> Non
         load_corpus("hub:sst2")
 
 
-def test_not_a_saved_folder(tmp_path: Path) -> None:
+def test_folders_without_what_is_needed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="save_to_disk"):
         load_corpus(f"hub:{tmp_path}")
-
-
-def test_no_train_split(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no train split; it has test"):
         load_corpus(saved(tmp_path / "s", test=part(reviews(4))))
 

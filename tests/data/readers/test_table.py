@@ -1,4 +1,4 @@
-"""Your own files: labels, rationales, tokens, and separate files for train, dev and test."""
+"""Your own files: labels, tokens, and separate files for train, dev and test."""
 
 from pathlib import Path
 
@@ -14,20 +14,10 @@ from attnlib.store.specs import Corpora, FitSpec
 from attnlib.utils.errors import ConfigError, DataError
 
 
-@pytest.mark.parametrize(
-    "marks",
-    ["[0, 1, 1, 0]", "[false, true, true, false]"],
-)
-def test_every_form_of_rationale(tmp_path, marks):
-    rows = [[f"A so good {chr(97 + i)}", i % 2, marks] for i in range(20)]
-    corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
-    assert all(e.rationale == (False, True, True, False) for _, e in corpus.items())
-
-
 def test_line_breaks_of_a_page_are_blanks(tmp_path):
-    rows = [[f"good<br /><br/>bad x{chr(97 + i)}", i % 2, "[1, 1, 0]"] for i in range(20)]
-    corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label", "rationale"], rows))
-    assert all(e.tokens[:2] == ("good", "bad") and e.rationale == (True, True, False) for _, e in corpus.items())
+    rows = [[f"good<br /><br/>bad x{chr(97 + i)}", i % 2] for i in range(20)]
+    corpus = load_corpus(table(tmp_path / "a.csv", ["text", "label"], rows))
+    assert all(e.tokens[:2] == ("good", "bad") for _, e in corpus.items())
 
 
 def three(folder, **columns):

@@ -12,7 +12,7 @@ from tests.studies.erasure.frames import profile
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"corpora": ["bbcc"]}, "Did you mean 'bbc'"),
+        ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
         ({"corpora": []}, "at least one"),
         ({"encoders": ["rnn", "rnn"]}, "each once"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),

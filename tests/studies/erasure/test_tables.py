@@ -40,7 +40,7 @@ def test_the_authors_draws_are_next_to_the_papers() -> None:
 def test_accuracy_stands_beside_the_papers() -> None:
     frames = [
         pd.DataFrame({"dataset": dataset, "encoder": "flan_rnn", "seed": 0, "instance": list("abcd")})
-        for dataset in ("yelp", "bbc", "amazon")
+        for dataset in ("yelp", "20news", "amazon")
     ]
     right = pd.concat(frame.assign(value=[1.0, 1.0, 1.0, 0.0]) for frame in frames)
     found = TABLES["accuracy"].frame(study([singles(CELLS)], [firsts(FLIPS)]).replace(labels=right))
@@ -49,7 +49,7 @@ def test_accuracy_stands_beside_the_papers() -> None:
     assert found["n"].tolist() == [4, 4, 4]
     paper = next(column for column in found if "paper" in column)
     assert found.loc[["yelp", "amazon"], paper].tolist() == [62.3, 56.6]
-    assert pd.isna(found.loc["bbc", paper])
+    assert pd.isna(found.loc["20news", paper])
 
 
 def test_the_mean_is_over_what_flips_and_over_what_all_rankings_flip() -> None:
