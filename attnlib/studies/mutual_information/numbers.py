@@ -108,7 +108,7 @@ def loss(variant: str) -> Quantity:
 
 
 def widened(quantity: Quantity, results: Results) -> Effect:
-    """The mean, with what another sample of texts would do to it, from the standard errors of single τ.
+    """The mean, its interval widened by what another sample of texts would do, from the errors of single τ.
 
     All models of a corpus read the same texts, so their errors do not average out; those of two sides are added.
     """
@@ -137,10 +137,7 @@ def true_adversaries(results: Results) -> Results:
 
 
 def best(results: Results) -> Effect:
-    """The share of rounds in which no rival is above BiLSTM with additive attention by `SAME`.
-
-    A round is one training of every encoder with every attention of the run, `LEAST_ORDERED` of them at least.
-    """
+    """The share of rounds (a training of every setting of the run) in which no rival is above `MAIN` by `SAME`."""
     part = shared(CELL[1:], tau.values(results))
     rounds = part.pivot_table(index=["dataset", "seed"], columns=CELL[1:], values="value").dropna()
     if MAIN not in rounds or rounds.shape[1] < LEAST_ORDERED or rounds.empty:
@@ -166,22 +163,19 @@ def gumbel_keeps(results: Results) -> Effect:
 
 
 def uniform(results: Results) -> Effect:
-    """Kendall τ-b of τ with the entropy of attention over the models of a corpus, averaged over corpora.
+    """Kendall τ-b of τ with the entropy of attention, mean over corpora; the jackknife leaves out a setting."""
 
-    Settings are drawn, each with all its trainings: the jackknife leaves out one at a time.
-    """
+    def agreement(settings: pd.DataFrame) -> float:
+        return stats.kendall_tau(*np.vstack(settings["models"].to_list()).T)
+
     groups = tau.values(results).dropna(subset=["entropy"]).groupby(CELL, sort=False)[["value", "entropy"]]
     rows = [(dataset, f"{encoder}, {attention}", own.to_numpy()) for (dataset, encoder, attention), own in groups]
     settings = pd.DataFrame(rows, columns=["dataset", "setting", "models"])
     settings = settings.groupby("dataset", sort=False).filter(lambda own: len(own) >= LEAST_ORDERED)
     required(settings, f"No corpus has {LEAST_ORDERED} settings (encoder, attention) to correlate over.")
-    values = pseudovalues(settings, _agreement, ["dataset"], text="setting")
+    values = pseudovalues(settings, agreement, ["dataset"], text="setting")
     found = effect(values, ["dataset"], training=None, text="setting", bounds=(-1.0, 1.0))
     return replace(found, trainings=found.texts, texts=0, from_trainings=found.from_texts, from_texts=0.0)
-
-
-def _agreement(settings: pd.DataFrame) -> float:
-    return stats.kendall_tau(*np.vstack(settings["models"].to_list()).T)
 
 
 def queries(results: Results) -> Effect:
@@ -225,9 +219,7 @@ def losses(*variants: str) -> dict[str, Quantity]:
 def mean_tau(*keys: str, **printed: Any) -> Table:
     """The averages of section 5, next to the paper's: over the corpora that have all rows of the table."""
     quantity = tau.where(partial(shared, keys)).of(printed=(NAME, "text", printed))
-    caption = (
-        "After the paper's section 5: mean τ over trainings, with 95% intervals, on the corpora that have all rows."
-    )
+    caption = "After section 5 of the paper: mean τ, with 95% intervals, on the corpora that have all rows."
     return Table(f"tau_by_{keys[0]}", {"τ": quantity}, caption, keys, cells=CELL, shown=named)
 
 
@@ -240,24 +232,21 @@ DISTANCES = {
 """Columns of Table 3. As in the code that the λ come from, TVD is halved with two classes."""
 DELTA = "τ in the special setting, and Δτ = τ as trained − that τ, paired by training, with 95% intervals"
 TABLES = [
-    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))}, "After the "
-          "paper's Table 1: accuracy of BiLSTM with additive attention, with 95% intervals over "
-          "trainings and texts.", ["dataset"], shown=named),
-    Table("choices", {"k": (tau.of(value="k"), "median"), "N": (tau.of(value="clusters"), "median")}, "k and N as "
-          "chosen, medians over trainings.", CELL, shown=named),
+    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))}, "After the paper's Table 1: "
+          "accuracy of BiLSTM with additive attention, with 95% intervals over trainings and texts.", ["dataset"],
+          shown=named),
     mean_tau("attention", metric="weighted_kendall_mean_all", encoder=None),
     mean_tau("encoder", "attention", metric="weighted_kendall_mean"),
-    Table("ablations", losses("fix_attention", "fix_representation"), f"After the paper's Table 2: "
-          f"{DELTA}.", ["dataset"], shown=named, otherwise="This run has no ablations to compare."),
-    Table("table3_adversaries", DISTANCES, "After the paper's Table 3: adversaries, with 95% "
-          f"intervals. The claim counts those with a mean JSD of {MOVED} at least, a TVD (halved "
-          f"with two classes) of {CLOSE} at most, a bound of ours, and a loss of accuracy below "
-          f"{LOST}. λ: the paper's of the corpus or the closest, else its most frequent.",
-          ["dataset"], shown=with_lambda, otherwise="This run has no adversaries."),
-    Table("adversaries", losses("adversary_unfrozen"), f"After the paper's Table 4: {DELTA}.",
-          ["dataset"], shown=named, otherwise="This run has no adversaries to compare."),
-    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, attention) "
-          f"whose τ does not fall (by {SAME} or more) with Gumbel-softmax; the paper: 85 of 99 in all.",
+    Table("ablations", losses("fix_attention", "fix_representation"), f"After the paper's Table 2: {DELTA}.",
+          ["dataset"], shown=named, otherwise="This run has no ablations to compare."),
+    Table("table3_adversaries", DISTANCES, "After the paper's Table 3: adversaries, with 95% intervals. The claim "
+          f"counts those with a mean JSD of {MOVED} at least, a TVD (halved with two classes) of {CLOSE} at most "
+          f"(a bound of ours) and a loss of accuracy below {LOST}. λ: the paper's of the corpus or the closest, "
+          "else its most frequent.", ["dataset"], shown=with_lambda, otherwise="This run has no adversaries."),
+    Table("adversaries", losses("adversary_unfrozen"), f"After the paper's Table 4: {DELTA}.", ["dataset"],
+          shown=named, otherwise="This run has no adversaries to compare."),
+    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, attention) whose τ does "
+          f"not fall (by {SAME} or more) with Gumbel-softmax; the paper: 85 of 99 in all.",
           otherwise="This run has no Gumbel models to compare."),
 ]  # fmt: skip
 
@@ -296,37 +285,36 @@ def drops(variant: str, says: str, where: str, table: str, **kept: object) -> Cl
 
 
 CLAIMS = [
-    Claim("The more attention a state receives, the more it tells about the output (additive "
-          "attention)", "section 5, Figure 2", "mean weighted τ over corpora, encoders and "
-          "trainings", partial(widened, tau.only(attention="additive")), paper=average("additive"), unit="τ",
+    Claim("The more attention a state receives, the more it tells about the output (additive attention)",
+          "section 5, Figure 2", "mean weighted τ over corpora, encoders and trainings",
+          partial(widened, tau.only(attention="additive")), paper=average("additive"), unit="τ",
           figure="tau_by_attention"),
     follows("additive", "dot"),
     follows("deep", "dot"),
-    Claim("BiLSTM with additive attention has the highest τ most of the time", "section 5, Figure "
-          "2", "share of rounds (a training of every encoder with every attention on a corpus) in "
-          "which no other is above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
-    drops("fix_attention", "With attention fixed at random, τ drops: the encoder does not bring "
-          "information to the weights", "section 5.1, Table 2, Fix Attn", "ablations"),
-    drops("fix_representation", "With the representation fixed and attention learned again, τ does "
-          "not drop", "section 5.1, Table 2, Fix Rep", "ablations", direction="less", border=KEPT),
-    drops("adversary_unfrozen", "Adversarial attention still follows information", "section 5.2, "
-          "Table 4", "adversaries", direction="less", border=KEPT),
+    Claim("BiLSTM with additive attention has the highest τ most of the time", "section 5, Figure 2",
+          "share of rounds (a training of every encoder with every attention on a corpus) in which no other is "
+          "above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
+    drops("fix_attention", "With attention fixed at random, τ drops: the encoder does not bring information to the "
+          "weights", "section 5.1, Table 2, Fix Attn", "ablations"),
+    drops("fix_representation", "With the representation fixed and attention learned again, τ does not drop",
+          "section 5.1, Table 2, Fix Rep", "ablations", direction="less", border=KEPT),
+    drops("adversary_unfrozen", "Adversarial attention still follows information", "section 5.2, Table 4",
+          "adversaries", direction="less", border=KEPT),
     Claim("Gumbel-softmax raises τ, or leaves it, in most settings", "section 5.3, Table 5",
-          "share of settings (corpus, encoder, attention) whose mean τ does not fall; those of one "
-          "corpus are not independent, so that the interval is rather too narrow", gumbel_keeps,
-          border=0.5, paper=lambda _: Printed(85 / 99, "Table 5, 85 of 99 settings"), figure="gumbel"),
+          "share of settings (corpus, encoder, attention) whose mean τ does not fall; those of one corpus are not "
+          "independent, so that the interval is rather too narrow", gumbel_keeps, border=0.5,
+          paper=lambda _: Printed(85 / 99, "Table 5, 85 of 99 settings"), figure="gumbel"),
     Claim("Models with more uniform attention follow information less", "section 5.3",
-          f"Kendall τ-b of τ with the mean normalised entropy of attention over the models of a "
-          f"corpus with {LEAST_ORDERED} settings at least, mean over corpora", uniform, "less",
-          figure="uniformity"),
+          f"Kendall τ-b of τ with the mean normalised entropy of attention over the models of a corpus with "
+          f"{LEAST_ORDERED} settings at least, mean over corpora", uniform, "less", figure="uniformity"),
     Claim("τ of BiLSTM with additive attention hardly depends on the seed", "section 5",
-          "mean absolute difference of τ between two trainings, mean over corpora", between_seeds,
-          "less", BETWEEN_SEEDS, lambda results: beside.quoted(results, NAME,
-          "weighted_kendall_between_seeds_mean", "section 5, mean over seeds"), "τ", "figure2_tau"),
+          "mean absolute difference of τ between two trainings, mean over corpora", between_seeds, "less",
+          BETWEEN_SEEDS, partial(beside.quoted, study=NAME, metric="weighted_kendall_between_seeds_mean",
+          where="section 5, mean over seeds"), "τ", "figure2_tau"),
     follows("additive", "deep"),
     Claim("τ is lower for questions and inference than for classification", "section 5, Figure 2",
-          "mean τ of the corpora to classify minus that of the corpora with a query, over the "
-          "settings (encoder, attention) that both have", queries, unit="τ", figure="figure2_tau"),
+          "mean τ of the corpora to classify minus that of the corpora with a query, over the settings (encoder, "
+          "attention) that both have", queries, unit="τ", figure="figure2_tau"),
 ]  # fmt: skip
 
 
