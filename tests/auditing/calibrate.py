@@ -1,11 +1,9 @@
 """Calibration: verdicts on models whose truth is known (`make calibrate`).
 
-Every planted model is measured once on a population of texts, and trained a dozen times where a row is about
-trainings. A repetition draws n texts, with replacement, and three trainings, and judges them as an audit would; the
-truth of a row is its value on the whole population. A verdict is *wrong* where a row passes or fails whose true
-value is not past that border. Rules and planted models were designed on seeds below `SEED`; texts, trainings and
-draws of the table begin there, so that nothing in it was seen before. The table is kept in the
-package, where `07_audit` reads it.
+Every planted model is measured once on a population of texts, and trained a dozen times. A repetition draws texts,
+with replacement, and three trainings, and judges them as an audit would; the truth of a row is its value on the
+population. A verdict is *wrong* where a row passes or fails whose true value is not past that border. Rules and
+models were designed on seeds below `SEED`, with which the table begins. It is kept in the package.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ SEED, SEEDS, TEXTS = 1000, 50, 120
 
 @dataclass
 class Population:
-    """A planted model measured on all texts: `measured`, and what the rows that need trainings need."""
+    """A planted model measured on all texts, with the decisions and rankings of its trainings."""
 
     kind: str
     measured: Measured
@@ -96,8 +94,7 @@ def _uniform(model: Fitted, corpus: Corpus, seed: int) -> np.ndarray:
 def verdicts(found: Population, sizes: Sequence[int], seeds: int) -> pd.DataFrame:
     """One row per size, repetition and objection: the status, the truth, whether the interval covers it.
 
-    `covers` is NaN where all texts agree: the exact bounds of a share cover more often than their level, by
-    construction.
+    `covers` is NaN where all texts agree, since the exact bounds of a share cover more often than their level.
     """
     truth = {row.objection.id: row for row in found.rows()}
     rows = []
@@ -113,13 +110,15 @@ def verdicts(found: Population, sizes: Sequence[int], seeds: int) -> pd.DataFram
                 value, low, high = true.effect.estimate, row.effect.low, row.effect.high
                 # where weights decide nothing, both report what is attainable: the value of the fail
                 covers = float(low - 1e-9 <= value <= high + 1e-9) if row.effect.se > 0 else math.nan
-                rows.append(
-                    {
-                        "model": found.kind, "n": n, "seed": seed, "objection": row.objection.id,
-                        "status": row.status, "true_value": value, "truth": _truth(true, value),
-                        "covers": covers, "answer": answer, "named": named,
-                    }
-                )  # fmt: skip
+                told = {
+                    "model": found.kind,
+                    "n": n,
+                    "seed": seed,
+                    "objection": row.objection.id,
+                    "status": row.status,
+                }
+                told |= {"true_value": value, "truth": _truth(true, value), "covers": covers}
+                rows.append(told | {"answer": answer, "named": named})
     return pd.DataFrame(rows)
 
 

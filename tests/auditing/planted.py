@@ -49,8 +49,7 @@ def _text(rng: np.random.Generator, name: str) -> Example:
     said = list(rng.choice(WORDS[side], 1 if rng.random() < 0.7 else 2, replace=False))
     words = [*said, rng.choice(DECOYS[other])]
     words += list(rng.choice(FILLER, int(rng.integers(8, 25)) - len(words)))
-    order = rng.permutation(len(words))
-    tokens = tuple(str(words[i]) for i in order)
+    tokens = tuple(str(words[i]) for i in rng.permutation(len(words)))
     return Example(tokens, label, id=name, rationale=tuple(w in said for w in tokens))
 
 

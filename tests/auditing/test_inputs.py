@@ -44,18 +44,16 @@ def test_classes_that_are_not_the_models(tmp_path):
         al.audit(fitted, table(tmp_path, ["cat", "dog"] * 100), budget=0.1)
 
 
-def test_arguments():
-    for budget in (0, -1, float("nan"), float("inf"), "3"):
-        with pytest.raises(ConfigError, match="budget is a number of minutes"):
-            al.audit(None, "planted", budget=budget)
-    with pytest.raises(ConfigError, match="seed must be a whole number"):
-        al.audit(None, "planted", seed=-1)
-    with pytest.raises(ConfigError, match=r"A model is what al.fit or al.load_model returns; got int"):
-        al.audit(3, "planted")
-    with pytest.raises(ConfigError, match="scores explain a certain model"):
-        al.audit(None, "planted", scores="x.jsonl")
-    with pytest.raises(ConfigError, match="needs data"):
-        al.audit()
+@pytest.mark.parametrize(
+    ("model", "told", "said"),
+    [(None, {"budget": budget}, "budget is a number of minutes") for budget in (0, -1, float("nan"), "3")]
+    + [(None, {"seed": -1}, "seed must be a whole number"), (None, {"data": None}, "needs data"),
+       (3, {}, "A model is what al.fit or al.load_model returns; got int"),
+       (None, {"scores": "x.jsonl"}, "scores explain a certain model")],
+)  # fmt: skip
+def test_arguments(model, told, said):
+    with pytest.raises(ConfigError, match=said):
+        al.audit(model, **{"data": "planted"} | told)
 
 
 def test_ordinary_labels_pass(tmp_path):
