@@ -1,9 +1,8 @@
 """Attention and information (Wen et al. 2022): every number of the study, its tables and its claims.
 
-A τ is one number per model, so its intervals are over trainings, nested in cells (corpus, encoder, attention), on
-the test texts at hand; what another sample of texts would do to a single τ is `over_texts`, which widens the
-intervals of claims. Claims 8 and 9 are about settings (corpus, encoder, attention) and claim 12 is about corpora,
-and those are what is drawn there. Models that learned nothing, or were measured on too few texts, decide nothing.
+A τ is one number per model, so its intervals are over trainings, nested in cells (corpus, encoder, attention). Of
+claims they are widened by `over_texts`, what another sample of texts would do to a single τ. Claims 8 and 9 draw
+settings, claim 12 corpora. Models that learned nothing, or were measured on too few texts, decide nothing.
 """
 
 from __future__ import annotations
@@ -35,17 +34,13 @@ NAMES = {
     "fix_attention": "Fix Attn", "fix_representation": "Fix Rep", "adversary_unfrozen": "adversary",
 }  # fmt: skip
 """How tables name things."""
-SAME = 0.005
-"""A change of τ below this is none: it vanishes at the two digits that the paper prints."""
-KEPT = 0.1
-"""A loss of τ below this is none: the largest that the paper still calls so is 0.09 (Table 4)."""
-BETWEEN_SEEDS = 0.05
-"""The largest difference between seeds that the paper reports."""
+SAME = 0.005  # a change of τ below this vanishes at the two digits that the paper prints
+KEPT = 0.1  # a loss of τ below this is none: the largest that the paper still calls so is 0.09 (Table 4)
+BETWEEN_SEEDS = 0.05  # the largest difference between seeds that the paper reports
 MOVED, CLOSE, LOST = 0.19, 0.1, 0.03
 """An adversary moved attention by this mean JSD (the paper's lowest is 0.194), stayed within this mean TVD (a bound
 of ours; the paper's largest is 0.037) and lost less accuracy than this (the paper's largest is 0.02): Table 3."""
-LEAST_ORDERED = 5
-"""The fewest settings that a rank correlation is judged by: chance puts four in perfect order once in twelve."""
+LEAST_ORDERED = 5  # settings that a rank correlation needs: chance puts four in perfect order once in twelve
 PRINTED = {"fix_attention": 2, "fix_representation": 2, "adversary_unfrozen": 4}
 """Where the paper prints what τ loses in a special setting."""
 
@@ -87,12 +82,6 @@ measured = Quantity("taus", rows=decisive, model=tuple(CELL), bounds=(-1, 1), un
 tau = measured.where(plain)
 right = Quantity("labels", lambda f: f["truth"] == f["prediction"], plain, ("dataset",)).only(**OF_MAIN)
 between_seeds = tau.only(**OF_MAIN).where(gap_values).of(bounds=(0, 2))
-
-
-def above(better: str, worse: str) -> Quantity:
-    """The mean difference of two attentions over the corpora and encoders that have both."""
-    sides = tau.only(attention=[better, worse]).where(partial(shared, ["attention"]))
-    return sides.of(model=("dataset", "encoder"), paired=False).minus("attention", better, worse)
 
 
 def special(variant: str) -> Quantity:
@@ -266,10 +255,12 @@ def printed_loss(variant: str, results: Results) -> Printed:
 
 
 def follows(better: str, worse: str) -> Claim:
-    """A claim that one attention follows information better than another."""
+    """A claim that one attention follows information better than another, where a corpus and encoder has both."""
+    sides = tau.only(attention=[better, worse]).where(partial(shared, ["attention"]))
+    above = sides.of(model=("dataset", "encoder"), paired=False).minus("attention", better, worse)
     return Claim(
         f"{NAMES[better]} attention follows information better than {worse} attention", "section 5, averages",
-        "difference of mean τ over the corpora and encoders that have both", partial(widened, above(better, worse)),
+        "difference of mean τ over the corpora and encoders that have both", partial(widened, above),
         paper=average(better, worse), unit="τ", figure="tau_by_attention",
     )  # fmt: skip
 

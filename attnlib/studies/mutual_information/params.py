@@ -100,9 +100,9 @@ class Params(StudyParams):
         """As Jain & Wallace train: with a query, weight decay on every part; without, classes weighted alike."""
         own: dict[str, Any] = {"class_weights": True}
         if corpus in self.query_corpora:
-            own = {"epochs": self._of("query_epochs", corpus), "monitor": "accuracy", "weight_decays": {}}
-            own["learning_rate"] = self.query_learning_rate
-            own["patience"] = self.patience and max(self.patience, 5)  # the loss of stories falls late
+            own = {"epochs": self._of("query_epochs", corpus), "learning_rate": self.query_learning_rate}
+            patience = self.patience and max(self.patience, 5)  # the loss of stories falls late
+            own |= {"monitor": "accuracy", "weight_decays": {}, "patience": patience}
         return self.config(
             TrainConfig, amsgrad=True, clip_norm=None, batch_size=self._of("batch_size", corpus), **own
         )

@@ -29,16 +29,6 @@ def test_grids_of_the_profiles(name: str, runs: int, models: int) -> None:
     assert (len(found), len({fit for run in found for fit in run.fits})) == (runs, models)
 
 
-def test_vectors_of_the_paper_profile() -> None:
-    used = {run.label["dataset"]: run.fits[0].model for run in grid(profile("paper"))}
-    widths = {name: model.embedding_size for name, model in used.items()}
-    assert {name for name, width in widths.items() if width == 50} == {"babi_1", "babi_2", "babi_3"}
-    assert set(widths.values()) == {50, 300}
-    assert "840B" in used["snli"].vectors
-    assert {used[f"babi_{k}"].vectors for k in (1, 2, 3)} == {"none"}
-    assert "wiki.simple" in used["sst"].vectors
-
-
 def test_ablations_are_what_they_say() -> None:
     params = Params(seeds=(0,), gumbel_seeds=(), ablation_seeds=(0,), adversary_seeds=(0,))
     special = {run.label["variant"]: run.fits[-1] for run in grid(params) if run.label["variant"] != "none"}
