@@ -72,12 +72,13 @@ def uniformity(results: Results) -> plots.Chart:
 
 
 FIGURES = [
-    Figure("curves", curves, "Information and attention by rank, of the first training with every attention. Band: "
-           "95% interval over texts (n).", "Curves by rank, one column per attention: information in nats with its "
-           "floor, and mean attention."),
-    Figure("figure2_tau", boxes, "After the paper's Figure 2: weighted τ of attention with information, by encoder "
-           "and attention. n counts models.", "Box plots with dots, one panel per corpus: weighted tau by encoder, "
-           "one colour per attention."),
-    Figure("uniformity", uniformity, "Section 5.3: weighted τ against the entropy of attention, one point per "
-           "model.", "Scatter plots, one panel per corpus: weighted tau against the entropy of attention."),
+    Figure("curves", curves, "Information and attention by rank, of the first training with every "
+           "attention. Band: 95% interval over texts (n).", "Curves by rank, one column per "
+           "attention: information in nats with its floor, and mean attention."),
+    Figure("figure2_tau", boxes, "After the paper's Figure 2: weighted τ of attention with "
+           "information, by encoder and attention. n counts models.", "Box plots with dots, one "
+           "panel per corpus: weighted tau by encoder, one colour per attention."),
+    Figure("uniformity", uniformity, "Section 5.3: weighted τ against the entropy of attention, "
+           "one point per model.", "Scatter plots, one panel per corpus: weighted tau "
+           "against the entropy of attention."),
 ]  # fmt: skip

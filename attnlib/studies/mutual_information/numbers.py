@@ -221,22 +221,24 @@ DISTANCES = {
 """Columns of Table 3. As in the code that the λ come from, TVD is halved with two classes."""
 DELTA = "τ in the special setting, and Δτ = τ as trained − that τ, paired by training, with 95% intervals"
 TABLES = [
-    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))}, "After the paper's Table 1: "
-          "accuracy of BiLSTM with additive attention, with 95% intervals over trainings and texts.", ["dataset"],
-          shown=named),
+    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))},
+          "After the paper's Table 1: accuracy of BiLSTM with additive attention, with 95% intervals "
+          "over trainings and texts.", ["dataset"], shown=named),
     mean_tau("attention", metric="weighted_kendall_mean_all", encoder=None),
     mean_tau("encoder", "attention", metric="weighted_kendall_mean"),
-    Table("ablations", losses("fix_attention", "fix_representation"), f"After the paper's Table 2: {DELTA}.",
-          ["dataset"], shown=named, otherwise="This run has no ablations to compare."),
-    Table("table3_adversaries", DISTANCES, "After the paper's Table 3: adversaries, with 95% intervals. The claim "
-          f"counts those with a mean JSD of {MOVED} at least, a TVD (halved with two classes) of {CLOSE} at most "
-          f"(a bound of ours) and a loss of accuracy below {LOST}. λ: the paper's of the corpus or the closest, "
-          "else its most frequent.", ["dataset"], shown=with_lambda, otherwise="This run has no adversaries."),
-    Table("adversaries", losses("adversary_unfrozen"), f"After the paper's Table 4: {DELTA}.", ["dataset"],
-          shown=named, otherwise="This run has no adversaries to compare."),
-    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, attention) whose τ does "
-          f"not fall (by {SAME} or more) with Gumbel-softmax; the paper: 85 of 99 in all.",
-          otherwise="This run has no Gumbel models to compare."),
+    Table("ablations", losses("fix_attention", "fix_representation"),
+          f"After the paper's Table 2: {DELTA}.", ["dataset"], shown=named,
+          otherwise="This run has no ablations to compare."),
+    Table("table3_adversaries", DISTANCES, "After the paper's Table 3: adversaries, with 95% "
+          f"intervals. The claim counts those with a mean JSD of {MOVED} at least, a TVD (halved "
+          f"with two classes) of {CLOSE} at most (a bound of ours) and a loss of accuracy below "
+          f"{LOST}. λ: the paper's of the corpus or the closest, else its most frequent.",
+          ["dataset"], shown=with_lambda, otherwise="This run has no adversaries."),
+    Table("adversaries", losses("adversary_unfrozen"), f"After the paper's Table 4: {DELTA}.",
+          ["dataset"], shown=named, otherwise="This run has no adversaries to compare."),
+    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, "
+          f"attention) whose τ does not fall (by {SAME} or more) with Gumbel-softmax; the paper: "
+          "85 of 99 in all.", otherwise="This run has no Gumbel models to compare."),
 ]  # fmt: skip
 
 
@@ -276,36 +278,37 @@ def drops(variant: str, says: str, where: str, table: str, **kept: object) -> Cl
 
 
 CLAIMS = [
-    Claim("The more attention a state receives, the more it tells about the output (additive attention)",
-          "section 5, Figure 2", "mean weighted τ over corpora, encoders and trainings",
+    Claim("The more attention a state receives, the more it tells about the output (additive "
+          "attention)", "section 5, Figure 2", "mean weighted τ over corpora, encoders and trainings",
           partial(widened, tau.only(attention="additive")), paper=average("additive"), unit="τ",
           figure="tau_by_attention"),
     follows("additive", "dot"),
     follows("deep", "dot"),
-    Claim("BiLSTM with additive attention has the highest τ most of the time", "section 5, Figure 2",
-          "share of rounds (a training of every encoder with every attention on a corpus) in which no other is "
-          "above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
-    drops("fix_attention", "With attention fixed at random, τ drops: the encoder does not bring information to the "
-          "weights", "section 5.1, Table 2, Fix Attn", "ablations"),
-    drops("fix_representation", "With the representation fixed and attention learned again, τ does not drop",
-          "section 5.1, Table 2, Fix Rep", "ablations", direction="less", border=KEPT),
-    drops("adversary_unfrozen", "Adversarial attention still follows information", "section 5.2, Table 4",
-          "adversaries", direction="less", border=KEPT),
+    Claim("BiLSTM with additive attention has the highest τ most of the time",
+          "section 5, Figure 2", "share of rounds (a training of every encoder with every attention on a corpus) "
+          "in which no other is above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
+    drops("fix_attention", "With attention fixed at random, τ drops: the encoder does not bring "
+          "information to the weights", "section 5.1, Table 2, Fix Attn", "ablations"),
+    drops("fix_representation", "With the representation fixed and attention learned again, τ does "
+          "not drop", "section 5.1, Table 2, Fix Rep", "ablations", direction="less", border=KEPT),
+    drops("adversary_unfrozen", "Adversarial attention still follows information",
+          "section 5.2, Table 4", "adversaries", direction="less", border=KEPT),
     Claim("Gumbel-softmax raises τ, or leaves it, in most settings", "section 5.3, Table 5",
-          "share of settings (corpus, encoder, attention) whose mean τ does not fall; those of one corpus are not "
-          "independent, so that the interval is rather too narrow", gumbel_keeps, border=0.5,
-          paper=lambda _: Printed(85 / 99, "Table 5, 85 of 99 settings"), figure="gumbel"),
+          "share of settings (corpus, encoder, attention) whose mean τ does not fall; those of one "
+          "corpus are not independent, so that the interval is rather too narrow", gumbel_keeps,
+          border=0.5, paper=lambda _: Printed(85 / 99, "Table 5, 85 of 99 settings"), figure="gumbel"),
     Claim("Models with more uniform attention follow information less", "section 5.3",
-          f"Kendall τ-b of τ with the mean normalised entropy of attention over the models of a corpus with "
-          f"{LEAST_ORDERED} settings at least, mean over corpora", uniform, "less", figure="uniformity"),
+          f"Kendall τ-b of τ with the mean normalised entropy of attention over the models of a "
+          f"corpus with {LEAST_ORDERED} settings at least, mean over corpora", uniform, "less",
+          figure="uniformity"),
     Claim("τ of BiLSTM with additive attention hardly depends on the seed", "section 5",
-          "mean absolute difference of τ between two trainings, mean over corpora", between_seeds, "less",
-          BETWEEN_SEEDS, partial(beside.quoted, study=NAME, metric="weighted_kendall_between_seeds_mean",
-          where="section 5, mean over seeds"), "τ", "figure2_tau"),
+          "mean absolute difference of τ between two trainings, mean over corpora", between_seeds,
+          "less", BETWEEN_SEEDS, partial(beside.quoted, study=NAME,
+          metric="weighted_kendall_between_seeds_mean", where="section 5, mean over seeds"), "τ", "figure2_tau"),
     follows("additive", "deep"),
     Claim("τ is lower for questions and inference than for classification", "section 5, Figure 2",
-          "mean τ of the corpora to classify minus that of the corpora with a query, over the settings (encoder, "
-          "attention) that both have", queries, unit="τ", figure="figure2_tau"),
+          "mean τ of the corpora to classify minus that of the corpora with a query, over the "
+          "settings (encoder, attention) that both have", queries, unit="τ", figure="figure2_tau"),
 ]  # fmt: skip
 
 
@@ -315,11 +318,12 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     reply = {n: words[claim.verdict] for n, claim in claims.items()}
     ours = {n: claim.text() + claim.against(digits=2) for n, claim in claims.items()}
     return [
-        f"**Do states that receive more attention tell more about the output?** {reply[1]}: the rank correlation τ "
-        f"of additive attention with information is {ours[1]} (1: always, 0: no relation; 95% intervals).",
+        f"**Do states that receive more attention tell more about the output?** {reply[1]}: the "
+        f"rank correlation τ of additive attention with information is {ours[1]} (1: always, 0: no "
+        "relation; 95% intervals).",
         f"**Does additive attention do so better than dot attention?** {reply[2]}: τ differs by {ours[2]}.",
-        f"**Is it attention that learns this, and not the encoder?** {reply[5]}: with attention fixed at random, τ "
-        f"falls by {ours[5]}.",
+        f"**Is it attention that learns this, and not the encoder?** {reply[5]}: with attention "
+        f"fixed at random, τ falls by {ours[5]}.",
         f"**Does Gumbel-softmax keep or raise τ in most settings?** {reply[8]}: in a share of {ours[8]}.",
     ]
 
