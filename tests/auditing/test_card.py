@@ -26,7 +26,7 @@ REMOVALS, TEXTS = gate("removals", "it keeps 10%"), gate("texts", "64 texts")
 def readings(**shares):
     rows = [
         {"ranking": name, "name": name.replace("_", " "), "operator": "unk", "value": value, "low": value - 0.05,
-         "high": value + 0.05, "other": value, "weights": value, "seconds": 1.0}
+         "high": value + 0.05, "other": value, "weights": value}
         for name, value in shares.items()
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -56,7 +56,7 @@ def test_a_failed_gate_leaves_open_what_rests_on_it_and_no_more():
     assert {name for name, s in status.items() if s == OPEN} == set(INPUT)
     assert found.verdict == "must not be read"  # by row 6, which removes no word
     assert "quite different attention would do" in found.answer[1]
-    assert "They fail 1 of 8 tests that an explanation must pass, and one failure is enough" in found.answer[1]
+    assert "They fail 1 of 8 tests" in found.answer[1]
     assert "The 3 tests still open cannot change that." in found.answer[1]
     assert card({"words": 0.0}, [REMOVALS]).verdict == "undetermined"
     assert card({}, [REMOVALS]).verdict == "undetermined"
@@ -86,7 +86,6 @@ def test_a_gate_that_is_not_decided_says_what_would_settle_it():
     found = card({"words": 0.0}, [open_], [repaired()])
     assert found.verdict == "undetermined"
     assert {row.settles for row in found.rows if row.status == OPEN} == {open_.told}
-    assert open_.told == "About 240 texts. Or train or fine-tune with words masked at random, then audit again."
     assert found.answer[-1] == f"So far input x grad explains this model best (70%). {open_.told}"
     assert "is not decided: it keeps 51%" in re.sub("<.*?>", "", found.html())
     assert "it fails when random words are removed" not in found.html()
