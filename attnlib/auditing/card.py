@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from attnlib import __version__
-from attnlib.auditing.judging import REMOVED, Gate
-from attnlib.auditing.repairs import Repaired
+from attnlib.auditing.rows import REMOVED
 from attnlib.auditing.rules import EXIT, FAIL, MAY, MUST_NOT, OPEN, PASS, SKIPPED, Row, rules
+from attnlib.auditing.trainings import Repaired
 from attnlib.engine.explainable import Explainable
 from attnlib.reports import theme
 from attnlib.reports.matrix import digits
@@ -25,12 +25,6 @@ from attnlib.viz.prose import interval
 
 SIGNS = {PASS: "✓", FAIL: "✗", OPEN: "?", SKIPPED: "–"}
 HEADS = {MAY: "Yes", MUST_NOT: "No", "undetermined": "Not decided"}
-LIMIT = (
-    "The verdict is about this model on texts like these. An explanation is judged by what removing words does to "
-    "the prediction: it may be faithful and still be hard to read."
-)
-REPAIR = ("name", "does", "sound", "readings", "f1", "f1_change", "minutes", "recommended")
-"""What `audit.json` holds of a repair."""
 
 
 @dataclass
@@ -44,7 +38,7 @@ class Card:
 
     verdict: str
     rows: list[Row]
-    gates: list[Gate]
+    gates: list[Row]
     hiding: Effect | None
     readings: pd.DataFrame
     subject: str
@@ -60,39 +54,25 @@ class Card:
         return EXIT[self.verdict]
 
     @property
-    def what(self) -> str:
-        """What is under audit, in words."""
-        return "these scores" if self.subject == "scores" else "attention"
-
-    @property
     def answer(self) -> list[str]:
         """The answer in plain words: what was found, why, and what to do next."""
-        blocked = [gate for gate in self.gates if not gate.passed]
+        blocked = [gate for gate in self.gates if gate.status != PASS]
         gate = max(blocked, key=lambda gate: len(gate.rows), default=None)  # that on which most rows rest
         shown = self.readings.sort_values("value", ascending=False, kind="stable").to_dict("records")
         values = {"gate": gate, "shown": shown, "faithful": rules()["repair"]["faithful"], "plural": plural}
         told = theme.fill("card_answer.txt.j2", card=self, **values)
         return [line for line in told.splitlines() if line]
 
-    @property
-    def recommended(self) -> str:
-        """The way to explain this model that the rules recommend: the cheapest that is faithful enough."""
-        return self.answer[-1]
-
-    @property
-    def limits(self) -> list[str]:
-        """What a reader must not conclude."""
-        return [LIMIT, *(note[0].upper() + note[1:].removesuffix(".") + "." for note in self.notes)]
-
     def to_dict(self) -> dict[str, Any]:
         """Everything but the pictures, as plain values."""
         made = {
             "attnlib": __version__, "rules": rules()["version"], "level": rules()["level"],
             "verdict": self.verdict, "exit_code": self.exit_code, "answer": self.answer, "facts": self.facts,
-            "gates": [gate.to_dict() for gate in self.gates], "rows": [row.to_dict() for row in self.rows],
+            "gates": [gate.to_dict() | {"rows": gate.rows, "cure": gate.objection.cure} for gate in self.gates],
+            "rows": [row.to_dict() for row in self.rows],
             "hiding": None if self.hiding is None else self.hiding.row(),
-            "readings": self.readings, "limits": self.limits,
-            "repairs": [{name: getattr(repair, name) for name in REPAIR} for repair in self.repairs],
+            "readings": self.readings, "notes": self.notes,
+            "repairs": [repair.to_dict() for repair in self.repairs],
         }  # fmt: skip
         return _plain(made)
 

@@ -26,14 +26,8 @@ DRAWN = "own split 80/10/10"
 
 
 def load_data(data: Any, **options: Any) -> Corpus:
-    """What `load_corpus` makes of this, with labels that a classifier can have."""
+    """What `load_corpus` makes of this; labels that are several classes at once, or measurements, are refused."""
     corpus = load_corpus(data, **options)
-    check_labels(corpus)
-    return corpus
-
-
-def check_labels(corpus: Corpus) -> None:
-    """Refuse labels that are several classes at once, or measurements."""
     names, texts = corpus.classes, sum(1 for _ in corpus.items())
     split = {name: re.split(r"[|;,]", name.strip("[](){}")) for name in names}
     parts = {name: [p.strip(" '\"") for p in found if p.strip()] for name, found in split.items()}
@@ -50,6 +44,7 @@ def check_labels(corpus: Corpus) -> None:
             f"texts per class and at most {MOST_CLASSES} classes: check that the label column is the right one, "
             "and turn measurements into classes first."
         )
+    return corpus
 
 
 def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[Example], list[str]]:
@@ -89,37 +84,23 @@ def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[E
 
 
 def load_scores(
-    scores: Any,
-    examples: Sequence[Example],
-    tokens: Callable[[Example], Sequence[str]],
-    places: Sequence[int],
-    *,
-    ordered: bool = True,
+    scores: Any, examples: Sequence[Example], tokens: Callable[[Example], Sequence[str]]
 ) -> list[np.ndarray]:
-    """An explanation made elsewhere: one number per token of the texts at `places`, which are all that is read.
+    """An explanation made elsewhere: one number per token of each text, by the ids of the data.
 
     A file is a table (csv, tsv, jsonl, parquet) with the columns `id` and `scores`; a cell of scores is a list of
-    numbers (in csv: `[0.1, 0.7]`). Ids are those of the data; texts that the file lacks are an error. A mapping is
-    by id as well, a sequence in the order of `examples`, if they are `ordered` as their owner knows them.
+    numbers (in csv: `[0.1, 0.7]`). Texts that are lacking are an error.
     """
-    chosen = [examples[i] for i in places]
     if isinstance(scores, str | Path):
         scores = _score_table(user_path(scores))
-    if isinstance(scores, Mapping):
-        if missing := [e.id for e in chosen if e.id not in scores]:
-            raise DataError(
-                f"scores: {len(missing):,} of {len(chosen):,} texts have none (ids {some(map(repr, missing), 3)}). "
-                f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give both the same ids."
-            )
-        return [_checked(scores[e.id], e, tokens(e)) for e in chosen]
-    if not ordered:
+    if not isinstance(scores, Mapping):
+        raise DataError("scores are a file, or a mapping by id: {example.id: array for …}.")
+    if missing := [e.id for e in examples if e.id not in scores]:
         raise DataError(
-            "scores: the split of these texts was drawn here, so a list of arrays has no order to go by. Give "
-            "the scores by id: a mapping, or a file."
+            f"scores: {len(missing):,} of {len(examples):,} texts have none (ids {some(map(repr, missing), 3)}). "
+            f"The scores have ids such as {some(map(repr, list(scores)[:3]))}. Give both the same ids."
         )
-    if not hasattr(scores, "__len__") or len(scores) != len(examples):
-        raise DataError(f"scores are a file, a mapping by id, or one array for each of {len(examples):,} texts.")
-    return [_checked(scores[i], e, tokens(e)) for i, e in zip(places, chosen, strict=True)]
+    return [_checked(scores[e.id], e, tokens(e)) for e in examples]
 
 
 def _checked(given: Any, example: Example, tokens: Sequence[str]) -> np.ndarray:
@@ -134,8 +115,6 @@ def _checked(given: Any, example: Example, tokens: Sequence[str]) -> np.ndarray:
 
 
 def _score_table(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise DataError(f"scores: there is no file {path}.")
     table = read_table(path, names=("id", "scores"))
     if not {"id", "scores"} <= set(table.columns):
         raise DataError(

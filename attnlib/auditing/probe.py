@@ -6,15 +6,13 @@ be moved further than others (Edin et al. 2025). The share of the attainable
 
 .. math:: S = \frac{\bar A - \bar A_{random}}{\bar A_{best} - \bar A_{random}}
 
-does: 0 is a random order (ten draws of the same length), 1 the best order that a greedy search with a small beam
-found. Both are means over texts, so the interval of S is that of a ratio (`share_values`).
+does: 0 is a random order (ten draws of the same length), 1 the best that a greedy search with a small beam found.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -83,32 +81,20 @@ def share_values(drop: np.ndarray, random: np.ndarray, best: np.ndarray) -> np.n
 
 
 class Probe:
-    """A model, the texts it is audited on, and everything asked of it so far.
+    """A model, the texts it is audited on, and everything asked of it so far; `seed` fixes the random rankings."""
 
-    draws, shares   as in the rules; `seed` fixes the random rankings
-    """
-
-    def __init__(
-        self,
-        model: Explainable,
-        examples: Sequence[Example],
-        *,
-        shares: Sequence[float] | None = None,
-        draws: int | None = None,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, model: Explainable, examples: Sequence[Example], *, seed: int = 0) -> None:
         self.model, self.examples, self.seed = model, list(examples), seed
-        self.shares = tuple(shares or rules()["shares"])
         self.probabilities = softmax(model.logits(self.examples), axis=1)
         self.predicted = self.probabilities.argmax(1)
         self.confidence = self.probabilities.max(1)
         self.labels = np.array([e.label for e in self.examples])
         self.lengths = np.array([len(model.tokens(e)) for e in self.examples])
-        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.seconds = 0.0  # of removing words
         self.rankings: dict[str, Scores] = {}
         rng = [np.random.default_rng([seed, i]) for i in range(len(self.examples))]
-        count = draws or rules()["draws"]
-        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in range(count)]
+        draws = range(rules()["draws"])
+        self.random = [[g.random(n) for g, n in zip(rng, self.lengths, strict=True)] for _ in draws]
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -120,18 +106,11 @@ class Probe:
         return next(name for name in ("mask", "unk", "delete") if name in known), "pad"
 
     def read(self, name: str, stop: int | None = None) -> Scores:
-        """The scores of a reading for the first `stop` texts (None: all), computed once and timed."""
+        """The scores of a reading for the first `stop` texts (None: all), computed once."""
         known = self.rankings.setdefault(name, [])
-        some = self.examples[len(known) : stop]
-        if some:
-            begun = time.monotonic()
+        if some := self.examples[len(known) : stop]:
             known += importance(self.model, some, name)
-            self.seconds[name] += time.monotonic() - begun
         return known
-
-    def counts(self, n: int) -> list[int]:
-        """How many of n tokens each share is: at least one, and one is always left."""
-        return [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in self.shares]
 
     def erased(
         self,
@@ -158,21 +137,18 @@ class Probe:
             rows = range(start, min(start + CHUNK, len(self)))
             for way in ways:
                 found[way] += self._some(way, rows, rankings, deep is None or start < deep)
-            self.seconds["removing"] += (time.monotonic() - begun) * (ATTENTION not in ways)
+            self.seconds += (time.monotonic() - begun) * (ATTENTION not in ways)
         return {way: _joined(texts) for way, texts in found.items()}
 
     def _some(self, way: str, rows: range, rankings: Sequence[str], search: bool) -> list[dict[str, np.ndarray]]:
         """The removals of one operator from a few texts: what `_joined` puts together."""
         some = self.examples[rows.start : rows.stop]
-        begun = time.monotonic()
         if way != ATTENTION:
             alone = importance(self.model, some, "omission", operator=way)
         else:
             singles = [[[j] for j in range(self.lengths[i])] for i in rows]
             logits = erase(self.model, some, singles, operator=way, batch_size=CHUNK)
             alone = [self._drop(i, softmax(one, axis=1)) for i, one in zip(rows, logits, strict=True)]
-        if way == self.inputs[-1]:
-            self.seconds["leave-one-out"] += time.monotonic() - begun
         read = {name: self.read(name, rows.stop)[rows.start :] for name in rankings}
         read |= {"leave-one-out": alone} | {d: scores[rows.start :] for d, scores in enumerate(self.random)}
         found: list[dict[str, np.ndarray]] = [{}] * len(rows)
@@ -197,7 +173,9 @@ class Probe:
         def drop(sets: Sequence[frozenset[int]]) -> np.ndarray:
             return self._drop(i, said(sets))
 
-        counts, alone = self.counts(self.lengths[i]), rankings["leave-one-out"]
+        n, alone = self.lengths[i], rankings["leave-one-out"]
+        # at least one token is removed, and one is always left
+        counts = [min(max(1, math.ceil(share * n - 1e-9)), max(1, n - 1)) for share in rules()["shares"]]
         orders = {name: descending(scores).tolist() for name, scores in rankings.items()}
         gone = [frozenset(order[:k]) for order in orders.values() for k in counts]
         p = dict(zip(orders, said(gone).reshape(len(orders), len(counts), -1), strict=True))

@@ -1,4 +1,4 @@
-"""From effects to a verdict: borders from `rules.yaml`, one status per objection, one answer for the model.
+"""From numbers to a verdict: effects, borders from `rules.yaml`, one status per objection, one answer per model.
 
 A row *passes* where its whole 90% interval lies past the pass border and *fails* where it lies past the fail one.
 Attention *may be read* if every applicable row passes, and *must not be read* if one fails after Holm's correction.
@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import yaml
 from scipy import stats as scipy_stats
 
-from attnlib.stats.inference import Effect, holm
+from attnlib.stats.inference import Effect, effect, exact_share, holm
 from attnlib.stats.judge import Direction, holds
 from attnlib.utils.text import plural
 
@@ -62,12 +64,13 @@ def rules() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """An objection or a gate with what was found.
+    """An objection or a gate with what was found; `note` of a gate is what was found, in words.
 
     control  what the value is read beside: a random ranking, leave-one-out, another model
-    note     why it does not apply, or what a reader must know; what a gate found
+    note     why it does not apply, or what a reader must know
     settles  for an undetermined row: what would settle it
     p        one-sided p-value that the fail border is not passed; `p_holm` after Holm's correction
+    rows     of a gate: objections that stay open where it does not pass
     """
 
     objection: Objection
@@ -78,6 +81,13 @@ class Row:
     settles: str = ""
     p: float = math.nan
     p_holm: float = math.nan
+    rows: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Where a gate does not pass: what to do, as a sentence."""
+        cure = f"{self.objection.cure}, then audit again."
+        return f"{self.settles} Or {cure}" if self.settles else cure[0].upper() + cure[1:]
 
     def to_dict(self) -> dict[str, Any]:
         o, e = self.objection, self.effect
@@ -87,6 +97,23 @@ class Row:
             "texts": e.texts, "trainings": e.trainings, "pass": o.passes, "fail": o.fails, "direction": o.direction,
             "control": self.control, "note": self.note, "settles": self.settles,
         }  # fmt: skip
+
+
+def estimate(values: np.ndarray, bounds: tuple[float, float] | None = None) -> Effect:
+    """The mean over texts with an interval of the rules' level."""
+    frame = pd.DataFrame({"value": values, "instance": np.arange(len(values))})
+    return effect(frame, training=None, bounds=bounds, level=rules()["level"])
+
+
+def agreed(found: Effect, unit: float = 1.0) -> Effect:
+    """With an interval where all texts agree: the share that may yet differ is bounded.
+
+    unit   what the number would change by, were all texts to differ, is 1 / unit
+    """
+    if not math.isnan(found.low) or math.isnan(found.estimate):
+        return found
+    far = exact_share(0, found.texts, rules()["level"]).high / unit
+    return replace(found, low=found.estimate - far, high=found.estimate + far, se=0.0)
 
 
 def judge(objection: Objection, effect: Effect, *, control: str = "", note: str = "") -> Row:

@@ -1,28 +1,21 @@
-"""HFClassifier: a Hugging Face sequence classifier that keeps the contract `Explainable`, and fine-tuning of it."""
+"""HFClassifier: a Hugging Face sequence classifier that keeps the contract `Explainable`."""
 
 from __future__ import annotations
 
-import copy
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnlib.data.types import Example
 from attnlib.engine.explainable import aligned, operators
 from attnlib.engine.rows import Rows
 from attnlib.engine.select import input_eraser
 from attnlib.hf.network import HFAnswers, Network, NoClosedForm
-from attnlib.hf.words import PIECES, HFVectoriser, Removal, WordBatch, raw_text
+from attnlib.hf.words import PIECES, HFVectoriser, WordBatch, raw_text
 from attnlib.training.fitted import TextClassifier
 from attnlib.utils.errors import ConfigError, DataError
-from attnlib.utils.progress import bar
-
-EPOCHS, BATCH, RATE, WARM = 2, 16, 3e-5, 0.1
-"""Of fine-tuning; in the part WARM of its steps the learning rate rises, in the others it falls to zero."""
 
 
 class HFClassifier(TextClassifier):
@@ -67,22 +60,17 @@ class HFRows(Rows):
 
 @input_eraser.register
 def _(model: HFClassifier, batch: WordBatch, trace: HFAnswers, operator: str, *, generic: bool = False) -> HFRows:
-    return HFRows(model.model, batch, trace, removal(model, operator))
-
-
-@operators.register
-def _(model: HFClassifier) -> tuple[str, ...]:
-    return tuple(model.vectoriser.operators())
-
-
-def removal(model: HFClassifier, operator: str) -> Removal:
-    """The operator of that name, or an error that says which the model has."""
     known = model.vectoriser.operators()
     if operator not in known:
         raise ConfigError(
             f"operator {operator!r} needs a token that the tokeniser of this model lacks. Use {', '.join(known)}."
         )
-    return known[operator]
+    return HFRows(model.model, batch, trace, known[operator])
+
+
+@operators.register
+def _(model: HFClassifier) -> tuple[str, ...]:
+    return tuple(model.vectoriser.operators())
 
 
 @aligned.register
@@ -110,48 +98,3 @@ def relabelled(model: HFClassifier, classes: Sequence[str]) -> HFClassifier:
 
 def _plain(name: str) -> str:
     return "".join(c for c in name.lower() if c not in "_- ")
-
-
-def masked_finetuning(
-    model: HFClassifier, examples: Sequence[Example], operators: Sequence[str], *, seconds: float, seed: int = 0
-) -> HFClassifier:
-    """A copy of the classifier, trained on with words removed at random (Madsen et al. 2024).
-
-    Every other text of a batch stays whole; of the others a share of the words, up to a half, is removed, batch by
-    batch by one of the `operators`.
-
-    seconds  to spend at most: the first steps are timed, and the learning rate falls to zero over what fits
-    """
-    if len(examples) < BATCH:
-        raise ConfigError(f"Fine-tuning needs at least {BATCH} texts; {len(examples)} were given.")
-    ways = [removal(model, name) for name in operators]
-    inner = copy.deepcopy(model.model.network)
-    network = Network(inner, model.model.order.tolist()).to(model.device)
-    rng = np.random.default_rng([seed, 2024])
-    optimiser = torch.optim.AdamW(inner.parameters(), RATE, weight_decay=0.01)
-    steps, begun = max(4, round(EPOCHS * len(examples) / BATCH)), time.monotonic()
-    devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices), torch.enable_grad(), bar("fine-tuning", total=steps, unit="step") as line:
-        torch.manual_seed(seed)
-        inner.train()
-        order, step = np.empty(0, dtype=int), 0
-        while step < steps and (step < 4 or time.monotonic() - begun < 1.2 * seconds):
-            order = order if len(order) >= BATCH else rng.permutation(len(examples))
-            chosen, order = order[:BATCH], order[BATCH:]
-            batch = model.vectoriser.batch([examples[i] for i in chosen]).to(model.device)
-            shares = rng.uniform(0, 0.5, (len(chosen), 1)) * (np.arange(len(chosen)) % 2)[:, None]
-            gone = torch.from_numpy(rng.random(batch.content.shape) < shares).to(model.device) & batch.content
-            risen = min(1.0, (step + 1) / max(1.0, WARM * steps), (steps - step) / max(1.0, (1 - WARM) * steps))
-            for group in optimiser.param_groups:
-                group["lr"] = RATE * risen
-            optimiser.zero_grad()
-            logits = network(ways[step % len(ways)](batch, gone)).logits
-            nn.functional.cross_entropy(logits, batch.labels).backward()
-            nn.utils.clip_grad_norm_(inner.parameters(), 1.0)
-            optimiser.step()
-            step += 1
-            line.update()
-            if step == 3:
-                steps = min(steps, max(4, int(seconds / ((time.monotonic() - begun) / step))))
-    inner.eval()
-    return HFClassifier(network, model.vectoriser, model.classes, query=model.query)

@@ -49,8 +49,7 @@ def _text(rng: np.random.Generator, name: str) -> Example:
     said = list(rng.choice(WORDS[side], 1 if rng.random() < 0.7 else 2, replace=False))
     words = [*said, rng.choice(DECOYS[other])]
     words += list(rng.choice(FILLER, int(rng.integers(8, 25)) - len(words)))
-    order = rng.permutation(len(words))
-    tokens = tuple(str(words[i]) for i in order)
+    tokens = tuple(str(words[i]) for i in rng.permutation(len(words)))
     return Example(tokens, label, id=name, rationale=tuple(w in said for w in tokens))
 
 
@@ -116,8 +115,7 @@ class Dosed(nn.Module):
         super().__init__()
         self.inner, self.dose = inner, dose
 
-    def forward(self, scores: Tensor, mask: Tensor) -> Tensor:
-        return self.exact(scores, mask)
-
     def exact(self, scores: Tensor, mask: Tensor) -> Tensor:
         return (1 - self.dose) * self.inner.exact(scores, mask) + self.dose * uniform(mask).to(scores)
+
+    forward = exact

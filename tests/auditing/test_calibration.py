@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attnlib.auditing.battery import measure
-from attnlib.auditing.judging import hides
 from attnlib.auditing.probe import Probe
+from attnlib.auditing.rows import hides, measure
 from attnlib.auditing.rules import CALIBRATION, FAIL, MAY, MUST_NOT, PASS, overall, rules
 from tests.auditing import planted
 from tests.auditing.calibrate import population, summary, verdicts
@@ -79,40 +78,39 @@ def test_the_kept_table_keeps_its_promises():
     assert dose[0] - dose[-1] > 0.3
 
 
-def test_the_share_of_the_attainable_by_hand():
-    """One decisive word: whoever ranks it first reaches everything, whoever ranks it last nothing."""
+@pytest.fixture(scope="module")
+def honest():
     corpus = planted.corpus(12, train=60)
-    model = planted.model("honest", corpus)
-    probe = Probe(model, corpus.test, shares=(0.05,), draws=3)
-    truth = [np.array(e.rationale, float) for e in corpus.test]
+    return planted.model("honest", corpus), corpus.test
+
+
+def test_the_share_of_the_attainable_by_hand(honest, monkeypatch):
+    """One decisive word: whoever ranks it first reaches everything, whoever ranks it last nothing."""
+    monkeypatch.setitem(rules(), "shares", [0.05])
+    probe = Probe(*honest)
+    truth = [np.array(e.rationale, float) for e in honest[1]]
     probe.rankings |= {"truth": truth, "wrong": [-t for t in truth]}
     found = probe.erased(["pad"], ["truth", "wrong"])["pad"]
     assert found.share("truth").mean() == pytest.approx(1.0, abs=0.02)
     assert found.share("wrong").mean() < 0.1
     assert (found.area("best") >= found.area("leave-one-out") - 1e-9).all()
-    again = Probe(model, corpus.test, shares=(0.05,), draws=3).erased(["pad"])["pad"]
-    assert np.array_equal(again.drops["random"], found.drops["random"])
+    assert np.array_equal(Probe(*honest).erased(["pad"])["pad"].drops["random"], found.drops["random"])
 
 
-def test_attention_and_input_agree_without_mixing():
+def test_attention_and_input_agree_without_mixing(honest):
     """With a word not attended, a model without mixing answers as with its weight set to zero."""
-    corpus = planted.corpus(8, train=60)
-    probe = Probe(planted.model("honest", corpus), corpus.test, shares=(0.1, 0.5), draws=2)
-    a, b = probe.erased(("pad", "attention"), ["alpha"]).values()
+    a, b = Probe(*honest).erased(("pad", "attention"), ["alpha"]).values()
     assert a.drops["alpha"] == pytest.approx(b.drops["alpha"], abs=1e-6)
 
 
-def test_where_the_time_is_up_the_first_texts_are_answered_as_in_a_longer_run():
-    corpus = planted.corpus(10, train=60)
-    model = planted.model("honest", corpus)
-    whole = measure(Probe(model, corpus.test, shares=(0.1,), draws=2))
+def test_where_the_time_is_up_the_first_texts_are_answered_as_in_a_longer_run(honest):
+    whole = measure(Probe(*honest))
     # weights take 0.1 of the time each, words half of it
     until = {0.1: lambda done: True, 0.5: lambda done: done < 8}.__getitem__
-    part = measure(Probe(model, corpus.test, shares=(0.1,), draws=2), until=until)
-    assert len(whole) == 10
-    assert len(part) == 8
+    part = measure(Probe(*honest), until=until)
+    assert (len(whole), len(part)) == (12, 8)
     for way in part.inputs:
         for name, drops in part.erased[way].drops.items():
             assert np.array_equal(drops, whole.erased[way].drops[name][:8])
     # what needs the closed form alone covers all texts
-    assert len(part.erased["attention"]) == len(part.right) == len(part.moved) == 10
+    assert len(part.erased["attention"]) == len(part.right) == len(part.moved) == 12

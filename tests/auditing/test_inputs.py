@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.auditing.inputs import check_labels, load_data, load_scores, pools
+from attnlib.auditing.inputs import load_data, load_scores, pools
 from attnlib.utils.errors import ConfigError, DataError
 
 WORDS = "the film was a good bad dull bright story about people and places in winter".split()
@@ -44,23 +44,21 @@ def test_classes_that_are_not_the_models(tmp_path):
         al.audit(fitted, table(tmp_path, ["cat", "dog"] * 100), budget=0.1)
 
 
-def test_arguments():
-    for budget in (0, -1, float("nan"), float("inf"), "3"):
-        with pytest.raises(ConfigError, match="budget is a number of minutes"):
-            al.audit(None, "planted", budget=budget)
-    with pytest.raises(ConfigError, match="seed must be a whole number"):
-        al.audit(None, "planted", seed=-1)
-    with pytest.raises(ConfigError, match=r"A model is what al.fit or al.load_model returns; got int"):
-        al.audit(3, "planted")
-    with pytest.raises(ConfigError, match="scores explain a certain model"):
-        al.audit(None, "planted", scores="x.jsonl")
-    with pytest.raises(ConfigError, match="needs data"):
-        al.audit()
+@pytest.mark.parametrize(
+    ("model", "told", "said"),
+    [(None, {"budget": budget}, "budget is a number of minutes") for budget in (0, -1, float("nan"), "3")]
+    + [(None, {"seed": -1}, "seed must be a whole number"), (None, {"data": None}, "needs data"),
+       (3, {}, "A model is what al.fit or al.load_model returns; got int"),
+       (None, {"scores": "x.jsonl"}, "scores explain a certain model")],
+)  # fmt: skip
+def test_arguments(model, told, said):
+    with pytest.raises(ConfigError, match=said):
+        al.audit(model, **{"data": "planted"} | told)
 
 
 def test_ordinary_labels_pass(tmp_path):
-    check_labels(load_data(table(tmp_path, ["1", "2", "3", "4", "5"] * 40)))
-    check_labels(load_data(table(tmp_path, ["New York, NY", "Paris, France"] * 100)))
+    for labels in (["1", "2", "3", "4", "5"] * 40, ["New York, NY", "Paris, France"] * 100):
+        assert set(load_data(table(tmp_path, labels)).classes) == set(labels)
 
 
 def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
@@ -77,29 +75,22 @@ def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
 
 def test_scores_from_elsewhere(tmp_path):
     examples = [al.Example(("a", "b"), 0, id="x"), al.Example(("c",), 1, id="y")]
-    tokens, places = (lambda e: e.tokens), range(2)
-    file = tmp_path / "s.jsonl"
-    file.write_text('{"id": "y", "scores": [0.5]}\n{"id": "x", "scores": [1, 2]}\n')
-    assert [a.tolist() for a in load_scores(file, examples, tokens, places)] == [[1, 2], [0.5]]
-    csv = tmp_path / "s.csv"
-    csv.write_text('id,scores\nx,"[1, 2]"\ny,[0.5]\n')
-    assert [a.tolist() for a in load_scores(csv, examples, tokens, places)] == [[1, 2], [0.5]]
-    for text, said in (
+    lines, table = tmp_path / "s.jsonl", tmp_path / "s.csv"
+    lines.write_text('{"id": "y", "scores": [0.5]}\n{"id": "x", "scores": [1, 2]}\n')
+    table.write_text('id,scores\nx,"[1, 2]"\ny,[0.5]\n')
+    for given in (lines, table, {"x": [1, 2], "y": [0.5]}):
+        assert [a.tolist() for a in load_scores(given, examples, lambda e: e.tokens)] == [[1, 2], [0.5]]
+    unnamed = tmp_path / "t.jsonl"
+    unnamed.write_text(json.dumps({"name": "x", "scores": [1]}))
+    for given, said in (
         ({"x": [1, 2]}, "1 of 2 texts have none"),
         ({"x": [1, 2], "y": [1, 2]}, "2 numbers for 1 tokens"),
         ({"x": [1, 2], "y": ["a"]}, "no numbers"),
         ({"x": [1, 2], "y": [float("nan")]}, "none of them NaN"),
         ({"x": [1, 2], "y": [10**400]}, "no numbers"),
-        ([[1, 2]], "one array for each of 2 texts"),
-        (3, "one array for each of 2 texts"),
+        ([[1, 2], [0.5]], "a mapping by id"),
+        (unnamed, "needs the columns 'id' and 'scores'"),
+        (tmp_path / "none.csv", "no file"),
     ):
         with pytest.raises(DataError, match=said):
-            load_scores(text, examples, tokens, places)
-    assert [a.tolist() for a in load_scores([[1, 2], [0.5]], examples, tokens, [1, 0])] == [[0.5], [1, 2]]
-    with pytest.raises(DataError, match="the split of these texts was drawn here"):
-        load_scores([[1, 2], [0.5]], examples, tokens, places, ordered=False)
-    file.write_text(json.dumps({"name": "x", "scores": [1]}))
-    with pytest.raises(DataError, match="needs the columns 'id' and 'scores'"):
-        load_scores(file, examples, tokens, places)
-    with pytest.raises(DataError, match="no file"):
-        load_scores(tmp_path / "none.csv", examples, tokens, places)
+            load_scores(given, examples, lambda e: e.tokens)

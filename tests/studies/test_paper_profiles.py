@@ -27,7 +27,7 @@ CLASSES = {"snli": 3, "babi": 6, "hub:yahoo_answers_topics": 10}
 SHRUNK = {
     r"(\w+_)?seeds|few": lambda v: v[:1] if isinstance(v, list) else 1,
     r"(\w+_)?epochs(_without)?": lambda v: leaves(v, 1),
-    r"hidden_sizes?|deep_size|embedding_size": lambda v: leaves(v, WIDTH),
+    r"hidden_sizes?|embedding_size": lambda v: leaves(v, WIDTH),
     r"limit": lambda v: 12,
     r"resamples|adversary_(steps|texts)": lambda v: 4,
     r"counts": lambda v: [4],

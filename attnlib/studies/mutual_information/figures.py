@@ -84,6 +84,6 @@ FIGURES = [
            "information, by encoder and attention. n counts models.", "Box plots with dots, one "
            "panel per corpus: weighted tau by encoder, one colour per attention."),
     Figure("uniformity", uniformity, "Section 5.3: weighted τ against the entropy of attention, "
-           "one point per model.", "Scatter plots, one panel per corpus: weighted tau of each "
-           "model against the entropy of its attention."),
+           "one point per model.", "Scatter plots, one panel per corpus: weighted tau "
+           "against the entropy of attention."),
 ]  # fmt: skip

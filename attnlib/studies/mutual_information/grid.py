@@ -7,14 +7,12 @@ seed; the model with its representation fixed and the adversary start from it. `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-
-import pandas as pd
 
 from attnlib.data.selection import sampled
 from attnlib.measures.adversary import adversary
-from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
 from attnlib.studies.beside import printed
 from attnlib.studies.mutual_information import measures
@@ -85,34 +83,27 @@ def check_texts(params: Params, name: str, corpus: Corpus) -> None:
         raise ConfigError(f"{wrong}: {name!r} has {'no' if query else 'a'} query; put it in {right}.")
     long = [example for example in sampled(corpus.test, params.texts) if len(example) > 1]
     if len(long) < 4:
-        raise ConfigError(
-            f"{name!r} has {plural(len(long), 'test text')} of two words or more. Information is estimated from at "
-            "least two clusters of two texts; give it more test texts, or leave it out."
-        )
+        said = f"{name!r} has {plural(len(long), 'test text')} of two words or more"
+        raise ConfigError(f"{said}; two clusters need four at least. Give it more test texts, or leave it out.")
 
 
 def results(params: Params, executor: Any = None, corpora: Corpora | None = None) -> Results:
-    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already."""
+    """Compute what the store does not hold, and gather. `corpora`: those that are loaded already.
+
+    `taus` gets `value` (tau), `task`, and what decides nothing: `thin` (too few texts for the numbers of clusters
+    asked for) and `idle` (learned nothing).
+    """
     corpora = Corpora() if corpora is None else corpora
     for name in params.all_corpora:
         check_texts(params, name, corpora[params.data(name)])
     found = run_grid(grid(params), executor=executor, corpora=corpora, title="mutual information")
     frames = {name: found.frame(name) for name in ("taus", "ranks", "labels")}
-    return gathered(params, found, frames | {"apart": found.frame("apart", optional=True)})
-
-
-def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """Tidy frames of the models (`MODEL`): what `measures` gives of each, and of adversaries `apart`.
-
-    `taus` gets `value` (tau), `task`, and what decides nothing: `thin` (too few texts for the numbers of clusters
-    asked for) and `idle` (learned nothing).
-    """
-    taus = frames["taus"]
-    learned = without(taus, idle(frames["labels"], MODEL)).index
-    taus = taus.assign(
+    taus, idle_models = frames["taus"], idle(frames["labels"], MODEL)
+    frames["apart"] = found.frame("apart", optional=True)
+    frames["taus"] = taus.assign(
         value=taus["tau"],
         task=[params.task(name) for name in taus["dataset"]],
         thin=taus["clusters"] < min(params.counts),
-        idle=~taus.index.isin(learned),
+        idle=~taus.index.isin(without(taus, idle_models).index),
     )
-    return Results(params, found, {**frames, "taus": taus}, MODEL[:-1], judged=("taus",))
+    return Results(params, found, frames, MODEL[:-1], judged=("taus",))

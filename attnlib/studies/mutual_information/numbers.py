@@ -1,9 +1,8 @@
 """Attention and information (Wen et al. 2022): every number of the study, its tables and its claims.
 
-A τ is one number per model, so its intervals are over trainings, nested in cells (corpus, encoder, attention), on
-the test texts at hand; what another sample of texts would do to a single τ is `over_texts`, which widens the
-intervals of claims. Claims 8 and 9 are about settings (corpus, encoder, attention) and claim 12 is about corpora,
-and those are what is drawn there. Models that learned nothing, or were measured on too few texts, decide nothing.
+A τ is one number per model, so its intervals are over trainings, nested in cells (corpus, encoder, attention). Of
+claims they are widened by `over_texts`, what another sample of texts would do to a single τ. Claims 8 and 9 draw
+settings, claim 12 corpora. Models that learned nothing, or were measured on too few texts, decide nothing.
 """
 
 from __future__ import annotations
@@ -34,17 +33,13 @@ NAMES = {
     "fix_attention": "Fix Attn", "fix_representation": "Fix Rep", "adversary_unfrozen": "adversary",
 }  # fmt: skip
 """How tables name things."""
-SAME = 0.005
-"""A change of τ below this is none: it vanishes at the two digits that the paper prints."""
-KEPT = 0.1
-"""A loss of τ below this is none: the largest that the paper still calls so is 0.09 (Table 4)."""
-BETWEEN_SEEDS = 0.05
-"""The largest difference between seeds that the paper reports."""
+SAME = 0.005  # a change of τ below this vanishes at the two digits that the paper prints
+KEPT = 0.1  # a loss of τ below this is none: the largest that the paper still calls so is 0.09 (Table 4)
+BETWEEN_SEEDS = 0.05  # the largest difference between seeds that the paper reports
 MOVED, CLOSE, LOST = 0.19, 0.1, 0.03
 """An adversary moved attention by this mean JSD (the paper's lowest is 0.194), stayed within this mean TVD (a bound
 of ours; the paper's largest is 0.037) and lost less accuracy than this (the paper's largest is 0.02): Table 3."""
-LEAST_ORDERED = 5
-"""The fewest settings that a rank correlation is judged by: chance puts four in perfect order once in twelve."""
+LEAST_ORDERED = 5  # settings that a rank correlation needs: chance puts four in perfect order once in twelve
 PRINTED = {"fix_attention": 2, "fix_representation": 2, "adversary_unfrozen": 4}
 """Where the paper prints what τ loses in a special setting."""
 
@@ -88,12 +83,6 @@ right = Quantity("labels", lambda f: f["truth"] == f["prediction"], plain, ("dat
 between_seeds = tau.only(**OF_MAIN).where(gap_values).of(bounds=(0, 2))
 
 
-def above(better: str, worse: str) -> Quantity:
-    """The mean difference of two attentions over the corpora and encoders that have both."""
-    sides = tau.only(attention=[better, worse]).where(partial(shared, ["attention"]))
-    return sides.of(model=("dataset", "encoder"), paired=False).minus("attention", better, worse)
-
-
 def special(variant: str) -> Quantity:
     """τ of BiLSTM with additive attention as trained and in a special setting, where there are both."""
     why = f"No corpus has this model as trained and as {NAMES[variant]}, or its adversaries are none (Table 3)."
@@ -107,7 +96,7 @@ def loss(variant: str) -> Quantity:
 
 
 def widened(quantity: Quantity, results: Results) -> Effect:
-    """The mean, with what another sample of texts would do to it, from the standard errors of single τ.
+    """The mean, its interval widened by what another sample of texts would do, from the errors of single τ.
 
     All models of a corpus read the same texts, so their errors do not average out; those of two sides are added.
     """
@@ -136,10 +125,7 @@ def true_adversaries(results: Results) -> Results:
 
 
 def best(results: Results) -> Effect:
-    """The share of rounds in which no rival is above BiLSTM with additive attention by `SAME`.
-
-    A round is one training of every encoder with every attention of the run, `LEAST_ORDERED` of them at least.
-    """
+    """The share of rounds (a training of every setting of the run) in which no rival is above `MAIN` by `SAME`."""
     part = shared(CELL[1:], tau.values(results))
     rounds = part.pivot_table(index=["dataset", "seed"], columns=CELL[1:], values="value").dropna()
     if MAIN not in rounds or rounds.shape[1] < LEAST_ORDERED or rounds.empty:
@@ -165,22 +151,19 @@ def gumbel_keeps(results: Results) -> Effect:
 
 
 def uniform(results: Results) -> Effect:
-    """Kendall τ-b of τ with the entropy of attention over the models of a corpus, averaged over corpora.
+    """Kendall τ-b of τ with the entropy of attention, mean over corpora; the jackknife leaves out a setting."""
 
-    Settings are drawn, each with all its trainings: the jackknife leaves out one at a time.
-    """
+    def agreement(settings: pd.DataFrame) -> float:
+        return stats.kendall_tau(*np.vstack(settings["models"].to_list()).T)
+
     groups = tau.values(results).dropna(subset=["entropy"]).groupby(CELL, sort=False)[["value", "entropy"]]
     rows = [(dataset, f"{encoder}, {attention}", own.to_numpy()) for (dataset, encoder, attention), own in groups]
     settings = pd.DataFrame(rows, columns=["dataset", "setting", "models"])
     settings = settings.groupby("dataset", sort=False).filter(lambda own: len(own) >= LEAST_ORDERED)
     required(settings, f"No corpus has {LEAST_ORDERED} settings (encoder, attention) to correlate over.")
-    values = pseudovalues(settings, _agreement, ["dataset"], text="setting")
+    values = pseudovalues(settings, agreement, ["dataset"], text="setting")
     found = effect(values, ["dataset"], training=None, text="setting", bounds=(-1.0, 1.0))
     return replace(found, trainings=found.texts, texts=0, from_trainings=found.from_texts, from_texts=0.0)
-
-
-def _agreement(settings: pd.DataFrame) -> float:
-    return stats.kendall_tau(*np.vstack(settings["models"].to_list()).T)
 
 
 def queries(results: Results) -> Effect:
@@ -224,9 +207,7 @@ def losses(*variants: str) -> dict[str, Quantity]:
 def mean_tau(*keys: str, **printed: Any) -> Table:
     """The averages of section 5, next to the paper's: over the corpora that have all rows of the table."""
     quantity = tau.where(partial(shared, keys)).of(printed=(NAME, "text", printed))
-    caption = (
-        "After the paper's section 5: mean τ over trainings, with 95% intervals, on the corpora that have all rows."
-    )
+    caption = "After section 5 of the paper: mean τ, with 95% intervals, on the corpora that have all rows."
     return Table(f"tau_by_{keys[0]}", {"τ": quantity}, caption, keys, cells=CELL, shown=named)
 
 
@@ -239,25 +220,24 @@ DISTANCES = {
 """Columns of Table 3. As in the code that the λ come from, TVD is halved with two classes."""
 DELTA = "τ in the special setting, and Δτ = τ as trained − that τ, paired by training, with 95% intervals"
 TABLES = [
-    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))}, "After the "
-          "paper's Table 1: accuracy of BiLSTM with additive attention, with 95% intervals over "
-          "trainings and texts.", ["dataset"], shown=named),
-    Table("choices", {"k": (tau.of(value="k"), "median"), "N": (tau.of(value="clusters"), "median")}, "k and N as "
-          "chosen, medians over trainings.", CELL, shown=named),
+    Table("table1_accuracy", {"accuracy": right.of(printed=(NAME, 1, "accuracy"))},
+          "After the paper's Table 1: accuracy of BiLSTM with additive attention, with 95% intervals "
+          "over trainings and texts.", ["dataset"], shown=named),
     mean_tau("attention", metric="weighted_kendall_mean_all", encoder=None),
     mean_tau("encoder", "attention", metric="weighted_kendall_mean"),
-    Table("ablations", losses("fix_attention", "fix_representation"), f"After the paper's Table 2: "
-          f"{DELTA}.", ["dataset"], shown=named, otherwise="This run has no ablations to compare."),
+    Table("ablations", losses("fix_attention", "fix_representation"),
+          f"After the paper's Table 2: {DELTA}.", ["dataset"], shown=named,
+          otherwise="This run has no ablations to compare."),
     Table("table3_adversaries", DISTANCES, "After the paper's Table 3: adversaries, with 95% "
           f"intervals. The claim counts those with a mean JSD of {MOVED} at least, a TVD (halved "
-          f"with two classes) of {CLOSE} at most, a bound of ours, and a loss of accuracy below "
+          f"with two classes) of {CLOSE} at most (a bound of ours) and a loss of accuracy below "
           f"{LOST}. λ: the paper's of the corpus or the closest, else its most frequent.",
           ["dataset"], shown=with_lambda, otherwise="This run has no adversaries."),
     Table("adversaries", losses("adversary_unfrozen"), f"After the paper's Table 4: {DELTA}.",
           ["dataset"], shown=named, otherwise="This run has no adversaries to compare."),
-    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, attention) "
-          f"whose τ does not fall (by {SAME} or more) with Gumbel-softmax; the paper: 85 of 99 in all.",
-          otherwise="This run has no Gumbel models to compare."),
+    Table("gumbel", gumbel_table, f"After the paper's Table 5: settings (corpus, encoder, "
+          f"attention) whose τ does not fall (by {SAME} or more) with Gumbel-softmax; the paper: "
+          "85 of 99 in all.", otherwise="This run has no Gumbel models to compare."),
 ]  # fmt: skip
 
 
@@ -276,10 +256,12 @@ def printed_loss(variant: str, results: Results) -> Printed:
 
 
 def follows(better: str, worse: str) -> Claim:
-    """A claim that one attention follows information better than another."""
+    """A claim that one attention follows information better than another, where a corpus and encoder has both."""
+    sides = tau.only(attention=[better, worse]).where(partial(shared, ["attention"]))
+    above = sides.of(model=("dataset", "encoder"), paired=False).minus("attention", better, worse)
     return Claim(
         f"{NAMES[better]} attention follows information better than {worse} attention", "section 5, averages",
-        "difference of mean τ over the corpora and encoders that have both", partial(widened, above(better, worse)),
+        "difference of mean τ over the corpora and encoders that have both", partial(widened, above),
         paper=average(better, worse), unit="τ", figure="tau_by_attention",
     )  # fmt: skip
 
@@ -296,20 +278,20 @@ def drops(variant: str, says: str, where: str, table: str, **kept: object) -> Cl
 
 CLAIMS = [
     Claim("The more attention a state receives, the more it tells about the output (additive "
-          "attention)", "section 5, Figure 2", "mean weighted τ over corpora, encoders and "
-          "trainings", partial(widened, tau.only(attention="additive")), paper=average("additive"), unit="τ",
+          "attention)", "section 5, Figure 2", "mean weighted τ over corpora, encoders and trainings",
+          partial(widened, tau.only(attention="additive")), paper=average("additive"), unit="τ",
           figure="tau_by_attention"),
     follows("additive", "dot"),
     follows("deep", "dot"),
-    Claim("BiLSTM with additive attention has the highest τ most of the time", "section 5, Figure "
-          "2", "share of rounds (a training of every encoder with every attention on a corpus) in "
-          "which no other is above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
+    Claim("BiLSTM with additive attention has the highest τ most of the time",
+          "section 5, Figure 2", "share of rounds (a training of every encoder with every attention on a corpus) "
+          "in which no other is above it at the paper's two digits", best, border=0.5, figure="figure2_tau"),
     drops("fix_attention", "With attention fixed at random, τ drops: the encoder does not bring "
           "information to the weights", "section 5.1, Table 2, Fix Attn", "ablations"),
     drops("fix_representation", "With the representation fixed and attention learned again, τ does "
           "not drop", "section 5.1, Table 2, Fix Rep", "ablations", direction="less", border=KEPT),
-    drops("adversary_unfrozen", "Adversarial attention still follows information", "section 5.2, "
-          "Table 4", "adversaries", direction="less", border=KEPT),
+    drops("adversary_unfrozen", "Adversarial attention still follows information",
+          "section 5.2, Table 4", "adversaries", direction="less", border=KEPT),
     Claim("Gumbel-softmax raises τ, or leaves it, in most settings", "section 5.3, Table 5",
           "share of settings (corpus, encoder, attention) whose mean τ does not fall; those of one "
           "corpus are not independent, so that the interval is rather too narrow", gumbel_keeps,
@@ -320,8 +302,8 @@ CLAIMS = [
           figure="uniformity"),
     Claim("τ of BiLSTM with additive attention hardly depends on the seed", "section 5",
           "mean absolute difference of τ between two trainings, mean over corpora", between_seeds,
-          "less", BETWEEN_SEEDS, lambda results: beside.quoted(results, NAME,
-          "weighted_kendall_between_seeds_mean", "section 5, mean over seeds"), "τ", "figure2_tau"),
+          "less", BETWEEN_SEEDS, partial(beside.quoted, study=NAME,
+          metric="weighted_kendall_between_seeds_mean", where="section 5, mean over seeds"), "τ", "figure2_tau"),
     follows("additive", "deep"),
     Claim("τ is lower for questions and inference than for classification", "section 5, Figure 2",
           "mean τ of the corpora to classify minus that of the corpora with a query, over the "
@@ -335,11 +317,12 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     reply = {n: words[claim.verdict] for n, claim in claims.items()}
     ours = {n: claim.text() + claim.against(digits=2) for n, claim in claims.items()}
     return [
-        f"**Do states that receive more attention tell more about the output?** {reply[1]}: the rank correlation τ "
-        f"of additive attention with information is {ours[1]} (1: always, 0: no relation; 95% intervals).",
+        f"**Do states that receive more attention tell more about the output?** {reply[1]}: the "
+        f"rank correlation τ of additive attention with information is {ours[1]} (1: always, 0: no "
+        "relation; 95% intervals).",
         f"**Does additive attention do so better than dot attention?** {reply[2]}: τ differs by {ours[2]}.",
-        f"**Is it attention that learns this, and not the encoder?** {reply[5]}: with attention fixed at random, τ "
-        f"falls by {ours[5]}.",
+        f"**Is it attention that learns this, and not the encoder?** {reply[5]}: with attention "
+        f"fixed at random, τ falls by {ours[5]}.",
         f"**Does Gumbel-softmax keep or raise τ in most settings?** {reply[8]}: in a share of {ours[8]}.",
     ]
 

@@ -9,29 +9,23 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from attnlib.config import Attention, DataConfig, ModelConfig, TrainConfig
-from attnlib.data.corpora import corpora as registered
 from attnlib.store.specs import FitSpec
-from attnlib.studies.datasets import Dataset, brought, short
+from attnlib.studies.datasets import Dataset, short
 from attnlib.studies.params import ByDataset, Datasets, Once, Positive, Seed, Size, Some, StudyParams
 from attnlib.studies.study import replicate
-from attnlib.utils.errors import unknown
 from attnlib.utils.text import plural
 
 QUERIES: dict[str, dict[str, Any]] = {
     "stories": {"corpus": "planted", "task": "qa"},
-    "babi_1": {"corpus": "babi", "task": 1},
-    "babi_2": {"corpus": "babi", "task": 2},
-    "babi_3": {"corpus": "babi", "task": 3},
     "snli": {"corpus": "snli"},
+    **{f"babi_{task}": {"corpus": "babi", "task": task} for task in (1, 2, 3)},
 }
 """Corpora with a query, under the paper's names: how they are read. `stories` are generated, like bAbI 1."""
 OTHER = "other"
 """Stands for the corpora that a value by corpus does not name."""
-BY_CORPUS = ("embedding_size", "oov", "batch_size", "query_epochs")
-"""Parameters with one value, or one by corpus."""
-
+MIMIC = ("anemia", "diabetes")
+"""Jain & Wallace draw the vectors of their unknown words, and leave those of other corpora at zero."""
 Name = Literal["lstm", "cnn", "mlp"]
-Unknown = Literal["zero", "normal"]
 
 
 class Params(StudyParams):
@@ -44,13 +38,11 @@ class Params(StudyParams):
     strict_length_filter: bool = False
     vector_files: ByDataset[str] = Field(default_factory=dict)
     embedding_size: Size | ByDataset[Size] = 50
-    oov: Unknown | ByDataset[Unknown] = "zero"
     embedding_update: Literal["dense", "lazy"] = "dense"
     encoders: Some[Name] = ("lstm", "mlp")
     attentions: Some[Attention] = ("additive", "deep", "dot")
     hidden_sizes: dict[Name, Size] = Field(default_factory=lambda: {"lstm": 16, "cnn": 16, "mlp": 16})
     kernel_sizes: Some[Size] = (1, 3, 5, 7)
-    deep_size: Size = 16
     seeds: Some[Seed] = (0, 1)
     epochs: Size = 6
     patience: Size | None = 2
@@ -72,11 +64,7 @@ class Params(StudyParams):
     def _sense(self) -> Params:
         if not self.all_corpora:
             raise ValueError("corpora must name at least one, or query_corpora must.")
-        if both := set(self.corpora) & set(self.query_corpora):
-            raise ValueError(f"corpora and query_corpora both name {', '.join(sorted(both))}; leave it in one.")
         self._check_keys("vector_files", known=self.all_corpora)
-        by_corpus = [option for option in BY_CORPUS if isinstance(getattr(self, option), dict)]
-        self._check_keys(*by_corpus, known=(*self.all_corpora, OTHER))
         for option in ("gumbel_seeds", "ablation_seeds", "adversary_seeds"):
             if not set(getattr(self, option)) <= set(self.seeds):
                 raise ValueError(f"{option} are among the seeds {self.seeds}; got {getattr(self, option)}.")
@@ -92,8 +80,8 @@ class Params(StudyParams):
     @property
     def setting(self) -> str:
         """What claims are judged on."""
-        corpora, attentions = ", ".join(map(short, self.all_corpora)), ", ".join(self.attentions)
-        return f"{corpora}; {attentions} attention; {plural(len(self.seeds), 'training')} per cell"
+        attentions, trainings = ", ".join(self.attentions), plural(len(self.seeds), "training")
+        return f"{', '.join(map(short, self.all_corpora))}; {attentions} attention; {trainings} per cell"
 
     def task(self, corpus: str) -> str:
         """classification, qa or nli (by its name): the rows of Table 5."""
@@ -103,41 +91,37 @@ class Params(StudyParams):
 
     def data(self, corpus: str) -> DataConfig:
         """Where a corpus comes from, and how it is read."""
-        source, query = self.dataset(corpus).corpus, corpus in self.query_corpora
-        known = {*QUERIES, *registered}
-        if query and source not in known and not brought(source):
-            raise ValueError(unknown("corpus with a query", source, known, hint="Or a table, or hub:NAME."))
-        limit = None if source == "stories" else self.limit
+        source, query = self.dataset(corpus), corpus in self.query_corpora
+        limit = None if source.corpus == "stories" else self.limit
         strict = self.strict_length_filter and not query
-        return self.dataset(corpus).config(QUERIES if query else None, limit=limit, strict_length_filter=strict)
+        return source.config(QUERIES if query else None, limit=limit, strict_length_filter=strict)
 
     def training(self, corpus: str) -> TrainConfig:
         """As Jain & Wallace train: with a query, weight decay on every part; without, classes weighted alike."""
         own: dict[str, Any] = {"class_weights": True}
         if corpus in self.query_corpora:
-            own = {"epochs": self._of("query_epochs", corpus), "monitor": "accuracy", "weight_decays": {}}
-            own["learning_rate"] = self.query_learning_rate
-            own["patience"] = self.patience and max(self.patience, 5)  # the loss of stories falls late
-        own["batch_size"] = self._of("batch_size", corpus)
-        return self.config(TrainConfig, amsgrad=True, clip_norm=None, **own)
+            own = {"epochs": self._of("query_epochs", corpus), "learning_rate": self.query_learning_rate}
+            patience = self.patience and max(self.patience, 5)  # the loss of stories falls late
+            own |= {"monitor": "accuracy", "weight_decays": {}, "patience": patience}
+        return self.config(
+            TrainConfig, amsgrad=True, clip_norm=None, batch_size=self._of("batch_size", corpus), **own
+        )
 
     def model(self, corpus: str, encoder: str, attention: str) -> ModelConfig:
         """One cell of the grid, with softmax. Generated stories learn their word vectors."""
         generated = self.dataset(corpus).corpus == "stories"
         own: dict[str, Any] = {"vectors": self.vector_files.get(corpus, "none" if generated else self.vectors)}
-        if attention == "deep":
-            own |= {"attention_size": self.deep_size, "attention_layers": 2}
-        if attention == "dot":
-            # equation 1, with a query, is scaled; equation 5, without, is not
+        if attention == "deep":  # as wide as the narrowest encoder: the paper states no width
+            own |= {"attention_size": min(self.hidden_sizes.values()), "attention_layers": 2}
+        if attention == "dot":  # equation 1, with a query, is scaled; equation 5, without, is not
             own |= {"dot_scaled": corpus in self.query_corpora, "dot_init": "kaiming"}
         if encoder == "cnn":
             own["kernel_sizes"] = self.kernel_sizes
         if own["vectors"] != "none":
-            own["oov"] = self._of("oov", corpus)
-            own["oov_scale"] = 1.0 if own["oov"] == "normal" else None
-        sizes = {"embedding_size": self._of("embedding_size", corpus)}
-        sizes["hidden_size"] = self._of("hidden_sizes", encoder)
-        return ModelConfig(encoder=encoder, attention=attention, boundaries=True, **sizes, **own)
+            own |= {"oov": "normal", "oov_scale": 1.0} if corpus in MIMIC else {"oov": "zero"}
+        own["embedding_size"] = self._of("embedding_size", corpus)
+        hidden = self._of("hidden_sizes", encoder)
+        return ModelConfig(encoder=encoder, attention=attention, hidden_size=hidden, boundaries=True, **own)
 
     def models(self, corpus: str) -> list[FitSpec]:
         """The softmax models of a corpus; `seed` in their label counts trainings."""
@@ -153,6 +137,8 @@ class Params(StudyParams):
         value = getattr(self, option)
         if not isinstance(value, dict):
             return value
+        if option != "hidden_sizes":
+            self._check_keys(option, known=(*self.all_corpora, OTHER))
         if name not in value and OTHER not in value:
             raise ValueError(f"{option} says nothing about {name}; add it.")
         return value.get(name, value.get(OTHER))

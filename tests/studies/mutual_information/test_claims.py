@@ -66,8 +66,7 @@ def test_claims_without_their_models_are_not_tested() -> None:
 def test_one_training_of_a_cell_has_no_interval() -> None:
     found = verdicts(pd.concat([tau_frame(dataset=name, seeds=1) for name in ("sst", "imdb", "adr", "20news")]))
     for number in (1, 2, 3, 5, 6):
-        assert np.isnan(found[number].low)
-        assert found[number].verdict == "undetermined"
+        assert (np.isnan(found[number].low), found[number].verdict) == (True, "undetermined")
     assert found[8].verdict == "reproduced", "over 24 settings, which are more than a seed"
     assert (found[9].n, found[9].verdict) == (24, "reproduced")
 
@@ -119,8 +118,7 @@ def test_only_adversaries_decide_on_adversaries(told: dict, verdict: str) -> Non
 def test_a_corpus_without_true_adversaries_is_left_out() -> None:
     assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "not tested"
     taus = pd.concat([tau_frame(), tau_frame(dataset="imdb", adversary=-0.9)])
-    apart = pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)])
-    found = verdicts(taus, apart)[7]
+    found = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)]))[7]
     assert (found.verdict, found.n, found.paper_where) == ("reproduced", 3, "Table 4, sst")
     assert found.effect == pytest.approx(0.95 - 0.88)
     both = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb")]))[7]
@@ -155,15 +153,11 @@ def test_best_most_of_the_time_counts_rounds() -> None:
 
 
 def test_uniformity_is_a_mean_of_rank_correlations_within_corpora() -> None:
+    settings, values = [(e, a) for e in ("lstm", "cnn") for a in GOOD], (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
     rows = [
-        tau_row(encoder, attention, seed, tau + shift, dataset=dataset, entropy=entropy + shift)
+        tau_row(*setting, seed, tau + shift, dataset=dataset, entropy=entropy + shift)
         for dataset, shift in (("sst", 0.0), ("imdb", 0.2))
-        for (encoder, attention), tau, entropy in zip(
-            [(e, a) for e in ("lstm", "cnn") for a in GOOD],
-            (0.1, 0.2, 0.3, 0.4, 0.5, 0.6),
-            (6, 4, 5, 1, 3, 2),
-            strict=True,
-        )
+        for setting, tau, entropy in zip(settings, values, (6, 4, 5, 1, 3, 2), strict=True)
         for seed in (0, 1)
     ]
     taus = pd.DataFrame(rows)

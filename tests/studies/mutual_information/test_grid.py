@@ -4,47 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
-import nbformat
 import pandas as pd
 import pytest
-import yaml
 
 from attnlib.store.specs import Corpora, FitSpec
 from attnlib.studies.mutual_information import grid as study
 from attnlib.studies.mutual_information.grid import MODEL, adversary_lambda, check_texts, grid, results
 from attnlib.studies.mutual_information.numbers import decisive
 from attnlib.studies.mutual_information.params import Params
-from attnlib.utils import paths
+from attnlib.studies.study import planned
 from attnlib.utils.errors import ConfigError
 from tests.studies.mutual_information.frames import GENERATED, SPECIAL, tau_frame
 
 
 def profile(name: str) -> Params:
     """The parameters of the notebook with those of a profile."""
-    notebook = nbformat.read(paths.notebooks() / "04_mutual_information.ipynb", as_version=4)
-    values: dict[str, Any] = {}
-    exec(next(c.source for c in notebook.cells if "parameters" in c.metadata.get("tags", ())), values)
-    if name != "smoke":
-        values |= yaml.safe_load((paths.params() / "04_mutual_information" / f"{name}.yaml").read_text())
-    return Params.of(values)
+    return Params.of(planned(["04_mutual_information"], name)[0].values)
 
 
 @pytest.mark.parametrize(("name", "runs", "models"), [("smoke", 33, 32), ("cpu", 228, 222), ("paper", 2340, 2270)])
 def test_grids_of_the_profiles(name: str, runs: int, models: int) -> None:
     found = grid(profile(name))
     assert (len(found), len({fit for run in found for fit in run.fits})) == (runs, models)
-
-
-def test_vectors_of_the_paper_profile() -> None:
-    used = {run.label["dataset"]: run.fits[0].model for run in grid(profile("paper"))}
-    widths = {name: model.embedding_size for name, model in used.items()}
-    assert {name for name, width in widths.items() if width == 50} == {"babi_1", "babi_2", "babi_3"}
-    assert set(widths.values()) == {50, 300}
-    assert "840B" in used["snli"].vectors
-    assert {used[f"babi_{k}"].vectors for k in (1, 2, 3)} == {"none"}
-    assert "wiki.simple" in used["sst"].vectors
 
 
 def test_ablations_are_what_they_say() -> None:
@@ -75,14 +57,6 @@ def test_cells_have_trainings_of_their_own_and_what_is_paired_shares_a_seed() ->
     assert len(seeds) == len(set().union(*seeds.values())) == 2 * 9 * 3, "no two cells do"
 
 
-def test_corpora_without_the_model_of_ablations_get_none() -> None:
-    queries = grid(Params(**GENERATED | {"corpora": [], "query_corpora": ["stories", "snli"]}))
-    assert {run.label["dataset"] for run in queries} == {"stories", "snli"}
-    assert {run.label["variant"] for run in queries} == {"none", "fix_attention", "fix_representation"}
-    other = grid(Params(**GENERATED, query_encoders=["mlp"]))
-    assert {run.label["dataset"] for run in other if run.label["variant"] != "none"} == {"planted"}
-
-
 def test_lambda_is_that_of_the_closest_corpus() -> None:
     lambdas = [adversary_lambda(name) for name in ("hub:imdb", "diabetes", "hub:yelp_polarity")]
     assert lambdas == [8e-4, 2e-4, 5e-4], "of none of the paper's: its most frequent"
@@ -91,21 +65,18 @@ def test_lambda_is_that_of_the_closest_corpus() -> None:
 def test_corpora_are_checked_before_training(tmp_path) -> None:
     rows = pd.DataFrame({"text": [f"word{i} is here" for i in range(90)], "label": ["a", "b"] * 45})
     rows = rows.assign(split=["train", "dev", "test"] * 30, query=[f"where {i}" for i in range(90)])
-    rows.to_csv(tmp_path / "x.csv", index=False)
-    rows.drop(columns="query").to_csv(tmp_path / "y.csv", index=False)
-    told = {"corpora": ["planted"], "query_corpora": [{"name": "myqa", "path": str(tmp_path / "x.csv")}]}
-    loaded = Corpora()
-    params = Params(**told, counts=[20])
-    myqa = loaded[params.data("myqa")]
-    check_texts(params, "myqa", myqa)
+    asked, plain = str(tmp_path / "x.csv"), str(tmp_path / "y.csv")
+    rows.to_csv(asked, index=False)
+    rows.drop(columns="query").to_csv(plain, index=False)
+    loaded, params = Corpora(), Params(corpora=["planted"], query_corpora=[asked], counts=[20])
+    x = loaded[params.data("x")]
+    check_texts(params, "x", x)
     with pytest.raises(ConfigError, match="3 test texts of two words"):
-        check_texts(params, "myqa", replace(myqa, test=myqa.test[:3]))
-    other = Params(corpora=[str(tmp_path / "x.csv")], query_corpora=[], counts=[5])
+        check_texts(params, "x", replace(x, test=x.test[:3]))
     with pytest.raises(ConfigError, match="has a query; put it in query_corpora"):
-        results(other, corpora=loaded)
-    other = Params(query_corpora=[str(tmp_path / "y.csv")], counts=[5])
+        results(Params(corpora=[asked], query_corpora=[], counts=[5]), corpora=loaded)
     with pytest.raises(ConfigError, match="has no query; put it in corpora"):
-        results(other, corpora=loaded)
+        results(Params(query_corpora=[plain], counts=[5]), corpora=loaded)
 
 
 def test_models_that_learned_nothing_and_corpora_too_small_are_marked(monkeypatch) -> None:

@@ -11,22 +11,9 @@ from attnlib.studies.mutual_information import measures
 from attnlib.studies.mutual_information.params import Params
 
 
-@pytest.fixture(autouse=True)
-def _quiet(monkeypatch) -> None:
-    monkeypatch.setenv("ATTNLIB_PROGRESS", "0")
-
-
 def test_measured_on_a_small_model() -> None:
-    sizes = {"lstm": 6, "cnn": 8, "mlp": 6}
-    params = Params(
-        corpora=["planted"],
-        query_corpora=[],
-        vectors="none",
-        limit=40,
-        embedding_size=6,
-        hidden_sizes=sizes,
-        epochs=1,
-    )
+    small = {"limit": 40, "embedding_size": 6, "epochs": 1, "hidden_sizes": {"lstm": 6, "cnn": 8, "mlp": 6}}
+    params = Params(corpora=["planted"], query_corpora=[], vectors="none", **small)
     base = params.models("planted")[0]
     corpus = al.load_corpus(base.data)
     fitted = al.fit(corpus, base.model, base.train, base.seed)
