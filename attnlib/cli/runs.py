@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,17 +29,9 @@ def runs() -> None:
 @runs.command("list")
 @store_option
 @click.option("--task", default="", help="Only tasks whose name contains this.")
-@click.option("--failed", is_flag=True, help="List failed runs instead of finished ones.")
-def list_(root: Path | None, task: str, failed: bool) -> None:
+def list_(root: Path | None, task: str) -> None:
     """One line per run: key, what it is, how long it took, its size and age."""
     store = Store(root)
-    if failed:
-        failures = {key: record for key, record in store.failures().items() if task in record["task"]}
-        for key, record in failures.items():
-            last = record["attempts"][-1]
-            click.echo(f"{key[:12]}  {record['task']}  {last['error']}: {last['message']}")
-        click.echo(f"{len(failures)} failed runs in {store.root}")
-        return
     rows = [row for row in _rows(store) if task in row["task"]]
     widths = [max((len(row["cells"][k]) for row in rows), default=0) for k in range(5)]
     for row in rows:
@@ -53,15 +44,7 @@ def list_(root: Path | None, task: str, failed: bool) -> None:
 @store_option
 def show(key: str, root: Path | None) -> None:
     """All about the run whose key starts with KEY, after checking every file."""
-    store = Store(root)
-    failures = {k: r for k, r in store.failures().items() if k.startswith(key)}
-    if failures and not any(k.startswith(key) for k in store):
-        for name, record in failures.items():
-            click.echo(f"{name}\n{json.dumps(record['run'], indent=2, ensure_ascii=False)}")
-            for attempt in record["attempts"]:
-                click.echo(attempt["traceback"] or f"{attempt['error']}: {attempt['message']}")
-        return
-    entry = store.find(key)
+    entry = Store(root).find(key)
     entry.verify()
     spec = entry.spec
     click.echo(f"{entry.key}\n{entry.folder}")
@@ -84,7 +67,7 @@ def show(key: str, root: Path | None) -> None:
 @click.option("--stale", "outdated", is_flag=True, help="Remove runs made by code that has changed since.")
 @click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool) -> None:
-    """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
+    """Remove what killed runs left behind; on demand also old and outdated runs."""
     limit = None if older_than is None else datetime.now(UTC) - parse_age(older_than)
     store = Store(root)
     doomed = []
@@ -93,21 +76,13 @@ def gc(root: Path | None, older_than: str | None, outdated: bool, dry_run: bool)
             old = limit is not None and row["finished"] < limit
             if old or (outdated and stale(row["spec"])):
                 doomed.append(row)
-    damaged = sorted((store.root / "corrupt").glob("*"))
     size = sum(row["size"] for row in doomed)
-    size += sum(file.stat().st_size for folder in damaged for file in folder.rglob("*") if file.is_file())
     verb = "would be removed" if dry_run else "removed"
     for row in doomed:
         click.echo(f"{verb}: {'  '.join(row['cells'])}")
         if not dry_run:
             store.remove(row["key"])
-    for path in damaged:
-        click.echo(f"{verb}: damaged entry {path.name[:12]}")
-        if not dry_run:
-            shutil.rmtree(path, ignore_errors=True)
-    if not dry_run:
-        store.sweep(locks=True)
-    click.echo(f"{len(doomed)} runs and {len(damaged)} damaged entries {verb}, {filesize(size)} in {store.root}")
+    click.echo(f"{len(doomed)} runs {verb}, {filesize(size)} in {store.root}")
 
 
 def stale(spec: dict[str, Any]) -> list[str]:
@@ -136,7 +111,7 @@ def parse_age(text: str) -> timedelta:
 
 
 def _rows(store: Store) -> list[dict[str, Any]]:
-    """Finished runs, the newest first. A damaged one is set aside with a warning and left out."""
+    """Finished runs, the newest first. A damaged one is removed with a warning."""
     rows = []
     for entry, spec, environment in store.described():
         finished = datetime.fromisoformat(environment["finished"])

@@ -12,8 +12,8 @@ from filelock import FileLock
 
 from attnlib.store.entries import CorruptEntry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.keys import UNCACHED, Keys, contents, data_of
-from attnlib.store.specs import Corpora, FitSpec, Run, canonical, columns, corpora_of
+from attnlib.store.keys import Keys
+from attnlib.store.specs import Corpora, Run, canonical, columns, corpora_of
 from attnlib.store.tasks import Job, Outcome, describe, execute, packed
 from attnlib.utils.progress import bar
 
@@ -28,11 +28,10 @@ class GridInterrupted(KeyboardInterrupt):
 
 @dataclass
 class Node:
-    """A run to compute, and what went wrong with it. `ship`: its corpus is to be sent along."""
+    """A run to compute, and what went wrong with it."""
 
     key: str
     run: Run
-    ship: bool = False
     errors: list[Mapping[str, str]] = field(default_factory=list)
 
 
@@ -110,7 +109,7 @@ class Driver:
 
     def _hand_out(self, pool: Executor, running: dict[Future, tuple[Node, FileLock]]) -> None:
         """Fill the room the executor has, with runs that are ready and that no other process computes."""
-        room = getattr(pool, "room", 2)
+        room = pool.room
         for key, node in list(self.pending.items()):
             if len(running) >= room:
                 return
@@ -130,23 +129,17 @@ class Driver:
 
     def _job(self, node: Node, pool: Executor) -> Job:
         run, here = node.run, isinstance(pool, SerialExecutor)
-        near = getattr(pool, "shared_disk", True)
-        corpus = None if run.corpus is None else self.corpora[run.corpus]
-        models = {self.keys[fit]: self.store.get(self.keys[fit]) for fit in run.fits}
-        parts = {part: self.names.parts[part] for part in self.names.named(run)}
-        data, texts = (b"", {}) if here else packed(parts)
-        task = self.names.code(run).get(run.task, UNCACHED)
+        entries = [self.store.get(self.keys[fit]) for fit in run.fits]
+        named = self.names.named(run)
+        ready = run.corpus is not None and (here or run.corpus.corpus in self.corpora.given)
         return Job(
             key=node.key,
             run=run,
-            data=() if corpus is None else data_of(corpus),
-            contents=contents(run.model) if isinstance(run, FitSpec) else {},
-            task="" if task.startswith(UNCACHED) else task,
-            named=tuple(parts),
-            parts=data,
-            texts=texts,
-            models={k: str(entry.folder / "model") if near else entry.model_files() for k, entry in models.items()},
-            corpus=corpus if here or node.ship else None,
+            models=[(e.key, str(e.folder / "model") if pool.shared_disk else e.model_files()) for e in entries],
+            named=named,
+            parts=b"" if here else packed(named),
+            identity=None if here else self.names.identity(run),
+            corpus=self.corpora[run.corpus] if ready else None,
         )
 
     def _take(self, future: Future, node: Node) -> None:
@@ -155,10 +148,7 @@ class Driver:
             outcome: Outcome = future.result()
         except Exception as error:  # the worker died, or the cluster lost the run
             outcome = Outcome(error=describe(error))
-        if outcome.needs:
-            node.ship = True
-            self.pending = {node.key: node, **self.pending}
-        elif outcome.error is None:
+        if outcome.error is None:
             self._keep(node, outcome)
         else:
             node.errors.append(outcome.error)
@@ -181,10 +171,8 @@ class Driver:
         self.computed.add(node.key)
 
     def _fail(self, node: Node) -> None:
-        """Record a failure, and that of every run that waits for this one."""
+        """Give up a run, and every run that waits for it."""
         self.failed[node.key] = node
-        record = {"run": node.run.model_dump(mode="json"), "task": node.run.task, "attempts": node.errors}
-        self.store.record_failure(node.key, record)
         message = f"the model it needs failed: {node.errors[-1]['message']}"
         for other in [n for n in self.pending.values() if node.key in (self.keys[fit] for fit in n.run.fits)]:
             if self.pending.pop(other.key, None) is not None:  # else it failed just now, with another that it needs

@@ -56,7 +56,7 @@ class Source:
     @property
     def own_modules(self) -> list[str]:
         """The modules that no installation brings, a notebook's own aside."""
-        return sorted(m for m in self.modules - {"__main__"} if m in sys.modules and not _settled(m))
+        return sorted(m for m in self.modules - {"__main__"} if not _settled(m))
 
 
 def source_of(part: Any) -> Source:

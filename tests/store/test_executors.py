@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 import signal
@@ -195,7 +194,6 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     assert again <= kills * in_flight
     assert len(list(store)) == total
     assert not list((store.root / "tmp").iterdir())
-    assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
 
 
 @dataclass
@@ -261,7 +259,7 @@ def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.mark.slow
-def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Cluster) -> None:
+def test_models_and_corpora_handed_over_travel_to_dask_workers(tmp_path: Path, cluster: Cluster) -> None:
     import grid_tasks
 
     from attnlib.data import load_corpus
@@ -279,18 +277,14 @@ def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Clus
 
 
 @pytest.mark.slow
-def test_dask_workers_get_rankings_that_only_the_driver_has(tmp_path: Path, cluster: Cluster, monkeypatch) -> None:
+def test_dask_workers_get_rankings_that_only_the_driver_has(tmp_path: Path, cluster: Cluster) -> None:
     import grid_tasks
 
     import attnlib as al
-    from attnlib.rankings.base import METHODS
+    from attnlib.rankings.base import method
 
-    code = "from attnlib.rankings.base import method\nSIGN = -1\n"
-    code += "@method(summary='mine')\ndef of_the_driver(case):\n    return SIGN * case.trace.alpha\n"
-    (tmp_path / "only_here.py").write_text(code)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(METHODS, "_items", {**METHODS._items})
-    importlib.import_module("only_here")
+    code = "@method(summary='mine')\ndef of_the_driver(case):\n    return SIGN * case.trace.alpha\n"
+    exec(code, {"__name__": "__main__", "method": method, "SIGN": -1})  # as a cell of a notebook
     run = MeasureSpec.of(al.erasure_curves, grid_tasks.small_fit(), ranking="of_the_driver")
     there = run_grid([run], store=tmp_path / "there", executor=f"dask:{cluster.address}").complete()
     here = run_grid([run], store=tmp_path / "here").complete()
