@@ -103,9 +103,9 @@ class Entry:
             if name.startswith(prefix):
                 self.read(name)
 
-    def model_files(self) -> dict[str, bytes]:
+    def model_files(self) -> tuple[tuple[str, bytes], ...]:
         """The files of a trained model, checked: what travels to a worker without a shared disk."""
-        return {n[len("model/") :]: self.read(n) for n in self.files if n.startswith("model/")}
+        return tuple((n[len("model/") :], self.read(n)) for n in self.files if n.startswith("model/"))
 
     def fitted(self) -> Fitted:
         """The trained model."""

@@ -4,8 +4,8 @@ serial         in this process, one after the other
 local          worker processes on this machine: one per core with one torch thread, or one per GPU
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-In addition to `submit` and `shutdown`, an executor here has `room` (how many calls to keep in flight),
-`shared_disk` (whether workers see the driver's files) and `kill()` (stop now).
+In addition, an executor here has `room` (how many calls to keep in flight) and `shared_disk` (whether workers see
+the driver's files). `shutdown(cancel_futures=True)` stops now.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ class SerialExecutor(Executor):
             future.set_exception(error)
         return future
 
-    def kill(self) -> None:
-        """Nothing runs between calls."""
-
 
 class LocalExecutor(Executor):
     """A worker process for each environment in `slots`: a loky pool of its own, so that one that dies fails no call
@@ -89,9 +86,6 @@ class LocalExecutor(Executor):
         """End the workers after the calls already submitted; at once where these are cancelled."""
         for pool in self._pools.values():
             pool.shutdown(wait=wait, kill_workers=cancel_futures)
-
-    def kill(self) -> None:
-        self.shutdown(cancel_futures=True)
 
 
 def _begin(driver: int) -> None:
@@ -143,8 +137,6 @@ class DaskExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster, which keeps running, and drops what nobody waits for any more."""
         self.client.close()
-
-    kill = shutdown
 
 
 def make_executor(

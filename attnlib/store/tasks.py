@@ -15,11 +15,11 @@ import tempfile
 import threading
 import time
 import traceback
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ from attnlib.utils.files import hint
 from attnlib.utils.registry import Name, Registry, lent, watched
 
 if TYPE_CHECKING:
+    from attnlib.config import DataConfig
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
@@ -43,6 +44,7 @@ KEPT = 3
 """Corpora, and models, that a worker keeps in memory between runs: those of one model follow one another."""
 PERMANENT = (ConfigError, DataError, UnknownName)
 """Errors that will recur: no second attempt."""
+Files = tuple[tuple[str, bytes], ...]
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
@@ -60,9 +62,8 @@ class Job:
     corpus    where the worker has it already, or cannot load it since it was handed over ready-made
     """
 
-    key: str
     run: Run
-    models: Sequence[tuple[str, str | Mapping[str, bytes]]] = ()
+    models: Sequence[tuple[str, str | Files]] = ()
     named: Sequence[Name] = ()
     parts: bytes = b""
     identity: Mapping[str, Any] | None = None
@@ -79,7 +80,6 @@ class Outcome:
     final: bool = False
 
 
-_kept: dict[str, OrderedDict[str, Any]] = {"corpora": OrderedDict(), "models": OrderedDict()}
 _turn = threading.RLock()  # torch has one random state per process, and two threads would disturb each other
 
 
@@ -154,14 +154,17 @@ def _accounted(job: Job) -> Iterator[None]:
 def _run(job: Job) -> Outcome:
     run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
-    memory = "models" if isinstance(run, MeasureSpec) else None  # a trainer may change what it starts from
-    corpus = _corpus(job)
+    try:
+        corpus = job.corpus if run.corpus is None or job.corpus is not None else _corpus(run.corpus)
+    except (AttnlibError, OSError) as error:
+        raise _differs(f"the corpus {run.corpus.corpus!r} cannot be loaded ({error})") from error
     if job.identity is not None:
         known = zip(run.fits, (key for key, _ in job.models), strict=True)
         here = Keys({run.corpus: corpus}, dict(known)).identity(run)
         if other := differing(job.identity, here):
             raise _differs(f"these differ from the driver's: {', '.join(other)}")
-    models = [_keep(memory, key, lambda h=held: _model(h, device or "auto")) for key, held in job.models]
+    load = _kept_model if isinstance(run, MeasureSpec) else _model  # a trainer may change what it starts from
+    models = [load(held, device or "auto") for _, held in job.models]
     start = time.perf_counter()
     with _accounted(job):
         if isinstance(run, MeasureSpec):
@@ -177,48 +180,32 @@ def _run(job: Job) -> Outcome:
     said |= {"python": platform.python_version(), "platform": platform.platform(), "versions": versions(*PACKAGES)}
     if isinstance(run, MeasureSpec):
         return Outcome(_frame_files(run, result), said | {"device": str(models[0].device)} if models else said)
-    _keep("models", job.key, lambda: result)
     said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
         home = result.save(Path(folder) / "model")
-        paths = sorted(path for path in home.rglob("*") if path.is_file())
-        files = {f"model/{path.relative_to(home).as_posix()}": path.read_bytes() for path in paths}
+        files = {f"model/{path.name}": path.read_bytes() for path in sorted(home.iterdir())}
     return Outcome(files | {"frames/history.parquet": to_parquet(result.history)}, said)
 
 
-def _keep(memory: str | None, key: str, load: Callable[[], Any]) -> Any:
-    held = _kept[memory] if memory else OrderedDict()
-    if key not in held:
-        held[key] = load()
-        while len(held) > KEPT:
-            held.popitem(last=False)
-    held.move_to_end(key)
-    return held[key]
-
-
-def _corpus(job: Job) -> Corpus | None:
+@lru_cache(KEPT)
+def _corpus(config: DataConfig) -> Corpus:
     from attnlib.data import load_corpus
 
-    config = job.run.corpus
-    if config is None or job.corpus is not None:
-        return job.corpus
-    try:
-        return _keep("corpora", config.digest, lambda: load_corpus(config))
-    except (AttnlibError, OSError) as error:
-        raise _differs(f"the corpus {config.corpus!r} cannot be loaded ({error})") from error
+    return load_corpus(config)
 
 
-def _model(held: str | Mapping[str, bytes], device: str) -> Fitted:
+def _model(held: str | Files, device: str) -> Fitted:
     from attnlib.training.fitted import load_model
 
     if isinstance(held, str):
         return load_model(held, device=device)
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
-        for name, data in held.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        for name, data in held:
+            Path(folder, name).write_bytes(data)
         return load_model(folder, device=device)
+
+
+_kept_model = lru_cache(KEPT)(_model)
 
 
 def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:

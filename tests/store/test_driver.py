@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from attnlib.config import DataConfig, TrainConfig
-from attnlib.store.driver import GridInterrupted
 from attnlib.store.entries import Store, StoreError
 from attnlib.store.grid import GridFailed, run_grid
 from attnlib.store.specs import MeasureSpec
@@ -88,7 +87,7 @@ def test_a_worker_that_dies_costs_its_run_one_attempt(store: Store, tmp_path: Pa
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(store: Store, tmp_path: Path) -> None:
     runs = [*squares(1), *squares(2, task="interrupted"), *squares(3)]
     with pytest.raises(
-        GridInterrupted, match=r"1 runs are finished and kept in .*, 2 are left\. Repeat the same call"
+        KeyboardInterrupt, match=r"1 runs are finished and kept in .*, 2 are left\. Repeat the same call"
     ):
         run_grid(runs, store=store)
     assert list((store.root / "locks").iterdir()) == []

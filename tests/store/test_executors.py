@@ -69,7 +69,7 @@ def test_a_scheduler_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 def pool() -> Iterator[LocalExecutor]:
     pool = make_executor("local", jobs=2, devices=("cpu",))
     yield pool
-    pool.kill()
+    pool.shutdown(cancel_futures=True)
 
 
 def test_a_worker_for_every_core_or_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_kill_ends_calls_under_way(pool: LocalExecutor) -> None:
     pids = [call.result(PATIENCE) for call in [pool.submit(os.getpid) for _ in range(2)]]
     busy = pool.submit(time.sleep, 600)
     wait_until(busy.running, "the call's start")
-    pool.kill()
+    pool.shutdown(cancel_futures=True)
     with pytest.raises(RuntimeError, match="shutdown"):
         busy.result(PATIENCE)
     wait_until(lambda: not any(map(alive, pids)), "the end of the workers")
@@ -380,7 +380,7 @@ def test_a_scheduler_that_dies_keeps_what_is_finished(tmp_path: Path, own_cluste
             run_grid(runs, store=store, executor=executor).complete()
     finally:
         killer.join()
-        executor.kill()
+        executor.shutdown()
     kept = len(list(store))
     assert kept >= 2
     resumed = run_grid(runs, store=store).complete()

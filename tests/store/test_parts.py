@@ -42,7 +42,7 @@ def register(sign: int, name: str = "mine") -> None:
 def workers() -> Iterator[Executor]:
     pool = make_executor("local", jobs=1)
     yield pool
-    pool.kill()
+    pool.shutdown(cancel_futures=True)
 
 
 def curves(result) -> list[float]:
@@ -146,12 +146,12 @@ def test_code_that_differs_on_the_worker_is_refused() -> None:
         names = Keys(Corpora())
         there = json.loads(canonical(names.identity(run)))
         there |= {name: "another"} if name == "data" else {"code": there["code"] | {name: "another"}}
-        outcome = execute(Job(names.of(run), run, [(names.of(FIT), "")], names.named(run), identity=there))
+        outcome = execute(Job(run, [(names.of(FIT), "")], names.named(run), identity=there))
         assert f"differ from the driver's: {name}. Install the same attnlib" in outcome.error["message"]
         assert outcome.final, "it would differ again"
 
 
 def test_parts_that_cannot_be_loaded_are_refused() -> None:
-    outcome = execute(Job("0" * 64, *squares(1), parts=b"not a pickle"))
+    outcome = execute(Job(*squares(1), parts=b"not a pickle"))
     assert "cannot be loaded" in outcome.error["message"]
     assert outcome.final

@@ -15,7 +15,7 @@ from attnlib.store.entries import Store
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import MeasureSpec
-from attnlib.store.tasks import _kept
+from attnlib.store.tasks import _corpus
 from tests.grid_tasks import small_fit, squares
 
 
@@ -106,4 +106,4 @@ def test_a_table_that_differs_on_the_worker_is_refused(store: Store, tmp_path: P
         assert row[["error", "attempts"]].tolist() == ["WorkerDiffers", 1]
         assert said in row["message"]
         assert "bring the same files" in row["message"]
-        _kept["corpora"].clear()
+        _corpus.cache_clear()
