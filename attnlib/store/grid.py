@@ -183,22 +183,20 @@ def outlook(
     the median of what runs of their task and encoder took. Data that no finished run has read are not loaded."""
     store, corpora = _opened(store, corpora)
     names = Keys(corpora)
-    took: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    took: dict[tuple[str, str], list[float]] = defaultdict(list)
     known = {*corpora.given}
     for _, spec, environment in store.described():
         took[spec["task"], spec["columns"].get("encoder", "")].append(environment["seconds"])
         known |= {*spec["corpora"]}
     every = dict.fromkeys(one for run in runs for one in needed(run))
-    kinds = []
-    for run in every:
-        if not corpora_of(run) <= known or store.get(names.of(run)) is None:
-            kinds.append((run.task, columns(run).get("encoder", "")))
-    text = f"{len(every)} runs: {len(every) - len(kinds)} in the store, {len(kinds)} to compute"
-    if any(kind in took for kind in kinds):
-        seconds = sum(median(took[kind]) for kind in kinds if kind in took) / jobs
-        text += f", about {duration(seconds)}{f' with {jobs} at once' if jobs > 1 else ''} by what others took"
-    if strange := sum(kind not in took for kind in kinds):
-        text += f"; none like {strange} of them is known"
+    left = [run for run in every if not corpora_of(run) <= known or store.get(names.of(run)) is None]
+    kinds = [(run.task, columns(run).get("encoder", "")) for run in left]
+    text = f"{len(every)} runs: {len(every) - len(left)} in the store, {len(left)} to compute"
+    if like := [median(took[kind]) for kind in kinds if kind in took]:
+        at_once = f" with {jobs} at once" if jobs > 1 else ""
+        text += f", about {duration(sum(like) / jobs)}{at_once} by what others took"
+    if len(like) < len(left):
+        text += f"; none like {len(left) - len(like)} of them is known"
     return f"{text}."
 
 

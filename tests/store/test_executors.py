@@ -44,11 +44,11 @@ def test_executors_by_name() -> None:
         make_executor("locla")
     with pytest.raises(ConfigError, match="jobs must be 1 or more"):
         make_executor("local", jobs=0)
-    with pytest.raises(ConfigError, match="Use 'local'"):
+    with pytest.raises(ConfigError, match="1 for the serial executor"):
         make_executor("serial", jobs=2)
-    with pytest.raises(ConfigError, match="needs the address"):
+    with pytest.raises(UnknownName, match="dask:ADDRESS"):
         make_executor("dask")
-    with pytest.raises(ConfigError, match="no scheduler file"):
+    with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'nowhere\.json'"):
         make_executor("dask:nowhere.json")
     with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
         DaskExecutor("tcp://127.0.0.1:1", timeout=0.5)
@@ -61,7 +61,7 @@ def test_a_scheduler_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     executor = DaskExecutor("tcp://head:8786")
     assert executor.room == 10
     client.scheduler_info.return_value = {"type": "Scheduler"}  # all that a client knows which lost its scheduler
-    with pytest.raises(AttnlibError, match=r"scheduler at 'tcp://head:8786' no longer answers"):
+    with pytest.raises(AttnlibError, match=r"'tcp://head:8786' .*Finished runs are kept"):
         executor.room  # noqa: B018
 
 
@@ -376,7 +376,7 @@ def test_a_scheduler_that_dies_keeps_what_is_finished(tmp_path: Path, own_cluste
     killer = threading.Thread(target=kill_the_scheduler)
     killer.start()
     try:
-        with pytest.raises(AttnlibError, match=r"scheduler .* no longer answers"):
+        with pytest.raises(AttnlibError, match=r"No Dask scheduler answers"):
             run_grid(runs, store=store, executor=executor).complete()
     finally:
         killer.join()
