@@ -56,12 +56,12 @@ def parts_are_the_kits(the_kits_parts):
     """What a test registers, or a registry that it makes, is gone after it: parts belong to a run's identity."""
     from attnlib.utils.registry import Registry
 
-    held = {kind: (dict(registry._items), dict(registry.first)) for kind, registry in the_kits_parts.items()}
+    held = {kind: dict(registry._items) for kind, registry in the_kits_parts.items()}
     yield
     Registry.kinds.clear()
     Registry.kinds.update(the_kits_parts)
-    for kind, (items, first) in held.items():
-        the_kits_parts[kind]._items, the_kits_parts[kind].first = items, first
+    for kind, items in held.items():
+        the_kits_parts[kind]._items = items
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,30 +26,19 @@ def runs() -> None:
 
 @runs.command("list")
 def list_() -> None:
-    """One line per run: key, what it is, how long it took, its size and age; then those that failed."""
+    """One line per run: key, what it is, how long it took, its size and age."""
     store = Store()
     rows = _rows(store)
     for row in rows:
         click.echo(row["line"])
-    failures = store.failures()
-    for key, record in failures.items():
-        last = record["attempts"][-1]
-        click.echo(f"{key[:12]}  {record['task']} failed: {last['error']}: {last['message']}")
-    size = filesize(sum(row["size"] for row in rows))
-    click.echo(f"{len(rows)} runs ({size}) and {len(failures)} failed ones in {store.root}")
+    click.echo(f"{len(rows)} runs ({filesize(sum(row['size'] for row in rows))}) in {store.root}")
 
 
 @runs.command()
 @click.argument("key")
 def show(key: str) -> None:
-    """All about the run whose key starts with KEY, after checking every file; of a failed one its traceback."""
-    store = Store()
-    for name, record in store.failures().items():
-        if name.startswith(key):
-            click.echo(f"{name}\n{json.dumps(record['run'], indent=2, ensure_ascii=False)}")
-            click.echo(record["attempts"][-1]["traceback"])
-            return
-    entry = store.find(key)
+    """All about the run whose key starts with KEY, after checking every file."""
+    entry = Store().find(key)
     entry.verify()
     click.echo(f"{entry.key}\n{entry.folder}")
     for title, value in (("run", entry.spec["run"]), ("environment", entry.environment)):
@@ -67,23 +55,19 @@ def show(key: str) -> None:
 @click.option("--stale", "outdated", is_flag=True, help="Remove runs made by another version of the kit.")
 @click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
-    """Remove damaged entries and what killed runs left behind; on demand also old and outdated runs."""
+    """Remove old or outdated runs."""
     store = Store()
     rows = _rows(store)
     limit = math.inf if older_than is None else older_than * 86400
     doomed = [row for row in rows if row["age"] > limit or (outdated and stale(row["spec"]))]
-    damaged = sorted((store.root / "corrupt").glob("*"))
     verb = "would be removed" if dry_run else "removed"
     for row in doomed:
         click.echo(f"{verb}: {row['line']}")
     if not dry_run:
         for row in doomed:
             store.remove(row["key"])
-        for folder in damaged:
-            shutil.rmtree(folder, ignore_errors=True)
-        store.sweep(locks=True)
     size = filesize(sum(row["size"] for row in doomed))
-    click.echo(f"{len(doomed)} runs ({size}) and {len(damaged)} damaged entries {verb} in {store.root}")
+    click.echo(f"{len(doomed)} runs ({size}) {verb} in {store.root}")
 
 
 def stale(spec: dict[str, Any]) -> bool:
@@ -94,7 +78,7 @@ def stale(spec: dict[str, Any]) -> bool:
 
 
 def _rows(store: Store) -> list[dict[str, Any]]:
-    """Finished runs, the newest first. A damaged one is set aside with a warning and left out."""
+    """Finished runs, the newest first. A damaged one is removed with a warning."""
     rows = []
     for entry, spec, environment in store.described():
         age = (datetime.now(UTC) - datetime.fromisoformat(environment["finished"])).total_seconds()

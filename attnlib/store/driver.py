@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, field
 from typing import Any
 
 from filelock import FileLock
 
 from attnlib.store.entries import CorruptEntry, Store
 from attnlib.store.executors import SerialExecutor
-from attnlib.store.keys import UNCACHED, Keys, contents, data_of
-from attnlib.store.specs import Corpora, FitSpec, Run, canonical, columns, corpora_of
+from attnlib.store.keys import Keys
+from attnlib.store.specs import Corpora, Run, canonical, columns, corpora_of
 from attnlib.store.tasks import Job, Outcome, describe, execute, packed
 from attnlib.utils.progress import bar
 
@@ -22,40 +22,28 @@ POLL = 0.5
 """Seconds between looks at runs that another process computes."""
 
 
-class GridInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a grid."""
-
-
-@dataclass
-class Node:
-    """A run to compute, and what went wrong with it. `ship`: its corpus is to be sent along."""
-
-    key: str
-    run: Run
-    ship: bool = False
-    errors: list[Mapping[str, str]] = field(default_factory=list)
-
-
 class Driver:
-    """The state of one grid: what is stored, pending, computed here, or failed; all by key."""
+    """The state of one grid: which runs are stored, pending, computed here, or failed, by key."""
 
     def __init__(self, store: Store, corpora: Corpora, runs: Iterable[Run]) -> None:
         self.store, self.corpora = store, corpora
         self.names = Keys(corpora)
         self.keys: dict[Run, str] = {}
         self.columns: dict[Run, dict[str, Any]] = {}
-        self.pending: dict[str, Node] = {}
+        self.pending: dict[str, Run] = {}
         self.stored: set[str] = set()
         self.sound: set[str] = set()
-        self.computed: set[str] = set()
-        self.failed: dict[str, Node] = {}
+        self.new: set[str] = set()
+        self.failed: dict[str, Run] = {}
+        self.locks: dict[str, FileLock] = {}
+        self.errors: dict[str, list[Mapping[str, str]]] = defaultdict(list)
         for run in runs:
             try:
                 self.columns[run] = columns(run, corpora)
                 self._plan(run, "frames/")
             except Exception as error:  # its corpus cannot be loaded, say: the others can still run
                 self.keys[run], self.columns[run] = run.digest, dict(run.label)
-                self._fail(Node(run.digest, run, errors=[describe(error)]))
+                self._fail(run.digest, run, describe(error))
 
     def _plan(self, run: Run, prefix: str = "") -> None:
         """Put a run in the queue, behind the models it needs, unless the store holds it."""
@@ -63,130 +51,98 @@ class Driver:
         if key not in self.pending and not self._held(key, prefix):
             for fit in run.fits:
                 self._plan(fit)
-            self.pending[key] = Node(key, run)
+            self.pending[key] = run
 
     def _held(self, key: str, prefix: str = "") -> bool:
         """Whether the store holds a run, and the files whose names begin with `prefix` are sound."""
-        if key in self.sound:
-            return True
-        self.stored.discard(key)
-        try:
-            if (entry := self.store.get(key)) is None:
+        if key not in self.sound:
+            self.stored.discard(key)
+            try:
+                if (entry := self.store.get(key)) is None:
+                    return False
+                entry.verify(prefix)
+            except CorruptEntry:
                 return False
-            entry.verify(prefix)
-        except CorruptEntry:
-            return False
-        self.stored.add(key)
-        if not prefix:
-            self.sound.add(key)
+            self.stored.add(key)
+            self.sound |= set() if prefix else {key}
         return True
 
     def work(self, pool: Executor, title: str) -> None:
         """Until nothing is pending: hand out jobs, store what comes back."""
-        running: dict[Future, tuple[Node, FileLock]] = {}
+        running: dict[Future, tuple[str, Run]] = {}
         total = len(self.pending)
         with bar(title, total=total, unit="run") as line:
             try:
                 while self.pending or running:
                     self._hand_out(pool, running)
-                    if not running:
+                    if self.pending and not running:
                         time.sleep(POLL)  # all that is left runs in another process
                     for future in wait(running, timeout=POLL, return_when=FIRST_COMPLETED).done:
-                        node, lock = running.pop(future)
-                        try:
-                            self._take(future, node)
-                        finally:
-                            self.store.unlock(lock)
+                        key, run = running.pop(future)
+                        self._take(future, key, run)
+                        self.store.unlock(self.locks.pop(key))
                     line.update(total - len(self.pending) - len(running) - line.n)
-                    if self.failed:
-                        line.set_postfix_str(f"{len(self.failed)} failed")
             except KeyboardInterrupt:
                 left = len(self.pending) + len(running)
                 kept = f"{len(self.stored)} runs are finished and kept in {self.store.root}, {left} are left"
-                raise GridInterrupted(f"Stopped: {kept}. Repeat the same call to continue from there.") from None
+                raise KeyboardInterrupt(f"Stopped: {kept}. Repeat the same call to continue from there.") from None
             finally:
-                for _, lock in running.values():
-                    self.store.unlock(lock)
+                while self.locks:
+                    self.store.unlock(self.locks.popitem()[1])
 
-    def _hand_out(self, pool: Executor, running: dict[Future, tuple[Node, FileLock]]) -> None:
+    def _hand_out(self, pool: Executor, running: dict[Future, tuple[str, Run]]) -> None:
         """Fill the room the executor has, with runs that are ready and that no other process computes."""
-        room = getattr(pool, "room", 2)
-        for key, node in list(self.pending.items()):
-            if len(running) >= room:
-                return
-            if not all(self.keys[fit] in self.stored for fit in node.run.fits):
-                continue
-            if (lock := self.store.lock(key)) is None:
-                continue
-            future = None
-            try:
-                if not self._held(key):  # else another process was faster
-                    future = pool.submit(execute, self._job(node, pool))
-                    running[future] = node, lock
+        room = pool.room
+        for key, run in list(self.pending.items()):
+            needs = {self.keys[fit] for fit in run.fits}
+            if lost := needs & self.failed.keys():
+                why = self.errors[min(lost)][-1]["message"]
+                error = {"error": "NoModel", "message": f"the model it needs failed: {why}", "traceback": ""}
+                self._fail(key, self.pending.pop(key), error)
+            elif len(running) < room and needs <= self.stored and (lock := self.store.lock(key)) is not None:
+                self.locks[key] = lock
+                if self._held(key):  # another process was faster
+                    self.store.unlock(self.locks.pop(key))
+                else:
+                    running[pool.submit(execute, self._job(run, pool))] = key, run
                 del self.pending[key]
-            finally:
-                if future is None:
-                    self.store.unlock(lock)
 
-    def _job(self, node: Node, pool: Executor) -> Job:
-        run, here = node.run, isinstance(pool, SerialExecutor)
-        near = getattr(pool, "shared_disk", True)
-        corpus = None if run.corpus is None else self.corpora[run.corpus]
-        models = {self.keys[fit]: self.store.get(self.keys[fit]) for fit in run.fits}
-        parts = {part: self.names.parts[part] for part in self.names.named(run)}
-        data, texts = (b"", {}) if here else packed(parts)
-        task = self.names.code(run).get(run.task, UNCACHED)
+    def _job(self, run: Run, pool: Executor) -> Job:
+        here = isinstance(pool, SerialExecutor)
+        entries = [self.store.get(self.keys[fit]) for fit in run.fits]
+        named = self.names.named(run)
+        ready = run.corpus is not None and (here or run.corpus.corpus in self.corpora.given)
         return Job(
-            key=node.key,
             run=run,
-            data=() if corpus is None else data_of(corpus),
-            contents=contents(run.model) if isinstance(run, FitSpec) else {},
-            task="" if task.startswith(UNCACHED) else task,
-            named=tuple(parts),
-            parts=data,
-            texts=texts,
-            models={k: str(entry.folder / "model") if near else entry.model_files() for k, entry in models.items()},
-            corpus=corpus if here or node.ship else None,
+            models=[(e.key, str(e.folder / "model") if pool.shared_disk else e.model_files()) for e in entries],
+            named=named,
+            parts=b"" if here else packed(named),
+            identity=None if here else self.names.identity(run),
+            corpus=self.corpora[run.corpus] if ready else None,
         )
 
-    def _take(self, future: Future, node: Node) -> None:
+    def _take(self, future: Future, key: str, run: Run) -> None:
         """Store the result of a run, or what went wrong with it."""
         try:
             outcome: Outcome = future.result()
         except Exception as error:  # the worker died, or the cluster lost the run
             outcome = Outcome(error=describe(error))
-        if outcome.needs:
-            node.ship = True
-            self.pending = {node.key: node, **self.pending}
-        elif outcome.error is None:
-            self._keep(node, outcome)
-        else:
-            node.errors.append(outcome.error)
-            if outcome.final or len(node.errors) == ATTEMPTS:
-                self._fail(node)
-            else:
-                self.pending[node.key] = node
-
-    def _keep(self, node: Node, outcome: Outcome) -> None:
+        if outcome.error is not None:
+            self._fail(key, run, outcome.error, again=not outcome.final)
+            return
         spec = {
-            "task": node.run.task,
-            "columns": columns(node.run, self.corpora),
-            "corpora": sorted(corpora_of(node.run)),
-            "run": node.run.model_dump(mode="json"),
-            "code": self.names.code(node.run),
+            "task": run.task,
+            "columns": columns(run, self.corpora),
+            "corpora": sorted(corpora_of(run)),
+            "run": run.model_dump(mode="json"),
+            "code": self.names.code(run),
         }
         made = {"spec.json": canonical(spec), "environment.json": canonical(outcome.environment)}
-        self.store.put(node.key, {name: text.encode() for name, text in made.items()} | outcome.files)
-        self.stored.add(node.key)
-        self.computed.add(node.key)
+        self.store.put(key, {name: text.encode() for name, text in made.items()} | outcome.files)
+        self.stored.add(key)
+        self.new.add(key)
 
-    def _fail(self, node: Node) -> None:
-        """Record a failure, and that of every run that waits for this one."""
-        self.failed[node.key] = node
-        record = {"run": node.run.model_dump(mode="json"), "task": node.run.task, "attempts": node.errors}
-        self.store.record_failure(node.key, record)
-        message = f"the model it needs failed: {node.errors[-1]['message']}"
-        for other in [n for n in self.pending.values() if node.key in (self.keys[fit] for fit in n.run.fits)]:
-            if self.pending.pop(other.key, None) is not None:  # else it failed just now, with another that it needs
-                other.errors.append({"error": "NoModel", "message": message, "traceback": ""})
-                self._fail(other)
+    def _fail(self, key: str, run: Run, error: Mapping[str, str], *, again: bool = False) -> None:
+        self.errors[key].append(error)
+        held = self.pending if again and len(self.errors[key]) < ATTEMPTS else self.failed
+        held[key] = run

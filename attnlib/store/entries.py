@@ -3,8 +3,6 @@
     STORE/ab/abcd…/   spec.json  environment.json  frames/*.parquet  model/*  done.json
     STORE/tmp/        what is being written or removed
     STORE/locks/      who computes what right now
-    STORE/corrupt/    entries that failed their check, set aside
-    STORE/failures/   tracebacks of runs that failed for good
 
 An entry is written in `tmp`, gets `done.json` with its key and all checksums last, and is renamed into place:
 killed at any moment, a store holds whole entries and leftovers in `tmp`. Readers take no lock. Locks are the
@@ -16,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping
@@ -28,7 +25,7 @@ from filelock import FileLock, Timeout
 
 from attnlib.utils import paths
 from attnlib.utils.errors import AttnlibError
-from attnlib.utils.files import clear, trouble, working, write
+from attnlib.utils.files import clear, trouble, working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,16 +40,15 @@ class StoreError(AttnlibError, OSError):
 
 
 class CorruptEntry(AttnlibError):
-    """An entry failed its check. It has been set aside; computing it again is safe."""
+    """An entry failed its check. It has been removed; computing it again is safe."""
 
 
 class Entry:
     """One finished run. Its files are checked against their checksums when they are read."""
 
-    def __init__(self, store: Store, key: str) -> None:
-        self.store, self.key, self.folder = store, key, store.folder(key)
-        self.done = (self.folder / DONE).read_bytes()
-        said = json.loads(self.done)
+    def __init__(self, store: Store, key: str, done: bytes) -> None:
+        self.store, self.key, self.folder, self.done = store, key, store.folder(key), done
+        said = json.loads(done)
         self.files = {name: (int(size), str(digest)) for name, (size, digest) in said["files"].items()}
         if said["key"] != key:
             raise ValueError(f"it is the result of another run, {said['key'][:12]}")
@@ -84,27 +80,22 @@ class Entry:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
-        file = f"frames/{name}.parquet"
-        if file not in self.files:
+        if name not in self.frame_names:
             raise StoreError(f"Run {self.key[:12]} holds no frame {name!r}; it holds {self.frame_names}.")
-        return ParquetFile(pa.BufferReader(self.read(file))).read(use_threads=False).to_pandas()
+        data = pa.BufferReader(self.read(f"frames/{name}.parquet"))
+        return ParquetFile(data).read(use_threads=False).to_pandas()
 
     def read(self, name: str) -> bytes:
-        """A file's bytes, checked."""
+        """A file's bytes. Where these are not what was written, the entry is removed, and CorruptEntry raised."""
         try:
             data = (self.folder / name).read_bytes()
+            reason = f"{name} does not match its checksum"
         except OSError as error:
-            raise self.damaged(f"{name} cannot be read: {error}") from error
+            data, reason = b"", f"{name} cannot be read: {error}"
         if hashlib.sha256(data).hexdigest() != self.files[name][1]:
-            raise self.damaged(f"{name} does not match its checksum")
+            self.store.discard(self.key, self.done, reason)
+            raise CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
         return data
-
-    def damaged(self, reason: str) -> CorruptEntry:
-        """Set this entry aside with a warning, unless another has taken its place; returns the error to raise."""
-        with suppress(FileNotFoundError):
-            if (self.folder / DONE).read_bytes() == self.done:
-                self.store.set_aside(self.key, reason)
-        return CorruptEntry(f"Run {self.key[:12]} in {self.store.root} is damaged: {reason}.")
 
     def verify(self, prefix: str = "") -> None:
         """Check every file whose name starts with `prefix`; raises CorruptEntry."""
@@ -112,9 +103,9 @@ class Entry:
             if name.startswith(prefix):
                 self.read(name)
 
-    def model_files(self) -> dict[str, bytes]:
+    def model_files(self) -> tuple[tuple[str, bytes], ...]:
         """The files of a trained model, checked: what travels to a worker without a shared disk."""
-        return {n[len("model/") :]: self.read(n) for n in self.files if n.startswith("model/")}
+        return tuple((n[len("model/") :], self.read(n)) for n in self.files if n.startswith("model/"))
 
     def fitted(self) -> Fitted:
         """The trained model."""
@@ -145,36 +136,29 @@ class Store:
         except OSError as error:
             said = f"The store {self.root} cannot be read: {error.strerror}."
             raise StoreError(f"{said} Set ATTNLIB_STORE to a folder of yours.") from error
-        self.sweep()
+        clear(self.root / "tmp")
 
     def folder(self, key: str) -> Path:
         return self.root / key[:2] / key
 
     def get(self, key: str) -> Entry | None:
-        """The entry, or None. One whose files are missing or of another size is set aside with a warning."""
-        reason = ""
-        for _ in range(2):  # one that goes or comes while we look may seem damaged at first
-            if not self.folder(key).exists():
-                return None
+        """The entry, or None. One whose files are missing or of another size is removed with a warning."""
+        done = b""
+        if self.folder(key).exists():
             try:
-                return Entry(self, key)
+                done = (self.folder(key) / DONE).read_bytes()
+                return Entry(self, key, done)
             except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-                reason = str(error) or type(error).__name__
-        self.set_aside(key, reason)
+                self.discard(key, done, str(error))
         return None
 
-    def set_aside(self, key: str, reason: str) -> None:
-        """Move a damaged entry to `corrupt`, with a warning."""
-        target = self.root / "corrupt" / f"{key}-{secrets.token_hex(3)}"
-        try:
-            target.parent.mkdir(exist_ok=True)
-            self.folder(key).rename(target)
-        except FileNotFoundError:
-            return  # another process has done it
-        except OSError as error:
-            raise StoreError(f"Run {key[:12]} is damaged, and cannot be moved out of the way: {error}.") from error
-        message = f"Run {key[:12]} in {self.root} is damaged: {reason}. It was moved to {target}."
-        warnings.warn(f"{message} It will be computed again.", stacklevel=3)
+    def discard(self, key: str, done: bytes, reason: str) -> None:
+        """Remove a damaged entry with a warning, unless another process has put a new one in its place."""
+        path = self.folder(key) / DONE
+        if (path.read_bytes() if path.exists() else b"") == done:
+            self.remove(key)
+            said = f"Run {key[:12]} in {self.root} is damaged: {reason}."
+            warnings.warn(f"{said} It was removed, and will be computed again.", stacklevel=3)
 
     def put(self, key: str, files: Mapping[str, bytes]) -> Entry:
         """Write an entry. Where another process was faster, its entry stays and this one is dropped."""
@@ -183,8 +167,10 @@ class Store:
             for name, data in files.items():
                 _write(draft / name, data)
                 checks[name] = (len(data), hashlib.sha256(data).hexdigest())
-            _write(draft / DONE, json.dumps({"key": key, "files": checks}, indent=1).encode())
-            self.get(key)  # a damaged entry there is set aside
+            done = json.dumps({"key": key, "files": checks}, indent=1).encode()
+            _write(draft / DONE, done)
+            if (held := self.get(key)) is not None:  # else a damaged one is gone now
+                return held
             home = self.folder(key)
             home.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -192,15 +178,13 @@ class Store:
             except OSError:
                 if not home.exists():
                     raise
-        (self.root / "failures" / f"{key}.json").unlink(missing_ok=True)
-        return Entry(self, key)
+            return Entry(self, key, (home / DONE).read_bytes())
 
     def lock(self, key: str) -> FileLock | None:
         """The right to compute a run, or None while another process has it. Ask `get` again after taking it."""
-        folder = self.root / "locks"
-        lock = FileLock(folder / f"{key}.lock", thread_local=False, mode=0o666)
+        lock = FileLock(self.root / "locks" / f"{key}.lock", thread_local=False)
         with self._writing():
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
             try:
                 lock.acquire(blocking=False)
             except Timeout:
@@ -219,7 +203,7 @@ class Store:
                 yield folder.name
 
     def described(self) -> Iterator[tuple[Entry, dict[str, Any], dict[str, Any]]]:
-        """Every finished run with its spec and environment; a damaged one is set aside with a warning."""
+        """Every finished run with its spec and environment; a damaged one is removed with a warning."""
         for key in self:
             with suppress(CorruptEntry):
                 if (entry := self.get(key)) is not None:
@@ -234,34 +218,10 @@ class Store:
             raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
         return entry
 
-    def record_failure(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep the traceback of a run that failed; it is removed when the run succeeds."""
-        path = self.root / "failures" / f"{key}.json"
-        with self._writing():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path, json.dumps(record, indent=1, ensure_ascii=False, default=str))
-
-    def failures(self) -> dict[str, dict[str, Any]]:
-        """Key -> record of the runs that failed and have not succeeded since."""
-        found = {}
-        for path in sorted((self.root / "failures").glob("*.json")):
-            with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):  # cut short or edited
-                record = json.loads(path.read_text("utf-8"))
-                if {"task", "run"} <= record.keys() and {"error", "message"} <= record["attempts"][-1].keys():
-                    found[path.stem] = record
-        return found
-
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
         with self._writing(), self._workspace(key) as grave, suppress(FileNotFoundError):
             self.folder(key).rename(grave / key)
-
-    def sweep(self, *, locks: bool = False) -> None:
-        """Remove what dead processes left in `tmp`, and on demand their `locks`; those of live ones stay."""
-        for path in (self.root / "locks").glob("*.lock") if locks else ():
-            if (held := self.lock(path.stem)) is not None:
-                self.unlock(held)
-        clear(self.root / "tmp")
 
     @contextmanager
     def _writing(self, needed: int = 0) -> Iterator[None]:

@@ -4,8 +4,8 @@ serial         in this process, one after the other
 local          worker processes on this machine: one per core with one torch thread, or one per GPU
 dask:ADDRESS   any Dask cluster: `dask:tcp://host:8786`, or `dask:scheduler.json` for a scheduler file
 
-In addition to `submit` and `shutdown`, an executor here has `room` (how many calls to keep in flight),
-`shared_disk` (whether workers see the driver's files) and `kill()` (stop now).
+In addition, an executor here has `room` (how many calls to keep in flight) and `shared_disk` (whether workers see
+the driver's files). `shutdown(cancel_futures=True)` stops now.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ class SerialExecutor(Executor):
             future.set_exception(error)
         return future
 
-    def kill(self) -> None:
-        """Nothing runs between calls."""
-
 
 class LocalExecutor(Executor):
     """A worker process for each environment in `slots`: a loky pool of its own, so that one that dies fails no call
@@ -90,9 +87,6 @@ class LocalExecutor(Executor):
         for pool in self._pools.values():
             pool.shutdown(wait=wait, kill_workers=cancel_futures)
 
-    def kill(self) -> None:
-        self.shutdown(cancel_futures=True)
-
 
 def _begin(driver: int) -> None:
     """In a new worker: leave Ctrl-C to the driver, and end with it, however it ends."""
@@ -117,16 +111,13 @@ class DaskExecutor(Executor):
 
     def __init__(self, address: str, *, timeout: float = 30.0) -> None:
         self.address = address
-        if address.endswith(".json") and not os.path.isfile(address):
-            raise ConfigError(f"There is no scheduler file {address}. `dask scheduler --scheduler-file` writes it.")
         where = {"scheduler_file" if address.endswith(".json") else "address": address}
+        if "scheduler_file" in where and not os.path.isfile(address):
+            raise self._silent("there is no such file")
         try:
             self.client = needs("distributed", "cluster").Client(**where, timeout=timeout, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise AttnlibError(
-                f"No Dask scheduler answers at {address!r} ({error}). Start one with `dask scheduler`, and workers "
-                "with `dask worker ADDRESS --nthreads 1`."
-            ) from error
+            raise self._silent(str(error)) from error
         self.submit = self.client.get_executor(pure=False).submit
 
     @property
@@ -134,17 +125,17 @@ class DaskExecutor(Executor):
         """By the workers the cluster has now; a queue beyond them lets an adaptive cluster grow."""
         workers = self.client.scheduler_info(n_workers=-1).get("workers")
         if workers is None:
-            raise AttnlibError(
-                f"The Dask scheduler at {self.address!r} no longer answers. Finished runs are kept: start it again "
-                "with `dask scheduler`, its workers with `dask worker`, and repeat the call."
-            )
+            raise self._silent("it did before")
         return 2 * len(workers) + 8
+
+    def _silent(self, why: str) -> AttnlibError:
+        how = "Start one with `dask scheduler`, and workers with `dask worker ADDRESS --nthreads 1`"
+        said = f"No Dask scheduler answers at {self.address!r} ({why}). {how}. Finished runs are kept."
+        return AttnlibError(said)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster, which keeps running, and drops what nobody waits for any more."""
         self.client.close()
-
-    kill = shutdown
 
 
 def make_executor(
@@ -166,15 +157,10 @@ def make_executor(
 
 def check_executor(name: str, jobs: int | None = None) -> None:
     """Refuse an unknown executor or a number of jobs that it cannot have; nothing is started."""
-    kind, _, address = name.partition(":")
-    if name not in ("serial", "local") and kind != "dask":
+    if name not in ("serial", "local") and not name.startswith("dask:"):
         raise UnknownName(unknown("executor", name, EXECUTORS))
-    if kind == "dask" and not address:
-        raise ConfigError("dask: needs the address of a scheduler, such as dask:tcp://localhost:8786.")
-    if jobs is not None and jobs < 1:
-        raise ConfigError(f"jobs must be 1 or more; got {jobs}.")
-    if name == "serial" and jobs not in (None, 1):
-        raise ConfigError(f"The serial executor does one thing at a time; got jobs={jobs}. Use 'local'.")
+    if jobs is not None and (jobs < 1 or (name == "serial" and jobs > 1)):
+        raise ConfigError(f"jobs must be 1 or more, and 1 for the serial executor; got {name} with jobs={jobs}.")
 
 
 def slots(devices: Sequence[str] | None = None, jobs: int | None = None) -> list[dict[str, str]]:

@@ -34,29 +34,36 @@ class GridFailed(AttnlibError):
     """Some runs of a grid failed for good."""
 
 
-class GridResult:
+class GridResult(Driver):
     """What a grid gave: of the runs asked for, `cached` were in the store, `computed` are new, and `models` were
     trained for them; `failures` has a row for each that is missing."""
 
-    def __init__(self, grid: Driver) -> None:
+    @property
+    def computed(self) -> int:
+        return sum(self.keys[run] in self.new for run in self.columns)
+
+    @property
+    def cached(self) -> int:
+        return sum(self.keys[run] in self.stored for run in self.columns) - self.computed
+
+    @property
+    def models(self) -> int:
+        return len(self.new - {self.keys[run] for run in self.columns})
+
+    @property
+    def failures(self) -> pd.DataFrame:
         import pandas as pd
 
-        self.store, self.corpora, self.keys, self.columns = grid.store, grid.corpora, grid.keys, grid.columns
-        self._names = grid.names
-        asked = [self.keys[run] for run in self.columns]
-        self.computed = sum(key in grid.computed for key in asked)
-        self.cached = sum(key in grid.stored for key in asked) - self.computed
-        self.models = len(grid.computed - {*asked})
         rows = []
-        for key, node in grid.failed.items():
-            where = " ".join(str(value) for value in self.columns.get(node.run, node.run.label).values())
-            row = {"run": f"{node.run.task} {where}".strip(), "key": key, "attempts": len(node.errors)}
-            rows.append(row | dict(node.errors[-1]))
-        self.failures = pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
+        for key, run in self.failed.items():
+            where = " ".join(str(value) for value in self.columns.get(run, run.label).values())
+            row = {"run": f"{run.task} {where}".strip(), "key": key, "attempts": len(self.errors[key])}
+            rows.append(row | dict(self.errors[key][-1]))
+        return pd.DataFrame(rows, columns=["run", "key", "attempts", "error", "message", "traceback"])
 
     def entry(self, run: Run) -> Entry:
         """The stored result of one run of the grid, or of a model that it needed."""
-        entry = self.store.get(self.keys.get(run) or self._names.of(run))
+        entry = self.store.get(self.keys.get(run) or self.names.of(run))
         if entry is None:
             raise GridFailed(f"There is no result of {run!r}; see `.failures`.")
         return entry
@@ -152,20 +159,17 @@ def run_grid(
         raise ConfigError(f"run_grid computes FitSpecs and MeasureSpecs; got {wrong[0]!r:.60}.")
     for name in {fit.model.vectors for run in runs for fit in needed(run) if isinstance(fit, FitSpec)}:
         check_vectors(name)
-    grid = Driver(*_opened(store, corpora), runs)
+    grid = GridResult(*_opened(store, corpora), runs)
     _distinct(grid.columns)
-    if grid.pending:
-        own = not isinstance(executor, Executor)
-        pool = make_executor(executor, jobs=jobs, **options) if own else executor
+    if grid.pending and isinstance(executor, Executor):
+        grid.work(executor, title)
+    elif grid.pending:
+        pool = make_executor(executor, jobs=jobs, **options)
         try:
             grid.work(pool, title)
-        except BaseException:
-            if own:
-                pool.kill()
-            raise
-        if own:
-            pool.shutdown()
-    return GridResult(grid)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return grid
 
 
 def outlook(
@@ -179,22 +183,20 @@ def outlook(
     the median of what runs of their task and encoder took. Data that no finished run has read are not loaded."""
     store, corpora = _opened(store, corpora)
     names = Keys(corpora)
-    took: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    took: dict[tuple[str, str], list[float]] = defaultdict(list)
     known = {*corpora.given}
     for _, spec, environment in store.described():
         took[spec["task"], spec["columns"].get("encoder", "")].append(environment["seconds"])
         known |= {*spec["corpora"]}
     every = dict.fromkeys(one for run in runs for one in needed(run))
-    kinds = []
-    for run in every:
-        if not corpora_of(run) <= known or store.get(names.of(run)) is None:
-            kinds.append((run.task, columns(run).get("encoder", "")))
-    text = f"{len(every)} runs: {len(every) - len(kinds)} in the store, {len(kinds)} to compute"
-    if any(kind in took for kind in kinds):
-        seconds = sum(median(took[kind]) for kind in kinds if kind in took) / jobs
-        text += f", about {duration(seconds)}{f' with {jobs} at once' if jobs > 1 else ''} by what others took"
-    if strange := sum(kind not in took for kind in kinds):
-        text += f"; none like {strange} of them is known"
+    left = [run for run in every if not corpora_of(run) <= known or store.get(names.of(run)) is None]
+    kinds = [(run.task, columns(run).get("encoder", "")) for run in left]
+    text = f"{len(every)} runs: {len(every) - len(left)} in the store, {len(left)} to compute"
+    if like := [median(took[kind]) for kind in kinds if kind in took]:
+        at_once = f" with {jobs} at once" if jobs > 1 else ""
+        text += f", about {duration(sum(like) / jobs)}{at_once} by what others took"
+    if len(like) < len(left):
+        text += f"; none like {len(left) - len(like)} of them is known"
     return f"{text}."
 
 

@@ -11,11 +11,12 @@ import hashlib
 import json
 import secrets
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnlib.config import ModelConfig
+from attnlib.config import DataConfig, ModelConfig
 from attnlib.data.cached import content_key
 from attnlib.store.sources import KIT, NoSource, Source, is_kit, source_of
 from attnlib.store.specs import Corpora, MeasureSpec, Run, canonical, needed, resolve, split
@@ -33,11 +34,14 @@ DATA = "corpus"
 
 
 class Keys:
-    """Keys of runs, with the code and the registered parts as they are when these are first asked for."""
+    """Keys of runs, with the code and the registered parts as they are when these are first asked for.
 
-    def __init__(self, corpora: Corpora) -> None:
+    known  keys that need not be made here: a worker has them from the driver
+    """
+
+    def __init__(self, corpora: Corpora | Mapping[DataConfig, Corpus], known: Mapping[Run, str] = {}) -> None:
         self.corpora = corpora
-        self._keys: dict[Run, str] = {}
+        self._keys = dict(known)
         self._tasks: dict[str, Source] = {}
 
     def of(self, run: Run) -> str:
@@ -76,12 +80,10 @@ class Keys:
         return {part: source for part, source in found.items() if not source.is_kit}
 
     def named(self, run: Run) -> list[Name]:
-        """The user's parts that a run names, in its configs or its function's code, or by way of one another; and
-        those in the place of one of the kit's, which anything may use."""
+        """The user's parts that a run names, in its configs or its function's code, or by way of one another."""
         said = json.dumps(run.model_dump(mode="json", exclude={"label"}))
         texts = {text for one in needed(run) for text in self.task(one).texts}
-        first = {(kind, name): Registry.kinds[kind].first[name] for kind, name in self.parts}
-        found = {p for p, was in first.items() if was is not Registry.kinds[p[0]][p[1]] and _source("", was).is_kit}
+        found: set[Name] = set()
         while new := {p for p in self.parts if p[1] in texts or json.dumps(p[1]) in said} - found:
             found |= new
             texts |= {text for part in new for text in self.parts[part].texts}
@@ -105,6 +107,12 @@ def data_of(corpus: Corpus) -> list[str]:
 def key_of(run: Run, corpora: Corpora) -> str:
     """The name of a run's result in the store."""
     return Keys(corpora).of(run)
+
+
+def differing(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """What is not the same in two identities of a run; a source that cannot be had counts as the same."""
+    code = [n for n, h in there["code"].items() if here["code"].get(n) != h and not h.startswith(UNCACHED)]
+    return code + [name for name in ("format", "data", "model") if there.get(name) != here.get(name)]
 
 
 def contents(model: ModelConfig) -> dict[str, str]:

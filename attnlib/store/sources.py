@@ -53,11 +53,6 @@ class Source:
         """Whether all of it is the kit's, and so covered by `KIT`."""
         return all(is_kit(module) or _top(module) in sys.stdlib_module_names for module in self.modules)
 
-    @property
-    def own_modules(self) -> list[str]:
-        """The modules that no installation brings, a notebook's own aside."""
-        return sorted(m for m in self.modules - {"__main__"} if m in sys.modules and not _settled(m))
-
 
 def source_of(part: Any) -> Source:
     """The source of a function, a class, or an object that holds some; `NoSource` where it cannot be had."""
@@ -66,11 +61,11 @@ def source_of(part: Any) -> Source:
         token = walk.token(part)
     except NoSource:
         raise
-    except Exception as error:
+    except Exception as error:  # what cannot be pickled, for one
         raise NoSource(f"it cannot be looked into ({error})") from None
     walk.modules.add(getattr(part, "__module__", None) or "__main__")
-    source = Source(token, frozenset(walk.texts), frozenset(walk.modules))
-    return Source(_digest(token, *map(text_of, source.own_modules)), source.texts, source.modules)
+    own = sorted(module for module in walk.modules - {"__main__"} if not _settled(module))
+    return Source(_digest(token, *map(_text, own)), frozenset(walk.texts), frozenset(walk.modules))
 
 
 def is_kit(module: str) -> bool:
@@ -78,18 +73,12 @@ def is_kit(module: str) -> bool:
     return _top(module) == "attnlib" and not module.startswith("attnlib.studies.")
 
 
-def text_of(module: str) -> str:
-    """The text of a module's file, "" without one."""
-    file = Path(getattr(_spec(module), "origin", None) or "")
-    return file.read_text("utf-8") if file.suffix == ".py" and file.is_file() else ""
-
-
 def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
 def _digest(*parts: str) -> str:
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    encoded = [part.encode() for part in parts]
     return hashlib.sha256(b"".join(b"%d %b\n" % (len(data), data) for data in encoded)).hexdigest()
 
 
@@ -132,7 +121,7 @@ class _Walk:
         torch = sys.modules.get("torch")
         if type(value) in (list, tuple):
             return self._tokens(value)
-        if type(value) in (dict, types.MappingProxyType):
+        if type(value) is dict:
             return self._tokens(part for pair in value.items() for part in pair)
         if type(value) in (set, frozenset):
             return sorted(self._tokens(value))
@@ -143,10 +132,7 @@ class _Walk:
             names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
             return [repr((shape, names)), value.co_code.hex(), *self._tokens(value.co_consts)]
         if isinstance(value, types.FunctionType | type):
-            self.modules.add(value.__module__)
-            if is_kit(value.__module__) or (value is not self.root and _settled(value.__module__)):
-                return [value.__module__, value.__qualname__, *self._tokens(getattr(value, "__closure__", 0) or ())]
-            return self._class(value) if isinstance(value, type) else self._function(value)
+            return self._defined(value)
         if isinstance(value, WRAPPERS):
             return self._tokens(getattr(value, name, None) for name in INSIDE)
         if torch is not None and isinstance(value, torch.Tensor):
@@ -154,24 +140,25 @@ class _Walk:
             return [f"{value.dtype} {tuple(value.shape)}", hashlib.sha256(data).hexdigest()]
         return self._reduced(value)
 
-    def _function(self, function: types.FunctionType) -> list[str]:
-        code = function.__code__
-        held = (function.__defaults__, function.__kwdefaults__, function.__closure__, function.__dict__)
-        return self._tokens((code, *held, dict(_globals(code, function.__globals__))))
+    def _defined(self, value: types.FunctionType | type) -> list[str]:
+        """A function by its code and all that this uses; a class by its bases and what it defines, without what
+        Python notes down about it between underscores."""
+        self.modules.add(value.__module__)
+        if is_kit(value.__module__) or (value is not self.root and _settled(value.__module__)):
+            return [value.__module__, value.__qualname__, *self._tokens(getattr(value, "__closure__", 0) or ())]
+        if isinstance(value, type):
+            noted = {n for n, v in vars(value).items() if n[:2] == "__" and not isinstance(v, types.FunctionType)}
+            own = {name: held for name, held in vars(value).items() if name not in {"_abc_impl", *noted}}
+            return self._tokens((value.__bases__, own))
+        held = (value.__defaults__, value.__kwdefaults__, value.__closure__, value.__dict__)
+        return self._tokens((value.__code__, *held, dict(_globals(value.__code__, value.__globals__))))
 
     def _module(self, module: types.ModuleType) -> list[str]:
         """A module that is named in code counts with all that it defines."""
         name, kinds = module.__name__, (*PLAIN, types.FunctionType, type, types.ModuleType)
         self.modules.add(name)
         defined = {} if _settled(name) else vars(module)
-        own = [(n, v) for n, v in defined.items() if not n.startswith("__") and isinstance(v, kinds)]
-        return [name, *self._tokens(part for pair in own for part in pair)]
-
-    def _class(self, cls: type) -> list[str]:
-        """Its bases and what it defines, without what Python notes down about it between underscores."""
-        noted = {n for n, v in vars(cls).items() if n.startswith("__") and not isinstance(v, types.FunctionType)}
-        own = {name: value for name, value in vars(cls).items() if name not in {"_abc_impl", *noted}}
-        return self._tokens((cls.__bases__, own))
+        return [name, self.token({n: v for n, v in defined.items() if n[:2] != "__" and isinstance(v, kinds)})]
 
     def _reduced(self, value: Any) -> list[str]:
         """Any other object, taken apart as pickle would."""
@@ -202,6 +189,12 @@ def _spec(module: str) -> Any:
         return None if module == "__main__" else find_spec(module)
     except (ImportError, ValueError):  # made by hand
         return None
+
+
+def _text(module: str) -> str:
+    """The text of a module's file, "" without one."""
+    file = Path(getattr(_spec(module), "origin", None) or "")
+    return file.read_text("utf-8") if file.suffix == ".py" and file.is_file() else ""
 
 
 def _globals(code: types.CodeType, scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from attnlib.config import Config, DataConfig, FrozenDict, ModelConfig, Options, TrainConfig
-from attnlib.utils.errors import ConfigError, nearest
+from attnlib.utils.errors import ConfigError
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
@@ -30,6 +30,9 @@ Named = Annotated[DataConfig, BeforeValidator(_named)]
 
 
 class _Spec(Config):
+    params: Options = Field(default_factory=FrozenDict)
+    label: Options = Field(default_factory=FrozenDict)
+
     @model_validator(mode="after")
     def _plain(self) -> Self:
         split(self.task)
@@ -59,8 +62,6 @@ class FitSpec(_Spec):
     seed: int = Field(0, ge=0)
     warm_start: FitSpec | None = None
     trainer: str = FIT
-    params: Options = Field(default_factory=FrozenDict)
-    label: Options = Field(default_factory=FrozenDict)
 
     @property
     def corpus(self) -> DataConfig:
@@ -95,8 +96,6 @@ class MeasureSpec(_Spec):
     task: str
     fits: tuple[FitSpec, ...] = ()
     data: Named | None = None
-    params: Options = Field(default_factory=FrozenDict)
-    label: Options = Field(default_factory=FrozenDict)
 
     @property
     def corpus(self) -> DataConfig | None:
@@ -123,15 +122,11 @@ class MeasureSpec(_Spec):
                 )
         run = cls(task=task, fits=fits, data=data, params=params, label=label or {})
         signature = inspect.signature(function)
-        given = len(fits) + (run.corpus is not None)
+        given = (*fits, *([run.corpus] if run.corpus is not None else []))
         try:
-            signature.bind(*[None] * given, **params)
+            signature.bind(*given, **params)
         except TypeError as error:
-            wrong = [p for p in params if p not in signature.parameters]
-            guess = nearest(wrong[0], signature.parameters) if wrong else None
-            meant = f" Did you mean {guess!r}?" if guess else ""
-            what = f"{len(fits)} model(s), {'the' if run.corpus is not None else 'no'} corpus and {sorted(params)}"
-            raise ConfigError(f"{task}: {error}.{meant} It is called with {what}; it takes {signature}.") from None
+            raise ConfigError(f"{task}: {error}. It takes {signature}, models and corpus first.") from None
         return run
 
 
@@ -180,10 +175,8 @@ class Corpora:
     def __getitem__(self, config: DataConfig) -> Corpus:
         if config.corpus in self.given:
             if config != DataConfig(corpus=config.corpus):
-                raise ConfigError(
-                    f"The corpus {config.corpus!r} was handed over ready-made, so options cannot apply to it. "
-                    "Leave them out, or load it by name."
-                )
+                why = "was handed over ready-made, so options cannot apply to it. Leave them out"
+                raise ConfigError(f"The corpus {config.corpus!r} {why}, or load it by name.")
             return self.given[config.corpus]
         if config.digest not in self._loaded:
             from attnlib.data import load_corpus

@@ -1,8 +1,7 @@
 """What a worker does with a job: get the data, train, measure, and return files.
 
 A worker needs no store and no shared disk. It returns named bytes (safetensors, JSON, parquet), which the driver
-stores. Another attnlib, other code or other files than the run's key counts are refused; the user's parts travel
-with the job.
+stores. It loads its corpora itself, and refuses a run whose code, corpus or files are not those of the run's key.
 """
 
 from __future__ import annotations
@@ -12,16 +11,15 @@ import io
 import os
 import pickle
 import platform
-import sys
 import tempfile
 import threading
 import time
 import traceback
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,15 +27,16 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from attnlib.store.executors import DEVICE
-from attnlib.store.keys import DATA, contents, data_of
-from attnlib.store.sources import KIT, Source, source_of, text_of
-from attnlib.store.specs import FitSpec, MeasureSpec, Run, canonical, resolve
+from attnlib.store.keys import DATA, Keys, differing
+from attnlib.store.sources import source_of
+from attnlib.store.specs import MeasureSpec, Run, resolve
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError, UnknownName
 from attnlib.utils.extras import versions
 from attnlib.utils.files import hint
 from attnlib.utils.registry import Name, Registry, lent, watched
 
 if TYPE_CHECKING:
+    from attnlib.config import DataConfig
     from attnlib.data.types import Corpus
     from attnlib.training.fitted import Fitted
 
@@ -45,71 +44,52 @@ KEPT = 3
 """Corpora, and models, that a worker keeps in memory between runs: those of one model follow one another."""
 PERMANENT = (ConfigError, DataError, UnknownName)
 """Errors that will recur: no second attempt."""
+Files = tuple[tuple[str, bytes], ...]
 PACKAGES = ("attnlib", "torch", "numpy", "scipy", "pandas", "scikit-learn", "transformers", "entmax")
 
 
 class WorkerDiffers(ConfigError):
     """The worker would compute something other than the key of the run says."""
 
-    def __init__(self, what: str) -> None:
-        place = f"{platform.node()}, in {Path.cwd()},"
-        super().__init__(f"{what} on {place} differs from the driver's. Bring the driver's there, and restart it.")
-
-
-class NeedsCorpus(Exception):
-    """The worker cannot load the same corpus as the driver."""
-
 
 @dataclass(frozen=True)
 class Job:
-    """A run for a worker, and what its key rests on, which must be the worker's too.
+    """A run for a worker.
 
-    data, contents  of its corpus and of the files of its config (`keys.data_of`, `keys.contents`)
-    task            the hash of its function's source; "" for one of the kit's, or without a source
-    named, parts    the user's parts that count in its key; pickled with their code for another process
-    texts           module of those parts -> its text, which must be the worker's where it has that module
-    models          key -> the folder of a model it needs, or its files where the worker shares no disk
-    corpus          where the worker could not load it by itself
+    models    keys of the models it needs, each with its folder, or its files where the worker shares no disk
+    named     the user's parts that count in its key; `parts`: these with their code, for another process
+    identity  all that its key rests on, which must be the worker's too; None in the driver's own process
+    corpus    where the worker has it already, or cannot load it since it was handed over ready-made
     """
 
-    key: str
     run: Run
-    data: Sequence[str] = ()
-    contents: Mapping[str, str] = field(default_factory=dict)
-    task: str = ""
+    models: Sequence[tuple[str, str | Files]] = ()
     named: Sequence[Name] = ()
     parts: bytes = b""
-    texts: Mapping[str, str] = field(default_factory=dict)
-    models: Mapping[str, str | Mapping[str, bytes]] = field(default_factory=dict)
+    identity: Mapping[str, Any] | None = None
     corpus: Corpus | None = None
-    kit: str = KIT
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run: files, an error (`final`: it will recur), or that the worker needs its corpus."""
+    """What became of a run: files, or an error (`final`: it will recur)."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     error: Mapping[str, str] | None = None
     final: bool = False
-    needs: bool = False
 
 
-_kept: dict[str, OrderedDict[str, Any]] = {"corpora": OrderedDict(), "models": OrderedDict()}
 _turn = threading.RLock()  # torch has one random state per process, and two threads would disturb each other
 
 
 def execute(job: Job) -> Outcome:
     """Compute a run. An error comes back as text, whatever class it is of."""
-    with _turn, one_thread():
-        try:
-            with _same_code(job):
-                return _run(job)
-        except NeedsCorpus:
-            return Outcome(needs=True)
-        except Exception as error:
-            return Outcome(error=describe(error), final=isinstance(error, PERMANENT))
+    try:
+        with _turn, one_thread(), lent(_unpacked(job)):
+            return _run(job)
+    except Exception as error:
+        return Outcome(error=describe(error), final=isinstance(error, PERMANENT))
 
 
 def describe(error: BaseException) -> dict[str, str]:
@@ -131,48 +111,31 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def packed(parts: Mapping[Name, Source]) -> tuple[bytes, dict[str, str]]:
-    """The user's parts with their code, for workers that have never seen them; and the texts of their modules."""
-    modules = {module for source in parts.values() for module in source.own_modules}
-    held = {(kind, name): Registry.kinds[kind][name] for kind, name in parts}
-    homes = sorted({Registry.kinds[kind].home for kind, _ in parts})
-    for module in modules:
-        cloudpickle.register_pickle_by_value(sys.modules[module])
+def packed(names: Sequence[Name]) -> bytes:
+    """The user's parts, with their code where it was written in a notebook."""
+    held = {(kind, name): Registry.kinds[kind][name] for kind, name in names}
     try:
-        data = cloudpickle.dumps((homes, cloudpickle.dumps(held))) if held else b""
+        return cloudpickle.dumps((held, sorted({Registry.kinds[kind].home for kind, _ in names})))
     except Exception as error:
-        names = ", ".join(f"The {kind} {name!r}" for kind, name in sorted(parts))
-        raise ConfigError(f"{names} cannot be sent to workers: {error}. Use executor='serial'.") from None
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(sys.modules[module])
-    return data, {module: text_of(module) for module in modules}
+        told = ", ".join(f"The {kind} {name!r}" for kind, name in names)
+        raise ConfigError(f"{told} cannot be sent to workers: {error}. Use executor='serial'.") from None
 
 
-@contextmanager
-def _same_code(job: Job) -> Iterator[None]:
-    """Hold the parts that were sent along, where this worker's code and files are the driver's."""
-    if job.kit != KIT:
-        raise WorkerDiffers("attnlib")
-    for module, text in job.texts.items():
-        if text_of(module) not in ("", text):
-            raise WorkerDiffers(module)
-    if job.task and source_of(resolve(job.run.task)).digest != job.task:
-        raise WorkerDiffers(f"The code of {job.run.task}")
-    for option, there in contents(job.run.model).items() if isinstance(job.run, FitSpec) else ():
-        if there != job.contents[option]:
-            raise WorkerDiffers(f"What {option} {getattr(job.run.model, option)!r} names")
-    parts = {}
-    if job.parts:
-        try:
-            homes, parts = pickle.loads(job.parts)
-            for home in homes:  # registries, with the kit's own parts in them
-                import_module(home)
-            parts = pickle.loads(parts)
-        except Exception as error:
-            raise ConfigError(f"The parts {list(job.named)} cannot be loaded by a worker: {error}.") from error
-    with lent(parts):
-        yield
+def _unpacked(job: Job) -> dict[Name, Any]:
+    if not job.parts:
+        return {}
+    try:
+        parts, homes = pickle.loads(job.parts)
+    except Exception as error:
+        raise _differs(f"{[name for _, name in job.named]} cannot be loaded ({error})") from error
+    for home in homes:  # registries, with the kit's own parts in them
+        import_module(home)
+    return parts
+
+
+def _differs(what: str) -> WorkerDiffers:
+    place = f"On {platform.node()}, in {Path.cwd()}, {what}."
+    return WorkerDiffers(f"{place} Install the same attnlib there, bring the same files, and restart the worker.")
 
 
 @contextmanager
@@ -191,9 +154,17 @@ def _accounted(job: Job) -> Iterator[None]:
 def _run(job: Job) -> Outcome:
     run, device = job.run, os.environ.get(DEVICE)
     function = resolve(run.task)
-    memory = "models" if isinstance(run, MeasureSpec) else None  # a trainer may change what it starts from
-    models = [_keep(memory, key, lambda h=held: _model(h, device or "auto")) for key, held in job.models.items()]
-    corpus = run.corpus and _keep("corpora", canonical(job.data), lambda: _corpus(job))
+    try:
+        corpus = job.corpus if run.corpus is None or job.corpus is not None else _corpus(run.corpus)
+    except (AttnlibError, OSError) as error:
+        raise _differs(f"the corpus {run.corpus.corpus!r} cannot be loaded ({error})") from error
+    if job.identity is not None:
+        known = zip(run.fits, (key for key, _ in job.models), strict=True)
+        here = Keys({run.corpus: corpus}, dict(known)).identity(run)
+        if other := differing(job.identity, here):
+            raise _differs(f"these differ from the driver's: {', '.join(other)}")
+    load = _kept_model if isinstance(run, MeasureSpec) else _model  # a trainer may change what it starts from
+    models = [load(held, device or "auto") for _, held in job.models]
     start = time.perf_counter()
     with _accounted(job):
         if isinstance(run, MeasureSpec):
@@ -209,49 +180,32 @@ def _run(job: Job) -> Outcome:
     said |= {"python": platform.python_version(), "platform": platform.platform(), "versions": versions(*PACKAGES)}
     if isinstance(run, MeasureSpec):
         return Outcome(_frame_files(run, result), said | {"device": str(models[0].device)} if models else said)
-    _keep("models", job.key, lambda: result)
     said |= {"device": str(result.device), "notes": list(result.notes), "precision": run.train.precision}
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
         home = result.save(Path(folder) / "model")
-        paths = sorted(path for path in home.rglob("*") if path.is_file())
-        files = {f"model/{path.relative_to(home).as_posix()}": path.read_bytes() for path in paths}
+        files = {f"model/{path.name}": path.read_bytes() for path in sorted(home.iterdir())}
     return Outcome(files | {"frames/history.parquet": to_parquet(result.history)}, said)
 
 
-def _keep(memory: str | None, key: str, load: Callable[[], Any]) -> Any:
-    held = _kept[memory] if memory else OrderedDict()
-    if key not in held:
-        held[key] = load()
-        while len(held) > KEPT:
-            held.popitem(last=False)
-    held.move_to_end(key)
-    return held[key]
-
-
-def _corpus(job: Job) -> Corpus:
-    """The driver's corpus: sent along, or loaded here."""
+@lru_cache(KEPT)
+def _corpus(config: DataConfig) -> Corpus:
     from attnlib.data import load_corpus
 
-    try:
-        corpus = job.corpus if job.corpus is not None else load_corpus(job.run.corpus)
-    except (AttnlibError, OSError) as error:
-        raise NeedsCorpus from error
-    if data_of(corpus) != [*job.data]:
-        raise NeedsCorpus
-    return corpus
+    return load_corpus(config)
 
 
-def _model(held: str | Mapping[str, bytes], device: str) -> Fitted:
+def _model(held: str | Files, device: str) -> Fitted:
     from attnlib.training.fitted import load_model
 
     if isinstance(held, str):
         return load_model(held, device=device)
     with tempfile.TemporaryDirectory(prefix="attnlib-") as folder:
-        for name, data in held.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        for name, data in held:
+            Path(folder, name).write_bytes(data)
         return load_model(folder, device=device)
+
+
+_kept_model = lru_cache(KEPT)(_model)
 
 
 def _frame_files(run: MeasureSpec, result: Any) -> dict[str, bytes]:

@@ -20,7 +20,6 @@ class Registry(Mapping[str, T], Generic[T]):
 
     kinds  every registry of this process, by its kind
     home   the module that made this one, which others import to have it
-    first  what was registered under each name at first, by the kit where it is the kit's
 
     >>> rankings = Registry("ranking")
     >>> @rankings.register("alpha")
@@ -37,7 +36,6 @@ class Registry(Mapping[str, T], Generic[T]):
         self.kind = kind
         self.hint = hint
         self.home = sys._getframe(1).f_globals["__name__"]
-        self.first: dict[str, T] = {}
         self._items: dict[str, T] = {}
         Registry.kinds[kind] = self
 
@@ -45,7 +43,6 @@ class Registry(Mapping[str, T], Generic[T]):
         """Decorator: hold the decorated object under `name`, in place of an earlier one (a cell is run twice)."""
 
         def add(item: T) -> T:
-            self.first.setdefault(name, item)
             self._items[name] = item
             return item
 

@@ -40,12 +40,10 @@ def attn(*arguments: str, code: int = 0) -> str:
 
 
 def test_list_and_show(store: Store) -> None:
-    *rows, failed, last = attn("list").splitlines()
+    *rows, last = attn("list").splitlines()
     assert [row[:12] for row in rows][2] == OLD[:12], "the newest first"
     assert "1 min 30 s" in rows[2]
-    assert "grid_tasks:fails_on_three failed: ValueError: three is not allowed <here>" in failed
     assert last.startswith("3 runs (")
-    assert "and 1 failed ones" in last
     key = next(key for key in store if key != OLD)
     shown = attn("show", key[:10])
     assert shown.startswith(key)
@@ -53,7 +51,6 @@ def test_list_and_show(store: Store) -> None:
     assert '"x": ' in shown
     assert "made by another version" not in shown
     assert "made by another version" in attn("show", OLD)
-    assert "Traceback (most recent call last)" in attn("show", failed[:10])
     assert "No run" in attn("show", "zz", code=2)
 
 
@@ -66,12 +63,10 @@ def test_show_notices_damage(store: Store) -> None:
 
 
 def test_gc_removes_what_is_asked_for_and_nothing_else(store: Store) -> None:
-    store.find(next(k for k in store if k != OLD)).damaged("a test")
+    store.remove(next(k for k in store if k != OLD))
     assert len(list(store)) == 2
     assert "would be removed: 0f0f0f0f0f0f" in attn("gc", "--older-than", "30", "--dry-run")
     assert len(list(store)) == 2
-    assert "and 1 damaged entries removed" in attn("gc")
-    assert list((store.root / "corrupt").iterdir()) == []
     assert "0 runs" in attn("gc", "--older-than", "42")
     assert OLD in list(store)
     assert "1 runs" in attn("gc", "--stale")
@@ -82,11 +77,3 @@ def test_gc_removes_what_is_asked_for_and_nothing_else(store: Store) -> None:
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:Run .* is damaged. a test:UserWarning")
-
-
-def test_gc_leaves_locks_in_use(store: Store) -> None:
-    held = store.lock("ab" * 32)
-    (store.root / "locks" / f"{'cd' * 32}.lock").touch()  # of a process that was killed
-    attn("gc")
-    assert [path.stem for path in (store.root / "locks").iterdir()] == ["ab" * 32]
-    store.unlock(held)

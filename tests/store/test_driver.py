@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from attnlib.config import DataConfig, TrainConfig
-from attnlib.store.driver import GridInterrupted
 from attnlib.store.entries import Store, StoreError
 from attnlib.store.grid import GridFailed, run_grid
 from attnlib.store.specs import MeasureSpec
@@ -35,8 +34,6 @@ def test_a_failing_run_is_tried_twice_and_recorded_while_the_rest_goes_on(store:
     assert row["run"] == "grid_tasks:fails_on_three 3"
     assert (row["attempts"], row["error"], row["message"]) == (2, "ValueError", "three is not allowed <here>")
     assert "in fails_on_three" in row["traceback"]
-    record = store.failures()[row["key"]]
-    assert len(record["attempts"]) == 2
     assert "1 failed" in result.summary
     with pytest.raises(GridFailed, match="three is not allowed"):
         result.complete()
@@ -46,7 +43,6 @@ def test_a_failing_run_is_tried_twice_and_recorded_while_the_rest_goes_on(store:
 def test_a_second_attempt_may_succeed(store: Store, tmp_path: Path) -> None:
     result = run_grid(squares(1, task="fails_once", folder=str(tmp_path)), store=store).complete()
     assert result.computed == 1
-    assert store.failures() == {}
 
 
 def test_a_failing_model_takes_its_measures_along_and_no_others(store: Store) -> None:
@@ -91,7 +87,7 @@ def test_a_worker_that_dies_costs_its_run_one_attempt(store: Store, tmp_path: Pa
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(store: Store, tmp_path: Path) -> None:
     runs = [*squares(1), *squares(2, task="interrupted"), *squares(3)]
     with pytest.raises(
-        GridInterrupted, match=r"1 runs are finished and kept in .*, 2 are left\. Repeat the same call"
+        KeyboardInterrupt, match=r"1 runs are finished and kept in .*, 2 are left\. Repeat the same call"
     ):
         run_grid(runs, store=store)
     assert list((store.root / "locks").iterdir()) == []

@@ -1,4 +1,4 @@
-"""The store: whole entries or none, whatever happens; damage is found, set aside and mended."""
+"""The store: whole entries or none, whatever happens; damage is found, removed and mended."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ def test_reading_writes_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "absent")
     assert store.get(KEY) is None
     assert list(store) == []
-    assert store.failures() == {}
     assert not (tmp_path / "absent").exists()
 
 
@@ -93,7 +92,7 @@ def damage_unfinished(folder: Path) -> None:
     "damage",
     [damage_delete, damage_truncate, damage_flip, damage_done, damage_unfinished],
 )
-def test_a_damaged_entry_is_set_aside_and_computed_again(store: Store, damage) -> None:
+def test_a_damaged_entry_is_removed_and_computed_again(store: Store, damage) -> None:
     import grid_tasks
 
     runs = [MeasureSpec.of(grid_tasks.square, x=x) for x in range(3)]
@@ -105,11 +104,10 @@ def test_a_damaged_entry_is_set_aside_and_computed_again(store: Store, damage) -
     done["files"]["frames/numbers.parquet"] = done["files"].pop("frames/square.parquet")
     (folder / "done.json").write_text(json.dumps(done))
     damage(folder)
-    with pytest.warns(UserWarning, match="is damaged: .* moved to .*corrupt.* computed again"):
+    with pytest.warns(UserWarning, match="is damaged: .* was removed, and will be computed again"):
         result = run_grid(runs, store=store)
     assert (result.cached, result.computed) == (2, 1)
     pd.testing.assert_frame_equal(result.frame(), before)
-    assert len(list((store.root / "corrupt").iterdir())) == 1
     log = Path(os.environ["GRID_LOG"]).read_text().split()
     assert sorted(log) == ["0", "1", "1", "2"]
 
@@ -137,33 +135,12 @@ def test_damage_found_while_reading_raises(store: Store) -> None:
     assert store.get(KEY).frame("numbers")["value"][0] == 1.0
 
 
-def test_an_entry_that_comes_while_one_looks_is_not_taken_for_damaged(store: Store, monkeypatch) -> None:
-    store.put(KEY, files())
-    read_bytes = Path.read_bytes
-
-    def late(path: Path) -> bytes:
-        """An entry that goes as it is read, and comes back a moment later."""
-        patch.undo()
-        store.remove(KEY)
-        try:
-            return read_bytes(path)
-        finally:
-            Store(store.root).put(KEY, files())
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", late)
-        assert store.get(KEY).frame_names == ["numbers"]
-    assert not (store.root / "corrupt").exists()
-
-
-def test_an_entry_mended_by_another_process_is_not_set_aside(store: Store) -> None:
+def test_an_entry_mended_by_another_process_is_not_removed(store: Store) -> None:
     read = store.put(KEY, files())
-    damage_flip(read.folder)
-    with pytest.warns(UserWarning, match="is damaged"):
-        Store(store.root).get(KEY).damaged("found by another process")
+    store.remove(KEY)
     Store(store.root).put(KEY, files(7.0))
-    with pytest.raises(CorruptEntry, match="cannot be read"):
-        read.read("gone.parquet")
+    with pytest.raises(CorruptEntry, match="does not match its checksum"):
+        read.read("frames/numbers.parquet")
     assert store.get(KEY).frame("numbers")["value"][0] == 7.0
 
 
@@ -175,11 +152,3 @@ def test_find_by_prefix(store: Store) -> None:
         store.find("ff")
     with pytest.raises(StoreError, match="2 runs"):
         store.find("")
-
-
-def test_failures_go_when_the_run_succeeds(store: Store) -> None:
-    attempt = {"error": "ValueError", "message": "", "traceback": "…"}
-    store.record_failure(KEY, {"task": "a:b", "run": {}, "attempts": [attempt]})
-    assert store.failures()[KEY]["attempts"][0]["traceback"] == "…"
-    store.put(KEY, files())
-    assert store.failures() == {}

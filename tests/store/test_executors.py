@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
 import signal
@@ -45,11 +44,11 @@ def test_executors_by_name() -> None:
         make_executor("locla")
     with pytest.raises(ConfigError, match="jobs must be 1 or more"):
         make_executor("local", jobs=0)
-    with pytest.raises(ConfigError, match="Use 'local'"):
+    with pytest.raises(ConfigError, match="1 for the serial executor"):
         make_executor("serial", jobs=2)
-    with pytest.raises(ConfigError, match="needs the address"):
+    with pytest.raises(UnknownName, match="dask:ADDRESS"):
         make_executor("dask")
-    with pytest.raises(ConfigError, match="no scheduler file"):
+    with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'nowhere\.json'"):
         make_executor("dask:nowhere.json")
     with pytest.raises(AttnlibError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"):
         DaskExecutor("tcp://127.0.0.1:1", timeout=0.5)
@@ -62,7 +61,7 @@ def test_a_scheduler_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     executor = DaskExecutor("tcp://head:8786")
     assert executor.room == 10
     client.scheduler_info.return_value = {"type": "Scheduler"}  # all that a client knows which lost its scheduler
-    with pytest.raises(AttnlibError, match=r"scheduler at 'tcp://head:8786' no longer answers"):
+    with pytest.raises(AttnlibError, match=r"'tcp://head:8786' .*Finished runs are kept"):
         executor.room  # noqa: B018
 
 
@@ -70,7 +69,7 @@ def test_a_scheduler_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> N
 def pool() -> Iterator[LocalExecutor]:
     pool = make_executor("local", jobs=2, devices=("cpu",))
     yield pool
-    pool.kill()
+    pool.shutdown(cancel_futures=True)
 
 
 def test_a_worker_for_every_core_or_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +104,7 @@ def test_kill_ends_calls_under_way(pool: LocalExecutor) -> None:
     pids = [call.result(PATIENCE) for call in [pool.submit(os.getpid) for _ in range(2)]]
     busy = pool.submit(time.sleep, 600)
     wait_until(busy.running, "the call's start")
-    pool.kill()
+    pool.shutdown(cancel_futures=True)
     with pytest.raises(RuntimeError, match="shutdown"):
         busy.result(PATIENCE)
     wait_until(lambda: not any(map(alive, pids)), "the end of the workers")
@@ -195,7 +194,6 @@ def test_a_grid_killed_at_random_moments_resumes_to_the_same_frames(tmp_path: Pa
     assert again <= kills * in_flight
     assert len(list(store)) == total
     assert not list((store.root / "tmp").iterdir())
-    assert not list((store.root / "corrupt").iterdir()) if (store.root / "corrupt").exists() else True
 
 
 @dataclass
@@ -261,7 +259,7 @@ def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 @pytest.mark.slow
-def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Cluster) -> None:
+def test_models_and_corpora_handed_over_travel_to_dask_workers(tmp_path: Path, cluster: Cluster) -> None:
     import grid_tasks
 
     from attnlib.data import load_corpus
@@ -279,18 +277,14 @@ def test_dask_workers_without_the_data_are_sent_it(tmp_path: Path, cluster: Clus
 
 
 @pytest.mark.slow
-def test_dask_workers_get_rankings_that_only_the_driver_has(tmp_path: Path, cluster: Cluster, monkeypatch) -> None:
+def test_dask_workers_get_rankings_that_only_the_driver_has(tmp_path: Path, cluster: Cluster) -> None:
     import grid_tasks
 
     import attnlib as al
-    from attnlib.rankings.base import METHODS
+    from attnlib.rankings.base import method
 
-    code = "from attnlib.rankings.base import method\nSIGN = -1\n"
-    code += "@method(summary='mine')\ndef of_the_driver(case):\n    return SIGN * case.trace.alpha\n"
-    (tmp_path / "only_here.py").write_text(code)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(METHODS, "_items", {**METHODS._items})
-    importlib.import_module("only_here")
+    code = "@method(summary='mine')\ndef of_the_driver(case):\n    return SIGN * case.trace.alpha\n"
+    exec(code, {"__name__": "__main__", "method": method, "SIGN": -1})  # as a cell of a notebook
     run = MeasureSpec.of(al.erasure_curves, grid_tasks.small_fit(), ranking="of_the_driver")
     there = run_grid([run], store=tmp_path / "there", executor=f"dask:{cluster.address}").complete()
     here = run_grid([run], store=tmp_path / "here").complete()
@@ -382,11 +376,11 @@ def test_a_scheduler_that_dies_keeps_what_is_finished(tmp_path: Path, own_cluste
     killer = threading.Thread(target=kill_the_scheduler)
     killer.start()
     try:
-        with pytest.raises(AttnlibError, match=r"scheduler .* no longer answers"):
+        with pytest.raises(AttnlibError, match=r"No Dask scheduler answers"):
             run_grid(runs, store=store, executor=executor).complete()
     finally:
         killer.join()
-        executor.kill()
+        executor.shutdown()
     kept = len(list(store))
     assert kept >= 2
     resumed = run_grid(runs, store=store).complete()

@@ -33,7 +33,7 @@ def test_columns_name_the_run() -> None:
 def test_a_wrong_parameter_is_refused_at_once() -> None:
     import grid_tasks as tasks
 
-    with pytest.raises(ConfigError, match=r"Did you mean 'split'\?.*it takes \(fitted, corpus, split"):
+    with pytest.raises(ConfigError, match=r"'splt'.* It takes \(fitted, corpus, split"):
         MeasureSpec.of(tasks.accuracy, FIT, splt="dev")
     with pytest.raises(ConfigError, match="missing a required argument: 'second'"):
         MeasureSpec.of(tasks.agreement, data=DATA)

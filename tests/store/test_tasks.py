@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +10,12 @@ import pandas as pd
 import pytest
 
 import attnlib as al
-import attnlib.store.grid
 from attnlib.config import DataConfig
 from attnlib.store.entries import Store
 from attnlib.store.executors import SerialExecutor
 from attnlib.store.grid import run_grid
-from attnlib.store.keys import contents, data_of, key_of
-from attnlib.store.specs import Corpora, MeasureSpec
-from attnlib.store.tasks import Job, execute
+from attnlib.store.specs import MeasureSpec
+from attnlib.store.tasks import _corpus
 from tests.grid_tasks import small_fit, squares
 
 
@@ -36,10 +35,10 @@ def test_public_functions_of_texts_get_the_test_texts(store: Store) -> None:
         pd.testing.assert_frame_equal(result.entry(run).frame(name), here, check_dtype=False)
 
 
-class Elsewhere(SerialExecutor):
+class Elsewhere(Executor):
     """A worker on whose machine `file` holds something else."""
 
-    shared_disk = False
+    shared_disk, room = False, 1
 
     def __init__(self, file: Path, content: str | None) -> None:
         self.file, self.content = file, content
@@ -50,7 +49,7 @@ class Elsewhere(SerialExecutor):
         if self.content is not None:
             self.file.write_text(self.content)
         try:
-            return super().submit(fn, *args, **kwargs)
+            return SerialExecutor().submit(fn, *args, **kwargs)
         finally:
             self.file.write_text(before)
 
@@ -72,8 +71,7 @@ def test_files_of_the_worker_must_be_the_drivers(
     fit = fit.replace(model=fit.model.replace(**model))
     result = run_grid([MeasureSpec.of("grid_tasks:accuracy", fit)], store=store, executor=Elsewhere(file, content))
     row = result.failures.set_index("error").loc["WorkerDiffers"]
-    assert f"{option} '{fit.model.model_dump()[option]}'" in row["message"]
-    assert "differs from the driver's" in row["message"]
+    assert "differ from the driver's: model" in row["message"]
     assert row["attempts"] == 1
     assert list(store) == []
 
@@ -97,15 +95,15 @@ def test_the_same_texts_prepared_in_another_way_are_another_corpus(store: Store)
     assert lower == [one.preprocessing.lower, two.preprocessing.lower]
 
 
-def test_a_table_that_differs_on_the_worker_is_sent(store: Store, tmp_path: Path) -> None:
+def test_a_table_that_differs_on_the_worker_is_refused(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     text = "text,label\n" + "".join(f"good film {k},yes\nbad film {k},no\n" for k in range(40))
     file.write_text(text)
-    data = DataConfig(corpus=str(file))
-    run = small_fit().replace(data=data)
-    corpora = Corpora()
-    job = Job(key_of(run, corpora), run, data_of(corpora[data]), contents(run.model))
-    file.write_text(text.replace("good", "fine"))
-    outcome = execute(job)
-    assert outcome.needs
-    assert not outcome.files
+    fit = small_fit(data=DataConfig(corpus=str(file)))
+    for there, said in (("good", "differ from the driver's: data"), (None, "cannot be loaded")):
+        content = None if there is None else text.replace(there, "fine")
+        row = run_grid([fit], store=store, executor=Elsewhere(file, content)).failures.loc[0]
+        assert row[["error", "attempts"]].tolist() == ["WorkerDiffers", 1]
+        assert said in row["message"]
+        assert "bring the same files" in row["message"]
+        _corpus.cache_clear()
