@@ -137,8 +137,7 @@ class Quantity:
     def each(self, results: Any, by: Sequence[str] | None = None) -> dict[str, Effect]:
         """Name of a model -> its effect; `by`: of groups of models, whose members count alike.
 
-        Models with too few texts for a verdict are left out, unless all are; one that was
-        measured and has no value has none here.
+        Models with too few texts for a verdict are left out, unless all are; one without a value has none here.
         """
         cells, keys = () if by is None else self.model, list(by or self.model)
         known = {key: part for key, part in self.values(results).groupby(keys) if self._both(part)}
@@ -188,7 +187,6 @@ class Quantity:
 
     @property
     def _sample(self) -> dict[str, Any]:
-        """What the statistics take: columns of training and text, and the range of the effect."""
         bounds = self.bounds
         if self.sides is not None and bounds is not None:
             bounds = self.apart or (bounds[0] - bounds[1], bounds[1] - bounds[0])
@@ -220,8 +218,7 @@ class Table:
 
     made       results -> frame; or quantities by column, of which one row per group of `by` is made, mean over
                `cells` that count alike
-    caption    above the table; `says`: results -> a sentence below it, computed
-    otherwise  a sentence in place of a table without rows
+    otherwise  a sentence in place of a table without rows; `shown`: the rows as readers see them
     """
 
     name: str
@@ -231,7 +228,6 @@ class Table:
     digits: int = 2
     cells: Sequence[str] = ()
     otherwise: str = ""
-    says: Callable[[Any], str] | None = None
     shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
 
     def frame(self, results: Any) -> pd.DataFrame:
@@ -289,4 +285,3 @@ class Figure:
     caption: str
     alt: str
     otherwise: str = ""
-    says: Callable[[Any], str] | None = None

@@ -33,8 +33,6 @@ from attnlib.utils import paths
 from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attnlib.store.specs import Run
     from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams
@@ -44,10 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper as it is cited: `Chrysostomou & Aletras 2021`, its title, where it appeared, and a link.
-
-    corpora  the table of the paper that describes its corpora
-    """
+    """A paper as it is cited: `Chrysostomou & Aletras 2021`; `corpora`: its table that describes its corpora."""
 
     citation: str
     title: str
@@ -111,13 +106,6 @@ class Study:
         """Compute what the store does not hold, and gather tidy frames."""
         return self.part("grid", "results")(params, **options)
 
-    def settings(self, params: StudyParams) -> pd.DataFrame:
-        """The paper's settings next to those of a run (of the runs that its grid calls `papers`)."""
-        from attnlib.studies.beside import settings
-
-        papers = getattr(self._file("grid"), "papers", None)
-        return settings(self.name, filter(papers, self.grid(params)))
-
     def ledger(self, results: Any, setting: str) -> list[Judged]:
         """The paper's claims judged on the results of a run."""
         from attnlib.studies.ledger import ledger
@@ -126,7 +114,7 @@ class Study:
 
     def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
         """What must hold whatever the data: name of the check -> whether it does."""
-        return self.part("numbers", "checks")(results, params)
+        return {name: bool(holds) for name, holds in self.part("numbers", "checks")(results, params).items()}
 
     def part(self, file: str, name: str) -> Any:
         """What one of its files calls by a name."""
@@ -134,7 +122,7 @@ class Study:
 
     def _file(self, file: str) -> ModuleType:
         _search()
-        return import_module(f"attnlib.studies.{self.name}" + (f".{file}" if file else ""))
+        return import_module(f"attnlib.studies.{self.name}{file and '.'}{file}")
 
 
 def study(name: str) -> Study:

@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from attnlib.studies.datasets import short
+from attnlib.store.specs import FitSpec
 from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, compared, fit, several
 from attnlib.studies.erasure.numbers import ALONE, NAMES, on
-from attnlib.studies.erasure.params import ARCHITECTURES
+from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.quantity import Figure
 from attnlib.studies.results import Results
 from attnlib.viz import charts
@@ -104,14 +104,11 @@ def first_flips(value: str, y: str, results: Results) -> Chart | None:
     return by_model(several(results.fractions), draw, "", y, sharex=True)
 
 
-def explore(run: Any) -> Any:
-    """A hierarchical and a flat model on the same texts."""
-    from attnlib.viz.explorer import explore
-
-    params, dataset = run.params, run.params.corpora[0]
-    cell = params.encoders[0], params.seeds[0]
-    shown = {kind.upper(): run.fitted(fit(params, dataset, kind, *cell)) for kind in ARCHITECTURES}
-    return explore(shown, run.corpora[short(dataset)].test[:5], by=("alpha", "omission"))
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
+    """A hierarchical and a flat model."""
+    dataset, *cell = params.corpora[0], params.encoders[0], params.seeds[0]
+    fits = {kind.upper(): fit(params, dataset, kind, *cell) for kind in ARCHITECTURES}
+    return fits, {"by": ("alpha", "omission")}
 
 
 BOXES = "Box plots, one panel per model, of four rankings: "

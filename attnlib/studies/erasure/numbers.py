@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib.stats.inference import Effect
-from attnlib.studies.beside import closest, printed, reference
+from attnlib.studies.beside import papers, printed
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, common_set, compared, several
 from attnlib.studies.erasure.params import ARCHITECTURES, Params
@@ -199,9 +199,8 @@ TABLES = [
 
 def table2(results: Results, of: Sequence[str], among: Sequence[str] = ()) -> Printed:
     """What cells of the paper's Table 2 hold of all texts, or of other cells; mean over data sets."""
-    rows, (names, where) = reference("erasure", 2), closest("erasure", 2, results.single["dataset"].unique())
-    kept = rows if names == [None] else rows[rows["dataset"].isin(names)]
-    cells = kept.pivot_table(index="dataset", columns="metric", values="value") / 100
+    rows, where = papers("erasure", 2, results.single["dataset"].unique())
+    cells = rows.pivot_table(index="dataset", columns="metric", values="value") / 100
     total = cells[list(among)].sum(axis=1) if among else 1.0
     return Printed(float((cells[list(of)].sum(axis=1) / total).mean()), f"{where}, HANrnn")
 
@@ -324,11 +323,10 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     removed = results.fractions.set_index(keys)["removed"].eq(1).fillna(False).astype(bool)
     gone = results.fractions.loc[results.fractions["fraction"] == 1, "mass_removed"].astype(float)
     attended: Any = tested.loc[tested["importance"] == "alpha", "delta_alpha"]
-    found = {
+    return {
         "every model met every ranking": results.fractions.groupby(keys[:-1]).ngroups == len(RANKINGS) * models,
         "r is never the top item": (tested["top"] != tested["other"]).all(),
         "the top item by attention has the larger weight": (attended >= 0).all(),
         "both tests agree on the decisions that one item flips": once.eq(removed.reindex(once.index)).all(),
         "removing all items removes all attention": np.isclose(gone, 1, atol=1e-4).all(),
     }
-    return {name: bool(holds) for name, holds in found.items()}

@@ -8,10 +8,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attnlib.store.specs import FitSpec
 from attnlib.studies.quantity import Figure, NotTested, Quantity
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
 from attnlib.studies.sparsity.numbers import KINDS, NAMES
+from attnlib.studies.sparsity.params import Params
 from attnlib.viz import plots
 
 if TYPE_CHECKING:
@@ -55,13 +57,10 @@ def along(series: Mapping[str, Quantity], title: str, y: str, corpus: str, resul
     return figure
 
 
-def explore(run: Any) -> Any:
-    """A softmax and a sparsemax model of the same seed side by side."""
-    from attnlib.viz.explorer import explore
-
-    fits = {fit.model.projection: fit for fit in reversed(models(run.params, run.params.corpora[0]))}
-    texts = next(iter(run.corpora.values())).test
-    return explore({n: run.fitted(fits[n]) for n in PAIR}, texts[:6], by=("alpha", "gradient_norm", "omission"))
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
+    """A softmax and a sparsemax model of the same seed."""
+    fits = {fit.model.projection: fit for fit in reversed(models(params, params.corpora[0]))}
+    return {name: fits[name] for name in PAIR}, {"by": ("alpha", "gradient_norm", "omission")}
 
 
 def drawn(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], dict[str, plots.Chart]]:

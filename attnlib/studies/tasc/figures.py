@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from typing import Any
 
 from attnlib.stats.inference import effects
+from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import named
 from attnlib.studies.datasets import short
 from attnlib.studies.quantity import Figure
 from attnlib.studies.tasc.grid import CELL, FRACTION, RANKINGS, TOP1, Results, balanced, fit, shown
 from attnlib.studies.tasc.numbers import RANGE, of, on
-from attnlib.studies.tasc.params import NAMES
+from attnlib.studies.tasc.params import NAMES, Params
 from attnlib.viz import charts, plots
 from attnlib.viz.charts import Chart, chart, label, legend_below, styled
 
@@ -63,14 +63,10 @@ def boxes(results: Results) -> dict[str, Chart]:
     }
 
 
-def explore(run: Any) -> Any:
-    """A model without TaSc and one with Lin-TaSc on a few test texts."""
-    from attnlib.viz.explorer import explore
-
-    cell = shown(run.params, 4)[0]
-    seed = run.params.seeds[0]
-    pair = {NAMES[v]: run.fitted(fit(run.params, *cell, v, seed)) for v in ("none", "lin")}
-    return explore(pair, run.corpora[short(cell[0])].test[:6], level="input")
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, str]]:
+    """A model without TaSc and one with Lin-TaSc."""
+    cell, seed = shown(params, 4)[0], params.seeds[0]
+    return {NAMES[v]: fit(params, *cell, v, seed) for v in ("none", "lin")}, {"level": "input"}
 
 
 MARKERS = "Markers with intervals, one panel per ranking and one marker per variant: "

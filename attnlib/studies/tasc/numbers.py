@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import COUNTS, Effect, effect
+from attnlib.stats.inference import COUNTS, Effect, effect, interval_texts
 from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.stats.judge import holds
-from attnlib.studies.beside import beside, closest, named, quoted, reference, relative
-from attnlib.studies.datasets import kin, short
-from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged, Printed, required
-from attnlib.studies.quantity import Quantity, Table
+from attnlib.studies.beside import Printed, beside, named, papers, printed_gap, quoted
+from attnlib.studies.datasets import short
+from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged
+from attnlib.studies.quantity import Quantity, Table, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, MODEL, POOLS, RANKINGS, TOP1, Results
 from attnlib.studies.tasc.params import NAMES, Params
 
@@ -168,20 +168,15 @@ def lin_leads(means: pd.DataFrame) -> pd.Series:
 # what the paper prints ----------------------------------------------------------------------------
 
 
-def papers(table: int, results: Results) -> tuple[pd.DataFrame, str]:
-    """The rows of a table of the paper for the cells of a run, as far as it has them."""
-    rows, (_, where) = reference("tasc", table), closest("tasc", table, results.flips["dataset"].unique())
-    for column in CELL:
-        known = rows[column].isin([kin(name) for name in results.flips[column].unique()])
-        rows = rows[known] if known.any() else rows
-    return rows.dropna(axis=1, how="all"), where
+def cells_of(results: Results) -> dict[str, Any]:
+    """Corpora, encoders and attentions of the run."""
+    dataset, encoder, attention = (results.flips[column].unique() for column in CELL)
+    return {"datasets": dataset, "encoder": encoder, "attention": attention}
 
 
 def printed(table: int, quantity: Quantity, results: Results) -> Printed:
-    """The same difference in a table of the paper, mean over its cells."""
-    (rows, where), (column, a, b) = papers(table, results), quantity.sides
-    means = quantity.rows(rows).groupby(column)["value"].mean()
-    return Printed(means.get(a, math.nan) - means.get(b, math.nan), where)
+    """The same difference in a table of the paper, for the cells of the run."""
+    return printed_gap("tasc", table, quantity, **cells_of(results))
 
 
 def printed_f1(results: Results) -> dict[str, Printed]:
@@ -193,7 +188,7 @@ def printed_f1(results: Results) -> dict[str, Printed]:
 
 def printed_wins(results: Results) -> Printed:
     """The share of cells of Table 5 where α∇α with Lin-TaSc is best, ties left out."""
-    rows, where = papers(5, results)
+    rows, where = papers("tasc", 5, **cells_of(results))
     wide = rows.pivot_table("value", CELL, "importance")
     gap = wide["alpha_grad"] - wide[list(BASELINES)].min(axis=1)
     return Printed((gap[gap != 0] < 0).mean(), where)
@@ -222,9 +217,10 @@ def aggregate(metric: str, results: Results) -> pd.DataFrame:
     """
     keys = ["importance", "attention", "variant"]
     found = measured(metric).table(results, keys, CELL).assign(metric=metric)
-    found = beside(found, "tasc", 3 if metric == TOP1 else 4)
+    found = beside(found, "tasc", 3 if metric == TOP1 else 4).assign(ours=interval_texts)
     for value, ratio in (("value", "ratio"), ("paper", "paper: ratio")):
-        found[ratio] = relative(found.assign(value=found[value]), "variant", "none", keys[:2])
+        plain = found[value].where(found["variant"] == "none").groupby([found[key] for key in keys[:2]])
+        found[ratio] = found[value] / plain.transform("max").replace(0, math.nan)
     order = [*RANKINGS, "additive", "dot", "none", *SCALED]
     found = found.sort_values(keys, key=lambda column: column.map(order.index), ignore_index=True)
     return told(found[[*keys, "ours", "ratio", "paper", "paper: ratio", *COUNTS]])
@@ -385,12 +381,10 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     one = ((fraction["value"] * fraction["length"]).round(6) == 1) & (fraction["status"] != "never")
     empty = fraction.loc[fraction["status"] == "only_when_empty", "value"]
     linear = sizes[sizes["variant"] == "lin"]
-    found = {
-        "every model of the grid was measured": results.grid.failures.empty,
+    return {
         "a fraction lies above 0 and is 1 at most": fraction["value"].between(0, 1, inclusive="right").all(),
         "what flips only when empty has the fraction 1": params.quirks or (empty == 1).all(),
         "the top token flips a text where the fraction is one token": params.quirks
         or one.eq(top["value"] == 100).all(),
         "Lin-TaSc adds one number per word": (linear["scaling"] == linear["vocabulary"]).all(),
     }
-    return {name: bool(holds) for name, holds in found.items()}

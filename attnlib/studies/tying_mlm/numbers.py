@@ -16,7 +16,7 @@ import pandas as pd
 from attnlib import stats
 from attnlib.stats.inference import Effect, effect
 from attnlib.stats.jackknife import pseudovalues
-from attnlib.studies.beside import Printed, closest, printed_minus, reference
+from attnlib.studies.beside import Printed, printed_gap
 from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged
 from attnlib.studies.quantity import NotTested, Quantity, Rows, Table
 from attnlib.studies.results import Results
@@ -180,15 +180,13 @@ TABLES = [
 ]  # fmt: skip
 
 
-def printed_gap(table: int, metrics: Sequence[str], variant: str, results: Results) -> Printed | None:
-    """The paper's difference of a variant and base, mean over metrics, the run's attentions and the
-    closest corpora; none of information with another number of clusters."""
+def theirs(table: int, metrics: Sequence[str], variant: str, results: Results) -> Printed | None:
+    """The paper's difference of a variant and base; none of information with another number of clusters."""
     if table == 2 and set(results.information["k"].unique()) != {CLUSTERS}:
         return None
-    corpora, where = closest(STUDY, table, results.swaps["dataset"].unique())
-    attentions = set(results.swaps["attention"].unique()) & set(reference(STUDY, table)["attention"])
-    cells = {"dataset": corpora, "attention": sorted(attentions), "metric": metrics}
-    return Printed(printed_minus(STUDY, table, {"variant": variant}, {"variant": "base"}, **cells), where)
+    datasets, attentions = (results.swaps[column].unique() for column in CELLS)
+    gap = versus(points.of(rows=lambda frame: frame).only(metric=metrics), variant)
+    return printed_gap(STUDY, table, gap, datasets, attention=attentions)
 
 
 FALL = "change of macro-F1 under uniform and permuted attention"
@@ -205,7 +203,7 @@ def about(v: str, words: str) -> list[Claim]:
               "within", border=AS_ACCURATE, figure="f1", id=f"similar-{v}"),
         Claim(f"With {words}, hidden states share more information with their words.",
               "section 4.2, Table 2", f"mutual information, mean of MF and RS, {v} minus base",
-              versus(known, v), paper=partial(printed_gap, 2, list(SAMPLES), v),
+              versus(known, v), paper=partial(theirs, 2, list(SAMPLES), v),
               figure="information", id=f"information-{v}"),
         Claim(f"Fooling a model with {words} changes its outputs more, at the same distance of "
               f"attentions, than fooling the base model.", "section 4.3, Figure 1", f"mean TVD at "
@@ -214,7 +212,7 @@ def about(v: str, words: str) -> list[Claim]:
         Claim(f"With {words}, single tokens alone give a lower probability of the prediction.",
               "section 5, Table 3", f"mean per-token probability of texts that both classify "
               f"correctly, {v} minus base", versus(tokens, v), "less",
-              paper=partial(printed_gap, 3, [TOKENS], v), figure="per_token", id=f"tokens-{v}"),
+              paper=partial(theirs, 3, [TOKENS], v), figure="per_token", id=f"tokens-{v}"),
     ]  # fmt: skip
 
 
@@ -267,10 +265,9 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     expected = sum((Counter({corpus.name: len(corpus.test)}) for corpus in tested), Counter())
     known = rows["value"].between(0, rows["ceiling"] + 1e-9)
     far = apart["jsd"].dropna() if len(apart) else pd.Series(dtype=float)
-    found = {
+    return {
         "every model answered every test text": Counter(trained["dataset"]) == expected,
         "trained attention changes nothing": trained["change"].max() < 1e-5,
         "information lies between zero and the entropy of the words": known.all(),
         "divergences keep to their ranges": far.between(0, stats.LN2).all(),
     }
-    return {name: bool(holds) for name, holds in found.items()}

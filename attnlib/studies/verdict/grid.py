@@ -8,14 +8,13 @@ trainings are the same runs in the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies import results as results_of
 from attnlib.studies.study import parted, replicate
@@ -44,7 +43,7 @@ def grid(params: Params) -> list[MeasureSpec]:
             model = fit(params, corpus, row, seed)
             runs.append(MeasureSpec.of(battery, model, label={"part": "design"}, **options))
         for seed, (encoder, guide) in product(params.guide_seeds, params.guides):
-            own = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
+            own = {} if guide == "none" else {"guide": guide, "weight": 1.0}
             spec = {**params.guided(corpus, encoder), "trainer": TRAINER, "params": own, "label": {"guide": guide}}
             model = replicate(seed, "guided", corpus, encoder, **spec)
             if guide == "none":
@@ -87,11 +86,6 @@ def results(params: Params, **options: Any) -> Results:
         "rankings": found.frame("diagnose", optional=True),
         "honesty": _obeyed(parted(scores, "honesty"), parted(labels, "honesty").query("truth == prediction")),
     }
-    return gathered(params, found, frames)
-
-
-def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """The results from their frames; models that learned nothing do not decide."""
     return Results(params, found, frames, CELL, judged=("scores", "labels"))
 
 
