@@ -149,6 +149,14 @@ class Judged:
         than = {"as large": "as large as", "smaller": "smaller than", "larger": "larger than"}.get(self.size)
         return f", {than} the paper's {factor * self.paper_effect:.{digits}f}{unit}" if than else ""
 
+    def __format__(self, spec: str) -> str:
+        """`**reproduced** (0.41 [0.38, 0.44], smaller than the paper's 0.53)`; `3`: digits, `%`: times 100."""
+        if self.found is None:
+            return f"**{self.verdict}**"
+        factor, digits, unit = (100, 1, "%") if spec == "%" else (1, int(spec or 2), "")
+        than = self.against(factor, unit, digits)
+        return f"**{self.verdict}** ({self.text(digits, factor)}{unit}{than})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for claims.json and tables."""
         return {key: value for key, value in asdict(replace(self, found=None)).items() if key != "found"}

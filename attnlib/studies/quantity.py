@@ -1,12 +1,10 @@
 """A quantity: one number of a study, defined once and asked for by its table, its figure and its claim.
 
-    single = Quantity("single", "delta_js", rows=compared).only(importance="alpha")
     flips = Quantity("single", "flip_top", rows=compared)
     gap = flips.minus("importance", "alpha_grad", "alpha")
 
-It says which rows of which frame it is about, what each is worth, and against what it is compared. It is asked for
-`mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings) and `table`
-(rows with intervals). What no quantity expresses is a plain function of the results.
+It is asked for `mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings)
+and `table` (rows with intervals). What no quantity expresses is a plain function of the results.
 """
 
 from __future__ import annotations
@@ -241,31 +239,29 @@ class Table:
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
         """Quantities as columns, one row per group, with the counts of the first that has an interval.
 
-        A difference has a column of p-values after Holm's correction next to it; what the paper prints stands next
-        to ours. Quantities that this run lacks are left out.
+        Holm's p stands next to a difference, and what the paper prints next to ours. Quantities that this run lacks
+        are left out.
         """
-        by, counts = list(self.by), None
-        made: list[pd.DataFrame] = []
+        by, made, counts = list(self.by), [], []
         for name, column in columns.items():
             quantity, how = column if isinstance(column, tuple) else (column, "")
             try:
                 found = quantity.plain(results, by, how) if how else quantity.table(results, by, self.cells)
             except NotTested:
                 continue
-            values = found["value"] if how else interval_texts(found, self.digits)
-            shown = found[by].assign(**{name: values})
+            made.append(found[by].assign(**{name: found["value"] if how else interval_texts(found, self.digits)}))
+            if how:
+                continue
+            counts.append(found[[*by, *COUNTS]])
             if "p_holm" in found:
-                shown[f"p (Holm), {name}"] = found["p_holm"]
-            if quantity.printed is not None and not how:
+                made[-1][f"p (Holm), {name}"] = found["p_holm"]
+            if quantity.printed is not None:
                 study, table, where = quantity.printed
                 own = {"metric": where} if isinstance(where, str) else where
-                ours = found[by].assign(value=found["value"])
-                paper = beside(ours if "metric" in by else ours.assign(**own), study, table)["paper"]
-                shown = shown.assign(**{f"paper: {name}": paper.to_numpy()}) if paper.notna().any() else shown
-            counts = found[[*by, *COUNTS]] if counts is None and not how else counts
-            made.append(shown)
-        if counts is not None:
-            made.append(counts)
+                paper = beside(found[by] if "metric" in by else found[by].assign(**own), study, table)["paper"]
+                if paper.notna().any():
+                    made[-1][f"paper: {name}"] = paper.to_numpy()
+        made += counts[:1]
         table = made[0] if made else pd.DataFrame()
         for part in made[1:]:
             table = table.merge(part, on=by, how="outer" if len(part) > len(table) else "left")

@@ -1,11 +1,4 @@
-"""A run of a study: what a notebook calls.
-
-run = al.study("erasure").run(globals())   # checks the parameters, reads the store, computes what is missing
-run.short(); run.ledger()                  # the answer, then the claims
-run.show("delta_js", "single")             # figures and tables with their captions
-run.frames["fractions"]; run.quantity("late").table(run.results, by=["encoder"])
-run.settings(); run.checks()
-"""
+"""A run of a study: what a notebook calls."""
 
 from __future__ import annotations
 
@@ -38,10 +31,7 @@ NAMED = 6
 
 
 class Run:
-    """The results of a study with these parameters, and what a notebook shows of them.
-
-    study, params   what was asked for; `results`: the frames, and `grid` with the trained models
-    """
+    """The results of a study with these parameters (frames, `grid` with the models), and what is shown."""
 
     def __init__(self, study: Study, params: StudyParams, results: Any, output: Output) -> None:
         self.study, self.params, self.results, self.output = study, params, results, output

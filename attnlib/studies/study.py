@@ -3,15 +3,13 @@
     attnlib/studies/tasc/
         __init__.py   PAPER: who, what, where
         params.py     Params: the parameters of the notebook, checked before a kernel starts
-        grid.py       grid(params): what must be computed; results(params): tidy frames
-        measures.py   what is computed on a trained model, by name, on any worker
+        grid.py       grid(params): what must be computed; results(params): tidy frames; the study's own measures
         numbers.py    quantities; TABLES and CLAIMS, which ask for them; answer(…) of In short, checks(…)
-        figures.py    FIGURES: frames in, charts out
+        figures.py    FIGURES: frames in, charts out; explored(params), for the explorer
 
-Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, its
-settings in `reference/settings/<name>.csv`, a notebook `NN_<name>.ipynb` and a parameter file. A folder outside the
-package is searched too where the variable ATTNLIB_STUDIES names it: it holds packages like those above, and
-`reference/`.
+Studies are found, not listed. A sixth paper is a folder here or in one that the variable ATTNLIB_STUDIES names, its
+printed numbers in `reference/<name>.csv` beside it, its settings in `reference/settings/<name>.csv`, a notebook
+`NN_<name>.ipynb` and a parameter file.
 """
 
 from __future__ import annotations
@@ -33,6 +31,8 @@ from attnlib.utils import paths
 from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attnlib.store.specs import Run
     from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams

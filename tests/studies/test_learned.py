@@ -47,12 +47,6 @@ def test_idle_models_are_those_of_the_slow_definition(classes):
     pd.testing.assert_frame_equal(found, pd.DataFrame(expected, columns=BY).astype(labels[BY].dtypes))
 
 
-def test_without_models_none_is_idle():
-    labels = pd.DataFrame(columns=[*BY, "truth", "prediction"])
-    assert idle(labels, BY).columns.tolist() == BY
-    assert len(idle(labels, BY)) == 0
-
-
 def test_rows_of_idle_models_are_left_out_by_the_columns_that_both_have():
     rng = np.random.default_rng(0)
     keys = pd.DataFrame({"encoder": rng.choice(["lstm", "cnn"], 50), "lam": rng.choice([0.5, 1.0, np.nan], 50)})

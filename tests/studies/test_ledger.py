@@ -86,11 +86,6 @@ def test_an_open_direction_may_be_negligible(low, high, printed, unit, border, s
     assert size_of(effect(low, high), rule, printed, "undetermined") == size
 
 
-def test_a_decided_direction_is_never_negligible() -> None:
-    rule = Claim(**SAID, id="t-1", effect=lambda _: None, unit="share")
-    assert size_of(effect(0.01, 0.02), rule, math.nan, "reproduced") == "no printed value"
-
-
 def test_a_claim_answers_both_questions() -> None:
     claim = claim_of(effect(-0.045, 0.007), "less", paper=lambda _: Printed(-0.15, "Table 4, mean"))
     assert (claim.verdict, claim.size, claim.decided) == ("undetermined", "smaller", True)
@@ -151,19 +146,10 @@ def test_a_rule_may_say_why_it_cannot_be_tested() -> None:
     assert (claim.verdict, claim.note) == ("not tested", "This run has one training of BERT.")
 
 
-def test_few_texts_decide_nothing() -> None:
-    assert claim_of(effect(0.1, 0.2, texts=12)).verdict == "not tested"
-
-
 def test_one_training_decides_nothing() -> None:
     claim = claim_of(Effect(0.4, trainings=1, texts=50, n=50))
     assert claim.verdict == "undetermined"
     assert "no interval" in claim.note
-
-
-def test_the_border_is_said_once_by_the_rule() -> None:
-    rule = Claim(**SAID, id="t-1", effect=lambda _: None, direction="within", border=0.02, unit="points")
-    assert rule.decided_by == "Lin minus none, within ±0.02 points"
 
 
 def test_what_a_rule_cannot_be() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnlib.data.selection import preferred
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, Quantity
 from attnlib.studies.quickstart import numbers
 from attnlib.studies.results import Results
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def compared(results: Results, quantity: Quantity, title: str, x: str) -> plots.Chart:
     """The rankings next to each other, at both levels."""
-    found = numbers.told(quantity.table(results, numbers.BY, ["seed"]))
+    found = named(quantity.table(results, numbers.BY, ["seed"]), numbers.NAMES)
     found = found.assign(level=found["level"] + " level")
     return plots.intervals(found, "importance", hue="level", title=title, x=x, percent=True)
 

@@ -32,7 +32,7 @@ def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> 
 
 
 def boxes(quantity: Quantity, x: Sequence[str], hue: str, y: str, title: str, corpus: str, results: Results):
-    """Figures 1, 2 and 4: distribution over texts and trainings, by the columns `x` and by `hue`."""
+    """Figure 2: distribution over texts and trainings, by the columns `x` and by `hue`."""
     part = numbers.named(quantity.values(results))
     part = part.assign(x=part[list(x)].agg("\n".join, axis=1).str.replace(" ", "\n"))
     return plots.box_by(part, "x", "value", hue, title=f"{corpus}: {title}", x_label="", y_label=y)
@@ -73,12 +73,6 @@ FIGURES = [
     Figure("support", drawn(along, {"words with weight": numbers.share, "entropy of attention": numbers.entropy},
            "realised sparsity", "share of words, entropy / its maximum"), MEANS, "Line charts, one "
            "per encoder: words with weight and entropy of attention against lambda."),
-    *(Figure(f"agreement-{words}", drawn(boxes, numbers.of_pair.only(importance=[f"{kind}_input",
-             f"{kind}_hidden"]), ["encoder", "projection"], "importance", "Kendall τ-b",
-             f"agreement of attention with {words} importance"), f"After the paper's Figure {n}: one "
-             f"value per text and training. Whiskers: 1.5 interquartile ranges.", f"Box plots of "
-             f"Kendall tau between attention and {words} importance, of inputs and of hidden states.")
-      for n, (kind, words) in zip((1, 4), KINDS.items(), strict=True)),
     *(Figure(f"entropy-{words}", drawn(boxes, numbers.importance[kind], ["model"], "encoder",
              "entropy / its maximum", f"spread of {words} importance over the words of a text"),
              "After the paper's Figure 2, one value per text and training. 1: spread evenly over a "

@@ -279,7 +279,7 @@ def of_importance(kind: str, words: str, ids: Sequence[str], figure: int) -> lis
         Claim(f"Attention agrees more with the {words} importance of hidden states than with that "
               f"of inputs", f"Figure {figure}, Table 6", f"paired difference of Kendall τ-b with "
               f"softmax and with sparsemax, {EVERY}", above_inputs(kind).each, paper=gaps, unit="τ-b",
-              figure=f"agreement-{words}", id=ids[0]),
+              figure="agreement", id=ids[0]),
         Claim(f"Sparse attention, here sparsemax, does not make the {words} importance of inputs "
               f"sparse", "section 4, Figure 2", f"entropy of {words} importance with sparsemax "
               f"minus that with softmax, paired by text and seed, {EVERY}",
@@ -339,18 +339,17 @@ CLAIMS = [
 
 def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
-    said = {k: f"**{c.verdict}** ({c.text()})" for k, c in claims.items()}
     return [
         "Sparse attention gives weight to a few words. That is a short explanation only if a hidden "
         "state stands for its own word, and if the words that matter become few with the weights.",
-        f"A hidden state gathers from many words, by the entropy of their influence: {said[2]}. "
-        f"Attention agrees more with states than with words, in Kendall's τ-b: {said[4]} by "
-        f"gradients, {said[5]} by leave-one-out.",
-        f"The importance of words does not become sparse with attention: {said[6]} by gradients, "
-        f"{said[14]} by leave-one-out. Attention agrees less with words as λ makes it sparser: "
-        f"{said[9]} and {said[10]}.",
-        f"Other attention over the same states costs accuracy: {said[11]}. A model trained from "
-        f"scratch with other attention keeps it, to {100 * LOSS:g} points: {said[12]}.",
+        f"A hidden state gathers from many words, by the entropy of their influence: {claims[2]}. "
+        f"Attention agrees more with states than with words, in Kendall's τ-b: {claims[4]} by "
+        f"gradients, {claims[5]} by leave-one-out.",
+        f"The importance of words does not become sparse with attention: {claims[6]} by gradients, "
+        f"{claims[14]} by leave-one-out. Attention agrees less with words as λ makes it sparser: "
+        f"{claims[9]} and {claims[10]}.",
+        f"Other attention over the same states costs accuracy: {claims[11]}. A model trained from "
+        f"scratch with other attention keeps it, to {100 * LOSS:g} points: {claims[12]}.",
     ]
 
 

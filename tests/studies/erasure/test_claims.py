@@ -6,7 +6,6 @@ from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from attnlib.stats.inference import exact_share
@@ -186,24 +185,6 @@ def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     made = by_id(found, 17, 18)
     assert [(made[k].verdict, made[k].n) for k in (17, 18)] == [("not tested", 0)] * 2
     assert "nothing is left" in made[17].note
-
-
-def test_encoders_are_not_paired_by_their_seed():
-    """The share of words removed goes up with the replicate in both models: only a paired difference is exact."""
-    parts = []
-    for encoder, base in (("flan_rnn", 10), ("flan_conv", 8)):
-        for seed in range(3):
-            counts = [base + seed + i % 3 for i in range(40)]
-            parts.append(
-                firsts(dict.fromkeys(("alpha",), counts), encoder=encoder, length=20).assign(replicate=seed)
-            )
-    fractions = pd.concat(parts).assign(seed=lambda frame: frame.pop("replicate"))
-    found = study([singles([(True, False)] * 20)], [parts[0]])
-    labels = found.labels[["instance", "truth", "prediction", "value"]].drop_duplicates()
-    labels = fractions[["dataset", "encoder", "seed", "instance"]].merge(labels, on="instance")
-    made = by_id(found.replace(fractions=fractions, labels=labels), 14)[14]
-    assert made.effect == pytest.approx(0.1)
-    assert (made.verdict, made.trainings) == ("undetermined", 6)
 
 
 def test_models_that_learned_nothing_decide_nothing():

@@ -22,11 +22,6 @@ def test_without_a_text_to_draw_a_figure_says_so():
     assert "more than one item" in figures.FIGURES[0].otherwise
 
 
-def test_counts_start_at_zero_where_attention_is_never_wrong():
-    drawn = figures.negative(SimpleNamespace(single=few(1).assign(delta_js=0.1)))
-    assert all(axis.get_ylim()[0] == 0 for axis in drawn.axes)
-
-
 @pytest.mark.parametrize("value", ["fraction", "mass_removed"])
 def test_every_model_has_a_panel(value):
     fractions = pd.concat([firsts(ONCE, encoder=encoder) for encoder in MODELS], ignore_index=True)

@@ -50,12 +50,3 @@ def test_word_vectors_and_counts_are_those_of_each_data_set():
     )
     assert len(params.vector_files) == 4
     assert {params.data(name).min_df for name in params.corpora} == {5}
-
-
-def test_other_data_sets_borrow_the_values_of_yahoo():
-    params = Params(corpora="planted", dropout=True, learning_rate=None, epochs=None)
-    assert params.training("planted", "rnn") == profile("paper").training("yahoo", "rnn").replace(batch_size=16)
-    assert params.model("planted", "han", "rnn").logit_dropout == 0.3749
-    assert (
-        Params(corpora="planted", epochs=3, learning_rate=None).training("planted", "noenc").learning_rate == 4e-4
-    )
