@@ -270,7 +270,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a study, with its caption and what it shows in words (`alt`).
+    """A figure of a study, with its caption and the kind of chart, which the caption's first sentence completes.
 
     drawn      results -> figure, or name -> figure where there is one for each of several corpora; None: nothing
     otherwise  a sentence in place of a figure that has nothing to show
@@ -279,5 +279,5 @@ class Figure:
     name: str
     drawn: Callable[[Any], Any]
     caption: str
-    alt: str
+    kind: str
     otherwise: str = ""

@@ -123,7 +123,8 @@ class Run:
         shown = {end: one for end, one in parts.items() if one is not None}
         for end, one in shown.items():
             name, said = (f"{figure.name}-{end}", f" ({end})") if end else (figure.name, "")
-            self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=f"{figure.alt}{said}")
+            alt = f"{figure.kind}: {figure.caption.partition('. ')[0]}{said}"
+            self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=alt)
         return bool(shown)
 
     def _listed(self, table: Table) -> bool:

@@ -11,7 +11,6 @@ from scipy.stats import norm
 from attnlib.stats.inference import Effect
 from attnlib.studies.ledger import (
     Claim,
-    NotTested,
     Printed,
     judged,
     ledger,
@@ -124,26 +123,10 @@ def test_what_must_hold_as_well_decides_where_it_is_shown(low, verdict) -> None:
     assert bool(found.settles) == (low < 0)
 
 
-def test_within_is_settled_by_the_nearer_border() -> None:
-    far = claim_of(effect(0.015, 0.075), "within", 0.05)
-    near = claim_of(effect(-0.03, 0.06), "within", 0.05)
-    assert "trainings" in far.settles
-    assert far.settles != near.settles
-
-
 @pytest.mark.parametrize("found", [{}, Effect(math.nan)], ids=["no case", "no number"])
 def test_nothing_to_judge_by_is_not_tested(found) -> None:
     claim = claim_of(found)
     assert (claim.verdict, claim.note, claim.n) == ("not tested", ABSENT, 0)
-
-
-def test_a_rule_may_say_why_it_cannot_be_tested() -> None:
-    def refuse(_):
-        raise NotTested("This run has one training of BERT.")
-
-    rule = Claim(**SAID, id="t-1", effect=refuse)
-    claim = judged(rule, None, paper="P", setting="s")
-    assert (claim.verdict, claim.note) == ("not tested", "This run has one training of BERT.")
 
 
 def test_one_training_decides_nothing() -> None:

@@ -45,10 +45,8 @@ def examples(run: Any) -> tuple[Fitted, list[Example]]:
 FIGURES = [
     Figure("flips", partial(compared, quantity=numbers.flips, title="Decisions changed by one word", x="share of "
            "texts"), "The first word of a ranking is erased, or a random other one. Whiskers: 95% intervals over "
-           "texts, for these models. n counts texts times models.",
-           "Dots with intervals: share of decisions changed by one word, by how it was chosen and at which level."),
+           "texts, for these models. n counts texts times models.", "Dots with intervals"),
     Figure("rankings", partial(compared, quantity=numbers.fractions, title="Words erased until the decision "
            "changes", x="fraction of words"), "Lower is better: the ranking finds the decisive words sooner. "
-           "Compare attention with random and with leave-one-out, at each level.",
-           "Dots with intervals: mean fraction of words to a flip for four rankings at both levels."),
+           "Compare attention with random and with leave-one-out, at each level.", "Dots with intervals"),
 ]  # fmt: skip

@@ -71,15 +71,14 @@ def drawn(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], 
 MEANS = "Means with 95% intervals over texts and trainings; steps of λ are drawn equally wide."
 FIGURES = [
     Figure("support", drawn(along, {"words with weight": numbers.share, "entropy of attention": numbers.entropy},
-           "realised sparsity", "share of words, entropy / its maximum"), MEANS, "Line charts, one "
-           "per encoder: words with weight and entropy of attention against lambda."),
+           "realised sparsity", "share of words, entropy / its maximum"), f"Words with weight and entropy of "
+           f"attention against λ. {MEANS}", "Line charts, one per encoder"),
     *(Figure(f"entropy-{words}", drawn(boxes, numbers.importance[kind], ["model"], "encoder",
              "entropy / its maximum", f"spread of {words} importance over the words of a text"),
-             "After the paper's Figure 2, one value per text and training. 1: spread evenly over a "
-             "text; 0: all on one word.", "Box plots of the entropy of input importance for every "
-             "projection, by encoder.") for kind, words in KINDS.items()),
+             f"Entropy of the {words} importance of words, after the paper's Figure 2. One value per text and "
+             "training. 1: spread evenly over a text; 0: all on one word.", "Box plots")
+      for kind, words in KINDS.items()),
     Figure("agreement-lambda", drawn(along, {words: numbers.follows[kind] for kind, words in KINDS.items()},
-           "agreement with the importance of words", "Kendall τ-b with attention"), f"After the "
-           f"paper's Figure 3. {MEANS}", "Line charts, one per encoder: agreement of attention with "
-           "both importances of words against lambda."),
+           "agreement with the importance of words", "Kendall τ-b with attention"), "Agreement of attention with "
+           f"importance against λ, after the paper's Figure 3. {MEANS}", "Line charts, one per encoder"),
 ]  # fmt: skip

@@ -69,16 +69,13 @@ def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, str]]:
     return {NAMES[v]: fit(params, *cell, v, seed) for v in ("none", "lin")}, {"level": "input"}
 
 
-MARKERS = "Markers with intervals, one panel per ranking and one marker per variant: "
 FIGURES = [
     Figure("top_token", partial(grouped, TOP1), "After the paper's Figure 1: decisions flipped by "
            "the top token, by encoder (and by corpus where there are several). Whiskers: 95% "
-           "intervals over texts and trainings. Higher is better.", MARKERS + "decisions flipped.",
+           "intervals over texts and trainings. Higher is better.", "Markers with intervals",
            "No model learned anything, so there is nothing to draw."),
     Figure("fraction", partial(grouped, FRACTION), "After the paper's Figure 2: the fraction by "
-           "encoder (and by corpus where there are several). Lower is better.", MARKERS +
-           "fraction to a flip."),
+           "encoder (and by corpus where there are several). Lower is better.", "Markers with intervals"),
     Figure("boxes", boxes, "After the paper's Figure 3: fraction of tokens over the texts and "
-           "trainings of a cell (never = 1). Box: quartiles; line: median.", "Box plots of the "
-           "fraction to a flip for three rankings, without TaSc and with Lin-TaSc."),
+           "trainings of a cell (never = 1). Box: quartiles; line: median.", "Box plots"),
 ]  # fmt: skip

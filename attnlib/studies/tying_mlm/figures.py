@@ -75,13 +75,11 @@ def sentences(results: Results) -> dict[str, Chart]:
     return {str(k): sentence(models, example) for k, example in enumerate(chosen, start=1)}
 
 
-WHISKERS = "Whiskers: 95% intervals over trainings and texts."
 FIGURES = [
-    Figure("frontier", frontier, f"After the paper's Figure 1: each point is the mean over "
-           f"adversaries of one λ, which is written where there is room. {WHISKERS}", "Curves of "
-           "total variation of outputs against divergence of attentions, one per base model.",
+    Figure("frontier", frontier, "Change of outputs against distance of attentions, after the paper's Figure 1. "
+           "Each point is the mean over adversaries of one λ, which is written where there is room. Whiskers: 95% "
+           "intervals over trainings and texts.", "Curves",
            otherwise="There is no adversary: none was asked for, or every one failed."),
-    Figure("sentence", sentences, "What each word of a dev sentence says alone; dotted, the answer "
-           "of the whole, after the paper's Figures 2 to 7.", "Lines over the words of a sentence: "
-           "the probability that each of them alone gives the prediction."),
+    Figure("sentence", sentences, "What each word of a dev sentence says alone, after the paper's Figures 2 to 7. "
+           "Dotted: the answer of the whole.", "Lines over words"),
 ]  # fmt: skip

@@ -85,10 +85,9 @@ def parts(results: Results) -> plots.Chart:
 
 FIGURES = [
     Figure("agreement", agreement, "Kendall's τ of two tests over models, mean over corpora. Bold: the 95% "
-           "interval excludes zero.", "Matrix of rank correlations between tests."),
+           "interval excludes zero.", "Matrix"),
     Figure("parts", parts, "Mean over the models with a part minus mean over those without it, with 95% intervals "
-           "over trainings and texts.", "Dots with intervals: change by each test, one colour per part."),
+           "over trainings and texts.", "Dots with intervals, one colour per part"),
     Figure("diagnosticity", diagnosticity, "How often a test prefers the truth, with 95% intervals over trainings "
-           "and texts. Dotted: chance.",
-           "Dots with intervals by test: share of texts where the true explanation wins."),
+           "and texts. Dotted: chance.", "Dots with intervals"),
 ]  # fmt: skip

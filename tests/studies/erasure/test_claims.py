@@ -113,19 +113,6 @@ def test_sizes_are_those_of_the_papers_tables():
     assert by_id(yelp, 3)[3].paper_effect == pytest.approx(8.9 / 10.8), "its own corpus, where the run has it"
 
 
-def test_where_nothing_can_be_measured_nothing_is_decided():
-    """One model with an encoder: claims on models without one, and on others, are not tested, and say why."""
-    alone = study(
-        [singles([(True, False)] * 20, importance=name) for name in ("alpha", "grad_alpha", "alpha_grad")],
-        [firsts({n: [3] * 20 for n in ("random", "alpha", "grad_alpha", "alpha_grad")}, encoder="han_rnn")],
-    )
-    made = by_id(alone, 2, 3, 10, 11, 13, 14, 15, 16, 19)
-    for k in (2, 10, 11, 13, 14, 15, 16, 19):  # 11: equally fast on every text
-        assert (made[k].verdict, made[k].n) == ("not tested", 0), k
-    assert "ΔJS < 0" in made[2].note
-    assert made[3].verdict == "reproduced"
-
-
 def test_one_model_refutes_a_claim_on_every_model():
     found = frames(good=True)
     rows = (found.single["encoder"] == "han_conv") & (found.single["importance"] == "alpha_grad")

@@ -14,11 +14,8 @@ from tests.studies.erasure.frames import profile
     [
         ({"corpora": ["bbcc"]}, "Did you mean 'bbc'"),
         ({"corpora": []}, "at least one"),
-        ({"encoders": ["rnn", "rnn"]}, "each once"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
-        ({"seeds": []}, "at least one"),
         ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
-        ({"vectors": "glove", "embedding_size": 100}, "50 wide"),
         ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
     ],
 )

@@ -102,13 +102,6 @@ def test_an_adversary_that_stays_near_decides_nothing_in_any_case() -> None:
     assert told[11].verdict == told[12].verdict == "undetermined"
 
 
-def test_a_control_that_loses_accuracy_silences_its_case() -> None:
-    told = judged(found(control=0.2), 11, 12)
-    assert told[11].verdict == told[12].verdict == "undetermined"
-    assert told[11].case.endswith("the control loses accuracy too")
-    assert judged(found(control=0.0), 11)[11].verdict == "reproduced"
-
-
 def test_the_weakest_push_that_moves_attention_far_is_judged_and_never_a_control() -> None:
     duels = found(control=0.0).duels
     duels.loc[duels["push"] == 0, "jsd"] = 0.6  # as far away without being pushed
@@ -142,4 +135,4 @@ def test_checks_hold_and_find_what_cannot_be() -> None:
     results.spread["share"] = 0.0
     results.duels["jsd"] = 1.0
     results.agreement["status"] = "one token"
-    assert sum(checks(results, PARAMS).values()) == 2
+    assert sum(checks(results, PARAMS).values()) == 1

@@ -12,7 +12,7 @@ from attnlib.stats import kendall_tau
 from attnlib.stats.inference import effect
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.study import Study
-from tests.studies.sparsity.frames import changed, found
+from tests.studies.sparsity.frames import found
 
 TABLES = Study("sparsity").tables
 
@@ -96,18 +96,3 @@ def test_models_that_are_all_alike_have_no_trend_and_a_missing_value_breaks_it()
     results.agreement.loc[flat, ["value", "status"]] = [np.nan, "constant attention"]
     name = "agreement with gradient importance"
     assert all(np.isnan(one.estimate) for one in numbers.trend(name, results).values())
-
-
-def test_a_seed_that_lacks_a_model_of_the_path_leaves_trends_alone() -> None:
-    rows = found().agreement
-    rest, broken = rows[rows["seed"] < 7], rows[(rows["seed"] < 7) | (rows["lam"] != -1)]
-    before, after = (numbers.trend(numbers.ENTROPIES, found().replace(agreement=part)) for part in (rest, broken))
-    assert before == after
-
-
-def test_states_without_an_entropy_do_not_count_as_alike() -> None:
-    facets = found(distance=0.4).facets
-    alone = facets.index[::2]  # texts of one word: the two ways agree for nothing
-    facets.loc[alone, ["of_norm", "of_facets", "distance"]] = [np.nan, np.nan, 0.0]
-    for one in numbers.apart.each(changed(found(), facets=facets)).values():
-        assert one.estimate == pytest.approx(0.4, abs=0.002)

@@ -104,18 +104,6 @@ def test_two_corpora_count_alike(holding) -> None:
     assert two["fragile-tying"].texts == 700
 
 
-def test_adversaries_need_more_than_one_training(holding) -> None:
-    one = changed(holding, distances=holding.distances[holding.distances["seed"] == 0])
-    found = judged(one, "adversary-mlm")["adversary-mlm"]
-    assert (found.verdict, found.trainings) == ("undetermined", 1)
-    assert found.effect == pytest.approx(0.115, abs=1e-3)
-    assert np.isnan(found.low)
-    apart = distances_of({"base": LOW, "mlm": [(0.5, 0.1), (0.6, 0.2)]})
-    for none in (pd.DataFrame(), apart):
-        found = judged(changed(holding, distances=none), "adversary-mlm")
-        assert found["adversary-mlm"].verdict == "not tested"
-
-
 def test_claims_without_their_models_or_of_models_that_learned_nothing_are_not_tested(holding) -> None:
     alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7}), "distances": pd.DataFrame()}
     swaps, distances = holding.swaps.assign(prediction=0), holding.distances.assign(prediction_base=0)
