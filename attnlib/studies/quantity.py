@@ -10,7 +10,7 @@ and `table` (rows with intervals). What no quantity expresses is a plain functio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ from attnlib.stats.inference import (
     exact_share,
     interval_texts,
 )
-from attnlib.studies.beside import beside
+from attnlib.studies.beside import beside, named
 from attnlib.studies.datasets import short
 from attnlib.studies.results import NOTHING
 
@@ -216,7 +216,8 @@ class Table:
 
     made       results -> frame; or quantities by column, of which one row per group of `by` is made, mean over
                `cells` that count alike
-    otherwise  a sentence in place of a table without rows; `shown`: the rows as readers see them
+    otherwise  a sentence in place of a table without rows
+    shown      the rows as readers see them; `names`: word of the kit -> the paper's, in cells and columns
     """
 
     name: str
@@ -227,6 +228,7 @@ class Table:
     cells: Sequence[str] = ()
     otherwise: str = ""
     shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def frame(self, results: Any) -> pd.DataFrame:
         """The rows, as readers see them; empty where the run has nothing to tell of."""
@@ -234,7 +236,7 @@ class Table:
             found = self.made(results) if callable(self.made) else self._side_by_side(results, self.made)
         except NotTested:
             return pd.DataFrame()
-        return self.shown(found) if len(found) else found
+        return named(self.shown(found), self.names).rename(columns=self.names) if len(found) else found
 
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
         """Quantities as columns, one row per group, with the counts of the first that has an interval.

@@ -82,8 +82,9 @@ class Study:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Its tables by name."""
-        return {table.name: table for table in self.part("numbers", "TABLES")}
+        """Its tables by name, with the words of `NAMES` for what their cells and columns hold."""
+        names = getattr(self.numbers, "NAMES", {})
+        return {table.name: replace(table, names=names) for table in self.part("numbers", "TABLES")}
 
     @property
     def figures(self) -> dict[str, Figure]:

@@ -19,13 +19,15 @@ from attnlib.stats.inference import Effect
 from attnlib.studies.beside import papers, printed
 from attnlib.studies.datasets import short
 from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, common_set, compared, several
-from attnlib.studies.erasure.params import ARCHITECTURES, Params
+from attnlib.studies.erasure.params import ARCHITECTURES, ENCODERS, Params
 from attnlib.studies.ledger import Claim, Judged, Printed
 from attnlib.studies.quantity import ABSENT, Quantity, Table, required
 from attnlib.studies.results import Results
 
 NAMES = {"random": "random", "alpha": "attention", "grad_alpha": "gradient", "alpha_grad": "product"}
-"""The rankings in the paper's words."""
+NAMES |= {f"{a}_{c}": f"{a.upper()}{c}" for a in ARCHITECTURES for c in ENCODERS}
+NAMES |= {"dataset": "data set", "encoder": "model", "importance": "ranking"}
+"""In the paper's words: `HANrnn`."""
 STEPS = {f"{NAMES[a]} minus {NAMES[b]}": (a, b) for a, b in pairwise(RANKINGS)}
 """From one ranking to the next."""
 CELLS = {
@@ -47,12 +49,6 @@ ALONE = "No text has more than one item, so there is nothing to compare."
 UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
 # rows ---------------------------------------------------------------------------------------------
-
-
-def model_name(encoder: str) -> str:
-    """`HANrnn` for han_rnn, as the paper writes it."""
-    architecture, _, context = encoder.partition("_")
-    return f"{architecture.upper()}{context}"
 
 
 def below_zero(single: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +104,7 @@ def by_context(single: pd.DataFrame) -> pd.DataFrame:
 
 def on(key: tuple) -> str:
     """`HANrnn on yelp`."""
-    return f"{model_name(key[1])} on {short(key[0])}"
+    return f"{NAMES[key[1]]} on {short(key[0])}"
 
 
 accuracy = Quantity("labels", named=on)
@@ -160,13 +156,6 @@ def rarer_tails(results: Results) -> dict[str, Effect]:
 # tables -------------------------------------------------------------------------------------------
 
 
-def told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as readers know them: data set, HANrnn, attention."""
-    words = {"dataset": short, "encoder": model_name, "importance": NAMES}
-    table = table.assign(**{column: table[column].map(name) for column, name in words.items() if column in table})
-    return table.rename(columns={"dataset": "data set", "encoder": "model", "importance": "ranking"})
-
-
 def cell(k: int, metric: str) -> Quantity:
     """A cell of Table 2 in percent, r drawn as the released code does, next to the paper's."""
     drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
@@ -178,20 +167,19 @@ def cell(k: int, metric: str) -> Quantity:
 TABLES = [
     Table("accuracy", {"accuracy": accuracy.percent().of(printed=("erasure", 3,
           "accuracy_percent"))}, "Test accuracy in percent, with 95% intervals over trainings and "
-          "texts, after the paper's Table 3. n: texts × trainings.", digits=1, shown=told),
+          "texts, after the paper's Table 3. n: texts × trainings.", digits=1),
     Table("flips_paper", {words: cell(k, metric) for k, (metric, words) in enumerate(CELLS.items())},
           "Percent of texts by which of two removals flips the decision, with r drawn as the "
           "released code draws it, which is how the paper's Table 2 was drawn (HANrnn).", digits=1,
-          otherwise=ALONE, shown=told),
+          otherwise=ALONE),
     Table("fractions", {"mean": first, "median": (first, "median"), "mean, same texts": same,
           "% above 0.5": late.percent().of(printed=("erasure", "figure6", "percent_above_half"))},
           "Share of items removed at the first flip, with 95% intervals: over the texts that the "
           "ranking flips (n: texts × trainings), and over those that all rankings flip.",
-          [*MODEL, "importance"], otherwise=ALONE, shown=told),
+          [*MODEL, "importance"], otherwise=ALONE),
     Table("duel", {"gradient faster": smaller, "attention faster": smaller.of(value="slower")},
           "Which ranking flips with fewer items, text by text: shares of the n texts (× trainings) "
-          "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE,
-          shown=told),
+          "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE),
 ]  # fmt: skip
 
 # claims -------------------------------------------------------------------------------------------
@@ -269,8 +257,8 @@ CLAIMS = [
           "half of the words, mean over data sets", late.only(encoder="flan_rnn",
           importance="alpha").of(why="No decision of FLANrnn flips by attention."), border=0.5,
           figure="fractions"),
-    *(Claim(f"Less context, faster flips: {model_name(more)} needs more removals than "
-            f"{model_name(less)}.", "section 5.6, Figures 5 and 6", "difference of the share of "
+    *(Claim(f"Less context, faster flips: {NAMES[more]} needs more removals than "
+            f"{NAMES[less]}.", "section 5.6, Figures 5 and 6", "difference of the share of "
             "words removed by attention, on the texts that both models flip, mean over data sets",
             context(more, less), figure="fractions") for more, less in pairwise(("flan_rnn",
             "flan_conv", "flan_noenc"))),

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnlib.store.specs import FitSpec
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, NotTested, Quantity
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
@@ -33,7 +34,7 @@ def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> 
 
 def boxes(quantity: Quantity, x: Sequence[str], hue: str, y: str, title: str, corpus: str, results: Results):
     """Figure 2: distribution over texts and trainings, by the columns `x` and by `hue`."""
-    part = numbers.named(quantity.values(results))
+    part = named(quantity.values(results), NAMES)
     part = part.assign(x=part[list(x)].agg("\n".join, axis=1).str.replace(" ", "\n"))
     return plots.box_by(part, "x", "value", hue, title=f"{corpus}: {title}", x_label="", y_label=y)
 

@@ -18,7 +18,7 @@ import pandas as pd
 from attnlib.stats.inference import COUNTS, Effect, effect, interval_texts
 from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.stats.judge import holds
-from attnlib.studies.beside import Printed, beside, named, papers, printed_gap, quoted
+from attnlib.studies.beside import Printed, beside, papers, printed_gap, quoted
 from attnlib.studies.datasets import short
 from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged
 from attnlib.studies.quantity import Quantity, Table, required
@@ -205,11 +205,6 @@ def in_each(cases: Callable[[Results], Mapping[str, Quantity]], table: int) -> d
 # tables -------------------------------------------------------------------------------------------
 
 
-def told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as the paper writes them."""
-    return named(table, NAMES).rename(columns={"importance": "ranking"})
-
-
 def aggregate(metric: str, results: Results) -> pd.DataFrame:
     """The paper's Tables 3 and 4, mean over cells of corpus and encoder.
 
@@ -223,7 +218,7 @@ def aggregate(metric: str, results: Results) -> pd.DataFrame:
         found[ratio] = found[value] / plain.transform("max").replace(0, math.nan)
     order = [*RANKINGS, "additive", "dot", "none", *SCALED]
     found = found.sort_values(keys, key=lambda column: column.map(order.index), ignore_index=True)
-    return told(found[[*keys, "ours", "ratio", "paper", "paper: ratio", *COUNTS]])
+    return found[[*keys, "ours", "ratio", "paper", "paper: ratio", *COUNTS]]
 
 
 def word_table(results: Results, n: int = 5) -> pd.DataFrame:
@@ -232,7 +227,7 @@ def word_table(results: Results, n: int = 5) -> pd.DataFrame:
     groups = results.words.sort_values(["u", "word"], ascending=[False, True]).groupby(model, sort=False)
     ends = {"highest": groups.head(n), "lowest": groups.tail(n)[::-1]}
     table = pd.concat(rows.assign(end=end) for end, rows in ends.items()).sort_values(model, kind="stable")
-    return told(table[[*model, "end", "word", "u", "s", "count"]])
+    return table[[*model, "end", "word", "u", "s", "count"]]
 
 
 SIZES = {"|V|": "vocabulary", "d": "embedding", "added": "scaling"}
@@ -242,11 +237,10 @@ ASIDE = "next to the paper's value for the same corpus, or for the closest that 
 TABLES = [
     Table("parameters", {name: (Quantity("parameters", column, bounds=None), "max") for name,
           column in SIZES.items()}, "After the paper's Appendix B: the numbers that a variant adds, "
-          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"],
-          shown=told),
+          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"]),
     Table("f1", {NAMES[v]: scores("labels").only(variant=v).of(printed=("tasc", 2, {"metric":
           "f1_macro", "variant": v})) for v in ("none", *SCALED)}, f"After the paper's Table 2: "
-          f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3, shown=told),
+          f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3),
     Table("top_token", partial(aggregate, TOP1), f"After the paper's Table 3: decisions flipped by "
           f"the top token (%), mean over cells that count alike. {ABOUT}"),
     Table("fraction", partial(aggregate, FRACTION), f"After the paper's Table 4: fraction of "
@@ -254,10 +248,10 @@ TABLES = [
     Table("baselines", {f"{NAMES[r]}, {NAMES[v]}": baselines.only(importance=r).of(printed=("tasc",
           5, {"metric": FRACTION, "variant": v, "importance": r})) for r, v in TABLE5}, f"After the "
           f"paper's Table 5: fraction of tokens to a flip by WO, x∇x and IG without TaSc, and by "
-          f"α∇α with Lin-TaSc, {ASIDE}", CELL, shown=told),
+          f"α∇α with Lin-TaSc, {ASIDE}", CELL),
     Table("appendix_e", {NAMES[b]: gain(FRACTION, b, frame="tested") for b in BASELINES}, "After "
           "the paper's Appendix E: the fraction by WO, x∇x and IG, Lin-TaSc minus no TaSc; p after "
-          "Holm correction over the cells, for each method.", CELL, shown=told),
+          "Holm correction over the cells, for each method.", CELL),
     Table("words", word_table, "After the paper's Figure 4: highest and lowest words of u, by cell "
           "and training.", digits=3),
     Table("pooling", {"macro-F1": scores("pooling_labels", "pool"), "fraction by α∇α": by_product.of(

@@ -15,7 +15,7 @@ Kind = Literal["additive", "dot"]
 BERT_RATE = 1e-5
 """The learning rate of BERT; what is on top of it learns ten times as fast."""
 NAMES = {
-    "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
+    "importance": "ranking", "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
     "omission": "WO", "input_x_grad": "x∇x", "integrated_gradients": "IG",
     "additive": "Tanh", "dot": "Dot",
     "none": "No-TaSc", "lin": "Lin-TaSc", "feat": "Feat-TaSc", "conv": "Conv-TaSc",

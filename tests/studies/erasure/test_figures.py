@@ -27,7 +27,7 @@ def test_every_model_has_a_panel(value):
     fractions = pd.concat([firsts(ONCE, encoder=encoder) for encoder in MODELS], ignore_index=True)
     drawn = figures.first_flips(value, "share", SimpleNamespace(fractions=fractions))
     titles = {axis.get_title(loc="left").split("\n")[0] for axis in drawn.axes}
-    assert titles == {f"{numbers.model_name(encoder)} on d" for encoder in MODELS}
+    assert titles == {f"{numbers.NAMES[encoder]} on d" for encoder in MODELS}
 
 
 def test_points_are_pixels_so_that_a_report_stays_light():

@@ -171,3 +171,10 @@ def test_a_check_fails_when_the_two_tests_disagree():
     flips.loc[flips.index[fraction][0], "value"] = 1 / 20
     wrong = [name for name, passed in numbers.checks(found, params).items() if not passed]
     assert wrong == ["the top token flips a text where the fraction is one token"]
+
+
+def test_a_claim_about_bert_needs_three_trainings():
+    part = frame(paper_like, encoders=("bert",), seeds=(0,))
+    found = judged(pd.concat([frame(paper_like), part], ignore_index=True), only=(4, 11, 12))
+    assert found[11].verdict == found[12].verdict == "not tested"
+    assert found[4].verdict == "undetermined", "no encoder of the run is left out, and one training has no interval"

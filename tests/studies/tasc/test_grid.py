@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from attnlib.store.specs import columns
@@ -92,3 +94,11 @@ def test_a_model_that_learned_nothing_takes_its_partners_along():
     assert len(found.comparable) == len(told), "TaSc broke the model: that is a loss of F1"
     told.loc[(told["encoder"] == "mlp") & (told["variant"] == "none"), "prediction"] = "no"
     assert set(results(frame(paper_like), told).comparable["encoder"]) == {"lstm"}
+
+
+def test_never_counts_as_one_and_the_top_token_as_a_hundred():
+    rows = {"status": ["never", "flipped", "only_when_empty"], "fraction": [np.nan, 0.25, 1.0]}
+    flips = pd.DataFrame({**rows, "removed": pd.array([None, 1, 4], dtype="Int64"), "length": 4})
+    tidy = tasc.tidy(flips)
+    assert tidy.loc[tidy["metric"] == tasc.FRACTION, "value"].tolist() == [1.0, 0.25, 1.0]
+    assert tidy.loc[tidy["metric"] == tasc.TOP1, "value"].tolist() == [0.0, 100.0, 0.0]
