@@ -128,8 +128,8 @@ def printed_gap(
 
 
 def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with its models, attentions, variants and rankings spelled as `names` has them."""
-    columns = [c for c in KEYS if c in frame and c not in ("dataset", "metric")]
+    """The frame with its models, attentions, variants, rankings and tests spelled as `names` has them."""
+    columns = [c for c in (*KEYS[1:-1], "test") if c in frame]
     return frame.assign(**{c: [names.get(name, name) for name in frame[c]] for c in columns})
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure
 from attnlib.studies.verdict import numbers
 from attnlib.studies.verdict.grid import Results
@@ -52,7 +53,7 @@ def _dots(axis: Any, own: pd.DataFrame, tests: list[str], k: int, shift: float =
 @plots.styled
 def diagnosticity(results: Results) -> plots.Chart:
     """How often each test prefers the truth to false rankings and to deceptive models."""
-    table = numbers.told(numbers.diagnosticity(results))
+    table = named(numbers.diagnosticity(results), NAMES)
     models = table["against"] == "honesty"
     parts = {"True and false rankings": table[~models], "Honest and deceptive models": table[models]}
     figure, axes = plots.chart(1, 2, size=(9.6, 5.2), sharey=True, sharex=True)

@@ -63,17 +63,12 @@ class Results(results_of.Results):
     """
 
     @cached_property
-    def signed(self) -> pd.DataFrame:
-        """`scores` of models that learned something, turned so that more is better."""
-        kept = self.learned.scores
-        return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
-
-    @cached_property
     def by_model(self) -> pd.DataFrame:
-        """The mean of `signed` over texts, read by α: one row per model, one column per test."""
-        part = self.signed[self.signed["importance"] == "alpha"]
+        """Mean scores read by α, more is better: one row per model that learned something, one column per test."""
+        part = self.learned.scores.query("importance == 'alpha'")
         table = part.pivot_table(index=MODEL, columns="test", values="value", aggfunc="mean")
-        return table.reindex(columns=[test for test in TESTS if test in table]).reset_index()
+        turned = {name: test.better * table[name] for name, test in TESTS.items() if name in table}
+        return pd.DataFrame(turned).reset_index()
 
 
 def results(params: Params, **options: Any) -> Results:
