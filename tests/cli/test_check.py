@@ -64,7 +64,6 @@ WRONG = [
     (TASC, "encoders", "[]", "at least one"),
     (TASC, "attentions", "[deep]", "additive"),
     (TASC, "variants", "[lin]", "'none' and 'lin'"),
-    (TASC, "quirks", "[tasc_gi]", "Did you mean 'tasc_ig'"),
     (TASC, "vector_files", "{rotten_tomatoes: nope.vec}", "nope.vec"),
     (TASC, "vector_files", "{imdb: none}", "imdb"),
     (TASC, "hidden_size", "33", "even"),
