@@ -1,7 +1,7 @@
 """The papers' printed numbers and settings, and ours next to them.
 
 `reference/<study>.csv` has a row for each number of a paper's tables. A corpus of ours that the paper does not have
-is shown next to the closest that it has (`datasets.kin`), and then there is no `difference`.
+is shown next to the closest that it has (`datasets.kin`).
 
 `reference/settings/<study>.csv` has a row for each setting that the paper or its code states: `setting`, `paper`,
 `ours`, `why`, `source`. `ours` is the place where a model's value stands in its `FitSpec` (`model.dot_init`) or a
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,13 @@ import pandas as pd
 
 import attnlib.studies
 from attnlib.data.preprocess import sentence_starts
-from attnlib.stats.inference import interval_texts
 from attnlib.store.specs import MeasureSpec, Run
-from attnlib.studies.datasets import kin, short
+from attnlib.studies.datasets import kin
 from attnlib.utils.errors import ConfigError, UnknownName, unknown
 
 if TYPE_CHECKING:
     from attnlib.data.types import Corpus
+    from attnlib.studies.quantity import Quantity
 
 KEYS = ["dataset", "encoder", "attention", "projection", "variant", "importance", "metric"]
 """Columns that the reference tables, ours and each other join on, where they apply."""
@@ -39,10 +38,6 @@ OURS = {
     "importance": {"word_omission": "omission"},
 }
 """Where a paper's word for a thing differs from the kit's."""
-UNLIKE = ("20news", "imdb", "rotten_tomatoes")
-"""Corpora that are not the paper's of that name, or not quite. Ours of 20 Newsgroups is split by date and keeps
-subjects and quotes; ours of IMDB is the official train half; Rotten Tomatoes has the sentences of SST, each with
-the verdict of its review."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +92,6 @@ def printed(study: str, table: str | int, **where: str | None) -> float:
     return float(rows["value"].mean()) if len(rows) else float("nan")
 
 
-def printed_minus(
-    study: str, table: str | int, a: Mapping[str, str], b: Mapping[str, str], **where: Iterable[str | None]
-) -> float:
-    """What is printed at `a` minus what is at `b`, mean over all combinations of `where`."""
-    cells = [dict(zip(where, cell, strict=True)) for cell in product(*where.values())]
-    gaps = [printed(study, table, **cell, **a) - printed(study, table, **cell, **b) for cell in cells]
-    return float(np.mean(gaps))
-
-
 def quoted(results: Any, study: str, metric: str, where: str) -> Printed:
     """A number that a paper gives in its text, at the section `where`."""
     return Printed(printed(study, "text", metric=metric), where)
@@ -117,35 +103,40 @@ def nearest(value: Callable[..., float], dataset: str, **where: str) -> tuple[fl
     return (own, kin(dataset)) if own == own else (value(**where), "mean over its corpora")
 
 
-def closest(study: str, table: str | int, datasets: Iterable[str]) -> tuple[list[str | None], str]:
-    """The corpora of a paper's table that are closest to the data sets, and how to cite them.
+def papers(
+    study: str, table: str | int, datasets: Iterable[str], **cells: Iterable[str]
+) -> tuple[pd.DataFrame, str]:
+    """The rows of a paper's table for the corpora closest to these and for further cells, and how to cite them.
 
-    Where there is none, the one entry None, which for `printed` means all of its corpora.
+    Of what it has none of, all rows: a mean over them is that over its corpora, its encoders and so on.
     """
-    ours = {kin(name) for name in datasets}
-    found = [name for name in reference(study, table)["dataset"].unique() if name in ours]
-    return found or [None], f"Table {table}, {', '.join(found) or 'mean over its corpora'}"
+    rows, ours = reference(study, table), {kin(name) for name in datasets}
+    found = [name for name in rows["dataset"].unique() if name in ours]
+    for column, names in {"dataset": found, **cells}.items():
+        known = rows[column].isin(list(names))
+        rows = rows[known] if known.any() else rows
+    return rows.dropna(axis=1, how="all"), f"Table {table}, {', '.join(found) or 'mean over its corpora'}"
+
+
+def printed_gap(
+    study: str, table: str | int, gap: Quantity, datasets: Iterable[str], **cells: Iterable[str]
+) -> Printed:
+    """A difference as a paper's table has it, mean over its cells; NaN where it lacks a side."""
+    (rows, where), (column, a, b) = papers(study, table, datasets, **cells), gap.sides
+    means = gap.rows(rows).groupby(column)["value"].mean()
+    return Printed(means.get(a, np.nan) - means.get(b, np.nan), where)
 
 
 def named(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with its models, attentions, variants and rankings spelled as `names` has them."""
-    columns = [c for c in KEYS if c in frame and c not in ("dataset", "metric")]
+    """The frame with its models, attentions, variants, rankings and tests spelled as `names` has them."""
+    columns = [c for c in (*KEYS[1:-1], "test") if c in frame]
     return frame.assign(**{c: [names.get(name, name) for name in frame[c]] for c in columns})
 
 
-def relative(frame: pd.DataFrame, column: str, base: str, by: list[str]) -> pd.Series:
-    """`value` divided by that of the row of the group where `column` is `base`; NaN where that is 0."""
-    bases = frame.loc[frame[column] == base, [*by, "value"]].rename(columns={"value": "base"})
-    divisor = frame[by].merge(bases, on=by, how="left", validate="many_to_one")["base"]
-    return frame["value"] / divisor.where(divisor != 0).to_numpy(float)
-
-
-def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) -> pd.DataFrame:
-    """A table of effects (keys, value, low, high, n) with the paper's value, where it prints one.
+def beside(ours: pd.DataFrame, study: str, table: str | int) -> pd.DataFrame:
+    """A table of ours with the paper's value in `paper`, NaN where it prints none.
 
     Joined on the keys that this table of the paper uses and `ours` has; nothing of ours is lost or doubled.
-    Adds `paper` (NaN where there is none), `paper's corpus` where there are data sets, `difference` where the
-    paper's is the same corpus, and `ours`, the value with its interval as text.
     """
     theirs = reference(study, table)
     keys = [k for k in KEYS if k in ours and theirs[k].notna().any()]
@@ -155,13 +146,8 @@ def beside(ours: pd.DataFrame, study: str, table: str | int, digits: int = 2) ->
             f"Table {table} of {study} has several values for a row of yours; add the columns {', '.join(needed)}."
         )
     looked_up = ours.assign(dataset=[kin(name) for name in ours["dataset"]]) if "dataset" in keys else ours
-    joined = looked_up.merge(theirs[[*keys, "value"]].rename(columns={"value": "paper"}), on=keys, how="left")
-    joined["difference"] = joined["value"] - joined["paper"]
-    if "dataset" in keys:
-        joined["paper's corpus"] = joined["dataset"].where(joined["paper"].notna(), "–")
-        joined["dataset"] = ours["dataset"].to_numpy()
-        joined.loc[[short(name) in UNLIKE for name in joined["dataset"]], "difference"] = np.nan
-    return joined.assign(ours=interval_texts(joined, digits))
+    found = looked_up[keys].merge(theirs[[*keys, "value"]], on=keys, how="left")
+    return ours.assign(paper=found["value"].to_numpy())
 
 
 def corpus_table(corpora: Mapping[str, Corpus], study: str, table: str | int) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +86,7 @@ def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
     if name.startswith("hub:") or not brought(name):
         return name
-    return Path(re.sub(r"\.(gz|xz)$", "", Path(name).name)).stem or name
+    return Path(name).stem or name
 
 
 def brought(name: str) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from attnlib.reports import matrix
 from attnlib.stats.inference import LEVEL, NAN, Effect
-from attnlib.stats.judge import DIRECTIONS, Decision, Direction, decide, holds
+from attnlib.stats.judge import DIRECTIONS, Decision, Direction, decide
 from attnlib.studies.beside import Printed
 from attnlib.studies.quantity import ABSENT, FEWEST_TEXTS, NotTested, Quantity
 from attnlib.utils.errors import ConfigError, unknown
@@ -36,8 +36,8 @@ NEGLIGIBLE = 1 / 20
 """An effect below this share of its scale is too small to matter: one rule for all claims."""
 AS_ACCURATE = 2.0
 """Points of F1 or accuracy by which two models may differ and still count as equally accurate."""
-SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": math.inf, "hidden states": math.inf}
-"""From the least to the greatest value of a unit; shares and their like run from 0 to 1."""
+SCALES = {"points": 100.0, "τ": 2.0, "τ-b": 2.0, "nats": 0.0, "hidden states": 0.0}
+"""From the least to the greatest value of a unit, 0 where it is open; shares and their like run from 0 to 1."""
 Effects = Effect | Mapping[str, Effect]
 
 
@@ -85,8 +85,7 @@ class Claim:
     @property
     def negligible(self) -> float:
         """How far from zero an effect must be to matter; in an open-ended unit none is too small."""
-        scale = SCALES.get(self.unit, 1.0)
-        return 0.0 if math.isinf(scale) else NEGLIGIBLE * scale
+        return NEGLIGIBLE * SCALES.get(self.unit, 1.0)
 
     @property
     def decided_by(self) -> str:
@@ -150,6 +149,14 @@ class Judged:
         than = {"as large": "as large as", "smaller": "smaller than", "larger": "larger than"}.get(self.size)
         return f", {than} the paper's {factor * self.paper_effect:.{digits}f}{unit}" if than else ""
 
+    def __format__(self, spec: str) -> str:
+        """`**reproduced** (0.41 [0.38, 0.44], smaller than the paper's 0.53)`; `3`: digits, `%`: times 100."""
+        if self.found is None:
+            return f"**{self.verdict}**"
+        factor, digits, unit = (100, 1, "%") if spec == "%" else (1, int(spec or 2), "")
+        than = self.against(factor, unit, digits)
+        return f"**{self.verdict}** ({self.text(digits, factor)}{unit}{than})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for claims.json and tables."""
         return {key: value for key, value in asdict(replace(self, found=None)).items() if key != "found"}
@@ -196,9 +203,9 @@ def judged(claim: Claim, results: Any, *, paper: str = "", setting: str = "") ->
     return row if row.decided or math.isnan(effect.low) else replace(row, settles=_settles(found, **border))
 
 
-def ledger(claims: Sequence[Claim], results: Any, *, paper: str = "", setting: str = "") -> list[Judged]:
+def ledger(claims: Sequence[Claim], results: Any, **said: str) -> list[Judged]:
     """The claims of a study, judged in their order."""
-    return [judged(claim, results, paper=paper, setting=setting) for claim in claims]
+    return [judged(claim, results, **said) for claim in claims]
 
 
 def _cases(effect: Quantity | Callable[[Any], Effects], results: Any) -> dict[str, Effect]:
@@ -259,8 +266,3 @@ def tally(claims: Sequence[Judged]) -> str:
         verb = "is" if near == 1 else "are"
         told += f" {near} of the undetermined {verb} negligible: within {NEGLIGIBLE:.0%} of the scale around zero."
     return told
-
-
-def verdict_of(effect: Effect, claim: Claim) -> Verdict:
-    """The verdict on a claim by another effect than its own, such as that by another score."""
-    return VERDICT[holds(effect.low, effect.high, claim.direction, claim.border)]

@@ -58,11 +58,9 @@ Entry = Annotated[
     PlainValidator(Dataset, json_schema_input_type=str | dict),
     PlainSerializer(lambda dataset: dataset.spec),
 ]
-"""A name, a path, `hub:NAME` or a mapping of loader options."""
 Datasets = Once[Entry]
-"""Several of them."""
+"""Names, paths, `hub:NAME` or mappings of loader options; of `Corpora` one at least."""
 Corpora = Some[Entry]
-"""At least one of them."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Size = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -72,7 +70,7 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class StudyParams(Config):
     """The parameters that every study has.
 
-    corpora  data sets; `corpus` is understood too
+    corpora  data sets
     limit    at most so many texts per split; None: all
     vectors  word vectors: none, glove, word2vec, or a path
     """
@@ -80,13 +78,6 @@ class StudyParams(Config):
     corpora: Corpora = (Dataset("planted"),)
     limit: Size | None = None
     vectors: str = "none"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_corpus(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and "corpus" in values and "corpora" not in values:
-            values = {("corpora" if name == "corpus" else name): value for name, value in values.items()}
-        return values
 
     @model_validator(mode="after")
     def _known(self) -> Self:

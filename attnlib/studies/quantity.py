@@ -1,18 +1,16 @@
 """A quantity: one number of a study, defined once and asked for by its table, its figure and its claim.
 
-    single = Quantity("single", "delta_js", rows=compared).only(importance="alpha")
     flips = Quantity("single", "flip_top", rows=compared)
     gap = flips.minus("importance", "alpha_grad", "alpha")
 
-It says which rows of which frame it is about, what each is worth, and against what it is compared. It is asked for
-`mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings) and `table`
-(rows with intervals). What no quantity expresses is a plain function of the results.
+It is asked for `mean` (an effect over models that count alike), `each` (one per model), `share` (of the trainings)
+and `table` (rows with intervals). What no quantity expresses is a plain function of the results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,7 +28,7 @@ from attnlib.stats.inference import (
     exact_share,
     interval_texts,
 )
-from attnlib.studies.beside import beside
+from attnlib.studies.beside import beside, named
 from attnlib.studies.datasets import short
 from attnlib.studies.results import NOTHING
 
@@ -137,8 +135,7 @@ class Quantity:
     def each(self, results: Any, by: Sequence[str] | None = None) -> dict[str, Effect]:
         """Name of a model -> its effect; `by`: of groups of models, whose members count alike.
 
-        Models with too few texts for a verdict are left out, unless all are; one that was
-        measured and has no value has none here.
+        Models with too few texts for a verdict are left out, unless all are; one without a value has none here.
         """
         cells, keys = () if by is None else self.model, list(by or self.model)
         known = {key: part for key, part in self.values(results).groupby(keys) if self._both(part)}
@@ -188,7 +185,6 @@ class Quantity:
 
     @property
     def _sample(self) -> dict[str, Any]:
-        """What the statistics take: columns of training and text, and the range of the effect."""
         bounds = self.bounds
         if self.sides is not None and bounds is not None:
             bounds = self.apart or (bounds[0] - bounds[1], bounds[1] - bounds[0])
@@ -220,8 +216,8 @@ class Table:
 
     made       results -> frame; or quantities by column, of which one row per group of `by` is made, mean over
                `cells` that count alike
-    caption    above the table; `says`: results -> a sentence below it, computed
     otherwise  a sentence in place of a table without rows
+    shown      the rows as readers see them; `names`: word of the kit -> the paper's, in cells and columns
     """
 
     name: str
@@ -231,8 +227,8 @@ class Table:
     digits: int = 2
     cells: Sequence[str] = ()
     otherwise: str = ""
-    says: Callable[[Any], str] | None = None
     shown: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def frame(self, results: Any) -> pd.DataFrame:
         """The rows, as readers see them; empty where the run has nothing to tell of."""
@@ -240,36 +236,34 @@ class Table:
             found = self.made(results) if callable(self.made) else self._side_by_side(results, self.made)
         except NotTested:
             return pd.DataFrame()
-        return self.shown(found) if len(found) else found
+        return named(self.shown(found), self.names).rename(columns=self.names) if len(found) else found
 
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
         """Quantities as columns, one row per group, with the counts of the first that has an interval.
 
-        A difference has a column of p-values after Holm's correction next to it; what the paper prints stands next
-        to ours. Quantities that this run lacks are left out.
+        Holm's p stands next to a difference, and what the paper prints next to ours. Quantities that this run lacks
+        are left out.
         """
-        by, counts = list(self.by), None
-        made: list[pd.DataFrame] = []
+        by, made, counts = list(self.by), [], []
         for name, column in columns.items():
             quantity, how = column if isinstance(column, tuple) else (column, "")
             try:
                 found = quantity.plain(results, by, how) if how else quantity.table(results, by, self.cells)
             except NotTested:
                 continue
-            values = found["value"] if how else interval_texts(found, self.digits)
-            shown = found[by].assign(**{name: values})
+            made.append(found[by].assign(**{name: found["value"] if how else interval_texts(found, self.digits)}))
+            if how:
+                continue
+            counts.append(found[[*by, *COUNTS]])
             if "p_holm" in found:
-                shown[f"p (Holm), {name}"] = found["p_holm"]
-            if quantity.printed is not None and not how:
+                made[-1][f"p (Holm), {name}"] = found["p_holm"]
+            if quantity.printed is not None:
                 study, table, where = quantity.printed
                 own = {"metric": where} if isinstance(where, str) else where
-                ours = found[by].assign(value=found["value"])
-                paper = beside(ours if "metric" in by else ours.assign(**own), study, table)["paper"]
-                shown = shown.assign(**{f"paper: {name}": paper.to_numpy()}) if paper.notna().any() else shown
-            counts = found[[*by, *COUNTS]] if counts is None and not how else counts
-            made.append(shown)
-        if counts is not None:
-            made.append(counts)
+                paper = beside(found[by] if "metric" in by else found[by].assign(**own), study, table)["paper"]
+                if paper.notna().any():
+                    made[-1][f"paper: {name}"] = paper.to_numpy()
+        made += counts[:1]
         table = made[0] if made else pd.DataFrame()
         for part in made[1:]:
             table = table.merge(part, on=by, how="outer" if len(part) > len(table) else "left")
@@ -278,7 +272,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a study, with its caption and what it shows in words (`alt`).
+    """A figure of a study, with its caption and the kind of chart, which the caption's first sentence completes.
 
     drawn      results -> figure, or name -> figure where there is one for each of several corpora; None: nothing
     otherwise  a sentence in place of a figure that has nothing to show
@@ -287,6 +281,5 @@ class Figure:
     name: str
     drawn: Callable[[Any], Any]
     caption: str
-    alt: str
+    kind: str
     otherwise: str = ""
-    says: Callable[[Any], str] | None = None

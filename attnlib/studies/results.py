@@ -41,11 +41,8 @@ class Results:
         model: Sequence[str] = ("dataset", "encoder"),
         judged: Sequence[str] = (),
     ) -> None:
-        self.params = params
-        self.grid = grid
-        self.frames = dict(frames)
-        self.model = tuple(model)
-        self.judged = tuple(judged)
+        self.params, self.grid, self.frames = params, grid, dict(frames)
+        self.model, self.judged = tuple(model), tuple(judged)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         frames = self.__dict__.get("frames", {})

@@ -1,11 +1,4 @@
-"""A run of a study: what a notebook calls.
-
-run = al.study("erasure").run(globals())   # checks the parameters, reads the store, computes what is missing
-run.short(); run.ledger()                  # the answer, then the claims
-run.show("delta_js", "single")             # figures and tables with their captions
-run.frames["fractions"]; run.quantity("late").table(run.results, by=["encoder"])
-run.settings(); run.checks()
-"""
+"""A run of a study: what a notebook calls."""
 
 from __future__ import annotations
 
@@ -16,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from attnlib.reports.output import Output
-from attnlib.studies.beside import corpus_table
+from attnlib.studies.beside import corpus_table, settings
 from attnlib.studies.datasets import short
 from attnlib.studies.ledger import Judged, tally
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
@@ -38,16 +31,10 @@ NAMED = 6
 
 
 class Run:
-    """The results of a study with these parameters, and what a notebook shows of them.
-
-    study, params   what was asked for; `results`: the frames, and `grid` with the trained models
-    """
+    """The results of a study with these parameters (frames, `grid` with the models), and what is shown."""
 
     def __init__(self, study: Study, params: StudyParams, results: Any, output: Output) -> None:
-        self.study = study
-        self.params = params
-        self.results = results
-        self.output = output
+        self.study, self.params, self.results, self.output = study, params, results, output
         output.header(**params.facts(), citation=study.paper.citation, paper_url=study.paper.url)
 
     def __repr__(self) -> str:
@@ -57,7 +44,7 @@ class Run:
         return say(*self._summary())._repr_html_()
 
     def _summary(self) -> list[str]:
-        """What was computed, what is missing, which models learned nothing, what the study notes."""
+        """What was computed, what is missing, and which models learned nothing."""
         grid, told = self.results.grid, [self.results.grid.summary]
         for why, failed in grid.failures.groupby(["error", "message"], sort=False) if len(grid.failures) else ():
             more = f" and {plural(len(failed) - 1, 'more run')}" if len(failed) > 1 else ""
@@ -70,7 +57,7 @@ class Run:
                 f"**{len(idle)} of {trained} learned nothing** ({RULE}); the claims leave them out: "
                 f"{'; '.join(named[:NAMED])}{more}."
             )
-        return [*told, *getattr(self.study.numbers, "notes", lambda _: ())(self.results)]
+        return told
 
     @property
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -121,10 +108,10 @@ class Run:
         for name in names:
             if name not in figures and name not in tables:
                 raise UnknownName(unknown(f"figure or table of {self.study.name}", name, [*figures, *tables]))
-            if name in figures:
-                self._say(figures[name], self._drawn(figures[name]))
-            if name in tables:
-                self._say(tables[name], self._listed(tables[name]))
+            for part in (known[name] for known in (figures, tables) if name in known):
+                shown = self._drawn(part) if isinstance(part, Figure) else self._listed(part)
+                if part.otherwise and not shown:
+                    needs("IPython.display", "notebooks").display(say(part.otherwise))
 
     def _drawn(self, figure: Figure) -> bool:
         """Show a figure, or several by name; False where there is nothing to draw."""
@@ -136,7 +123,8 @@ class Run:
         shown = {end: one for end, one in parts.items() if one is not None}
         for end, one in shown.items():
             name, said = (f"{figure.name}-{end}", f" ({end})") if end else (figure.name, "")
-            self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=f"{figure.alt}{said}")
+            alt = f"{figure.kind}: {figure.caption.partition('. ')[0]}{said}"
+            self.output.figure(one, name, caption=f"{figure.caption}{said}", alt=alt)
         return bool(shown)
 
     def _listed(self, table: Table) -> bool:
@@ -144,11 +132,6 @@ class Run:
         if len(frame) or not table.otherwise:
             self.output.table(frame, table.name, caption=table.caption, digits=table.digits)
         return bool(len(frame))
-
-    def _say(self, part: Figure | Table, shown: bool) -> None:
-        told = part.otherwise if not shown else part.says(self.shown) if part.says is not None else ""
-        if told:
-            needs("IPython.display", "notebooks").display(say(told))
 
     def texts(self) -> None:
         """The corpora of the run next to the paper's."""
@@ -158,20 +141,25 @@ class Run:
 
     def explore(self) -> Any:
         """The study's models on a few texts, to erase words and to edit attention."""
-        return self.study.part("figures", "explore")(self)
+        from attnlib.viz.explorer import explore
+
+        fits, options = self.study.part("figures", "explored")(self.params)
+        texts = self.results.grid.corpora[next(iter(fits.values())).data].test[:6]
+        return explore({name: self.fitted(fit) for name, fit in fits.items()}, texts, **options)
 
     def settings(self) -> None:
         """What deviates from the paper and why, then every setting of the paper next to ours."""
-        table = self.study.settings(self.params)
+        table = settings(self.study.name, self.study.grid(self.params))
         differs = table[table["why"] != ""]
-        caption = "Where this run deviates from the paper, and why."
-        self.output.table(differs, "deviations", caption=caption, folded=False)
-        caption = "Every setting that the paper or its code states, and that of the models of this run."
-        self.output.table(table, "settings", caption=caption, folded=True)
+        told = "Where this run deviates from the paper, and why."
+        self.output.table(differs, "deviations", caption=told, folded=False)
+        told = "Every setting that the paper or its code states, and that of the models of this run."
+        self.output.table(table, "settings", caption=told, folded=True)
 
     def checks(self) -> None:
         """What must hold whatever the data; an error where something does not."""
-        found = self.study.checks(self.results, self.params)
+        found = {"no run is missing": self.results.grid.failures.empty}
+        found |= self.study.checks(self.results, self.params)
         failed = [name for name, holds in found.items() if not holds]
         if failed:
             raise AssertionError(f"{self.study.name}: these checks failed: {'; '.join(failed)}.")

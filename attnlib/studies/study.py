@@ -3,15 +3,13 @@
     attnlib/studies/tasc/
         __init__.py   PAPER: who, what, where
         params.py     Params: the parameters of the notebook, checked before a kernel starts
-        grid.py       grid(params): what must be computed; results(params): tidy frames
-        measures.py   what is computed on a trained model, by name, on any worker
+        grid.py       grid(params): what must be computed; results(params): tidy frames; the study's own measures
         numbers.py    quantities; TABLES and CLAIMS, which ask for them; answer(…) of In short, checks(…)
-        figures.py    FIGURES: frames in, charts out
+        figures.py    FIGURES: frames in, charts out; explored(params), for the explorer
 
-Studies are found, not listed. A sixth paper is a folder here, its printed numbers in `reference/<name>.csv`, its
-settings in `reference/settings/<name>.csv`, a notebook `NN_<name>.ipynb` and a parameter file. A folder outside the
-package is searched too where the variable ATTNLIB_STUDIES names it: it holds packages like those above, and
-`reference/`.
+Studies are found, not listed. A sixth paper is a folder here or in one that the variable ATTNLIB_STUDIES names, its
+printed numbers in `reference/<name>.csv` beside it, its settings in `reference/settings/<name>.csv`, a notebook
+`NN_<name>.ipynb` and a parameter file.
 """
 
 from __future__ import annotations
@@ -44,10 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper as it is cited: `Chrysostomou & Aletras 2021`, its title, where it appeared, and a link.
-
-    corpora  the table of the paper that describes its corpora
-    """
+    """A paper as it is cited: `Chrysostomou & Aletras 2021`; `corpora`: its table that describes its corpora."""
 
     citation: str
     title: str
@@ -87,8 +82,9 @@ class Study:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Its tables by name."""
-        return {table.name: table for table in self.part("numbers", "TABLES")}
+        """Its tables by name, with the words of `NAMES` for what their cells and columns hold."""
+        names = getattr(self.numbers, "NAMES", {})
+        return {table.name: replace(table, names=names) for table in self.part("numbers", "TABLES")}
 
     @property
     def figures(self) -> dict[str, Figure]:
@@ -111,13 +107,6 @@ class Study:
         """Compute what the store does not hold, and gather tidy frames."""
         return self.part("grid", "results")(params, **options)
 
-    def settings(self, params: StudyParams) -> pd.DataFrame:
-        """The paper's settings next to those of a run (of the runs that its grid calls `papers`)."""
-        from attnlib.studies.beside import settings
-
-        papers = getattr(self._file("grid"), "papers", None)
-        return settings(self.name, filter(papers, self.grid(params)))
-
     def ledger(self, results: Any, setting: str) -> list[Judged]:
         """The paper's claims judged on the results of a run."""
         from attnlib.studies.ledger import ledger
@@ -126,7 +115,7 @@ class Study:
 
     def checks(self, results: Any, params: StudyParams) -> dict[str, bool]:
         """What must hold whatever the data: name of the check -> whether it does."""
-        return self.part("numbers", "checks")(results, params)
+        return {name: bool(holds) for name, holds in self.part("numbers", "checks")(results, params).items()}
 
     def part(self, file: str, name: str) -> Any:
         """What one of its files calls by a name."""
@@ -134,7 +123,7 @@ class Study:
 
     def _file(self, file: str) -> ModuleType:
         _search()
-        return import_module(f"attnlib.studies.{self.name}" + (f".{file}" if file else ""))
+        return import_module(f"attnlib.studies.{self.name}{file and '.'}{file}")
 
 
 def study(name: str) -> Study:

@@ -47,7 +47,6 @@ WRONG = [
     (ONE, "seed", "99999999999999", "seed"),
     (ONE, "hidden_size", "63", "even"),
     (TASC, "variants", "[lin]", "'none' and 'lin'"),
-    (TASC, "quirks", "[tasc_gi]", "Did you mean 'tasc_ig'"),
     (TASC, "vector_files", "{rotten_tomatoes: nope.vec}", "nope.vec"),
     (TASC, "seeds", "[0, -1]", r"seeds\[1\]"),
     (TYING, "seeds", "[0, 0]", "each once"),

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from attnlib.config import ATTENTIONS
-from attnlib.studies.beside import beside, reference
+from attnlib.studies.beside import beside, printed_gap, reference
+from attnlib.studies.quantity import Quantity
 from attnlib.utils.errors import ConfigError, UnknownName
 
 
@@ -23,37 +24,24 @@ def test_names_are_ours() -> None:
     assert "none" in set(reference("tasc", 2)["variant"]), "the variant without TaSc is not a missing value"
 
 
-def test_table_2_has_its_200_cells() -> None:
-    assert len(reference("tasc", 2)) == 200
-    assert len(reference("tasc", 2).drop_duplicates(["dataset", "encoder", "attention", "variant"])) == 200
+def test_ours_stand_next_to_the_paper_and_keep_rows_that_it_lacks() -> None:
+    corpora = ["sst", "rotten_tomatoes", "mine"]
+    row = {"encoder": "lstm", "attention": "additive", "variant": "none", "metric": "f1_macro", "value": 0.8}
+    joined = beside(pd.DataFrame([{"dataset": name, **row} for name in corpora]), "tasc", 2)
+    assert joined["dataset"].tolist() == corpora
+    assert joined["paper"].tolist() == pytest.approx([0.75, 0.75, float("nan")], nan_ok=True)
 
 
-def test_beside_joins_and_keeps_rows_the_paper_lacks() -> None:
-    ours = pd.DataFrame(
-        {
-            "dataset": ["sst", "rotten_tomatoes"],
-            "encoder": "lstm",
-            "attention": "additive",
-            "variant": "none",
-            "metric": "f1_macro",
-            "value": [0.8, 0.7],
-        }
-    )
-    joined = beside(ours, "tasc", 2)
-    assert len(joined) == 2
-    assert joined["paper"].tolist()[0] == pytest.approx(0.75)
-    assert joined["difference"].tolist()[0] == pytest.approx(0.05)
-    # Rotten Tomatoes is shown next to the paper's closest corpus, without a difference
-    assert joined["dataset"].tolist() == ["sst", "rotten_tomatoes"]
-    assert joined["paper's corpus"].tolist() == ["sst", "sst"]
-    assert joined["difference"].isna().tolist() == [False, True]
-
-
-def test_a_corpus_that_the_paper_lacks_keeps_its_row() -> None:
-    row = {"dataset": "mine", "encoder": "lstm", "attention": "additive", "variant": "none", "metric": "f1_macro"}
-    joined = beside(pd.DataFrame([{**row, "value": 0.8, "low": 0.7, "high": 0.9}]), "tasc", 2)
-    assert joined["paper"].isna().all()
-    assert joined["ours"].tolist() == ["0.80 [0.70, 0.90]"]
+def test_a_difference_is_that_of_the_closest_corpus_or_the_mean_over_all() -> None:
+    gap = Quantity("").minus("variant", "lin", "none")
+    rows = reference("tasc", 2).query("encoder == 'lstm'")
+    for dataset, own, where in (
+        ("rotten_tomatoes", rows[rows["dataset"] == "sst"], "Table 2, sst"),
+        ("mine", rows, "Table 2, mean over its corpora"),
+    ):
+        means = own.groupby("variant")["value"].mean()
+        found = printed_gap("tasc", 2, gap, [dataset], encoder=["lstm", "none of theirs"])
+        assert (found.value, found.where) == (pytest.approx(means["lin"] - means["none"]), where)
 
 
 def test_beside_asks_for_the_column_that_is_missing() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from attnlib.studies.results import LEARNED, idle, without
+from attnlib.studies.results import LEARNED, idle
 
 BY = ["encoder", "lam", "seed"]
 
@@ -45,19 +45,3 @@ def test_idle_models_are_those_of_the_slow_definition(classes):
     expected = slow(labels)
     assert 0 < len(expected) < 24
     pd.testing.assert_frame_equal(found, pd.DataFrame(expected, columns=BY).astype(labels[BY].dtypes))
-
-
-def test_without_models_none_is_idle():
-    labels = pd.DataFrame(columns=[*BY, "truth", "prediction"])
-    assert idle(labels, BY).columns.tolist() == BY
-    assert len(idle(labels, BY)) == 0
-
-
-def test_rows_of_idle_models_are_left_out_by_the_columns_that_both_have():
-    rng = np.random.default_rng(0)
-    keys = pd.DataFrame({"encoder": rng.choice(["lstm", "cnn"], 50), "lam": rng.choice([0.5, 1.0, np.nan], 50)})
-    frame = keys.assign(value=rng.random(50), index=rng.permutation(50)).set_index("index")
-    models = pd.DataFrame({"encoder": ["lstm", "cnn", "mlp"], "lam": [np.nan, 0.5, 1.0], "seed": [0, 1, 2]})
-    out = (frame["encoder"].eq("lstm") & frame["lam"].isna()) | (frame["encoder"].eq("cnn") & frame["lam"].eq(0.5))
-    assert 0 < out.sum() < 50
-    pd.testing.assert_frame_equal(without(frame, models), frame[~out])

@@ -11,7 +11,6 @@ from scipy.stats import norm
 from attnlib.stats.inference import Effect
 from attnlib.studies.ledger import (
     Claim,
-    NotTested,
     Printed,
     judged,
     ledger,
@@ -86,11 +85,6 @@ def test_an_open_direction_may_be_negligible(low, high, printed, unit, border, s
     assert size_of(effect(low, high), rule, printed, "undetermined") == size
 
 
-def test_a_decided_direction_is_never_negligible() -> None:
-    rule = Claim(**SAID, id="t-1", effect=lambda _: None, unit="share")
-    assert size_of(effect(0.01, 0.02), rule, math.nan, "reproduced") == "no printed value"
-
-
 def test_a_claim_answers_both_questions() -> None:
     claim = claim_of(effect(-0.045, 0.007), "less", paper=lambda _: Printed(-0.15, "Table 4, mean"))
     assert (claim.verdict, claim.size, claim.decided) == ("undetermined", "smaller", True)
@@ -129,41 +123,16 @@ def test_what_must_hold_as_well_decides_where_it_is_shown(low, verdict) -> None:
     assert bool(found.settles) == (low < 0)
 
 
-def test_within_is_settled_by_the_nearer_border() -> None:
-    far = claim_of(effect(0.015, 0.075), "within", 0.05)
-    near = claim_of(effect(-0.03, 0.06), "within", 0.05)
-    assert "trainings" in far.settles
-    assert far.settles != near.settles
-
-
 @pytest.mark.parametrize("found", [{}, Effect(math.nan)], ids=["no case", "no number"])
 def test_nothing_to_judge_by_is_not_tested(found) -> None:
     claim = claim_of(found)
     assert (claim.verdict, claim.note, claim.n) == ("not tested", ABSENT, 0)
 
 
-def test_a_rule_may_say_why_it_cannot_be_tested() -> None:
-    def refuse(_):
-        raise NotTested("This run has one training of BERT.")
-
-    rule = Claim(**SAID, id="t-1", effect=refuse)
-    claim = judged(rule, None, paper="P", setting="s")
-    assert (claim.verdict, claim.note) == ("not tested", "This run has one training of BERT.")
-
-
-def test_few_texts_decide_nothing() -> None:
-    assert claim_of(effect(0.1, 0.2, texts=12)).verdict == "not tested"
-
-
 def test_one_training_decides_nothing() -> None:
     claim = claim_of(Effect(0.4, trainings=1, texts=50, n=50))
     assert claim.verdict == "undetermined"
     assert "no interval" in claim.note
-
-
-def test_the_border_is_said_once_by_the_rule() -> None:
-    rule = Claim(**SAID, id="t-1", effect=lambda _: None, direction="within", border=0.02, unit="points")
-    assert rule.decided_by == "Lin minus none, within ±0.02 points"
 
 
 def test_what_a_rule_cannot_be() -> None:

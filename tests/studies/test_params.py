@@ -19,7 +19,7 @@ from attnlib.utils.errors import ConfigError
     [
         ("sst", "sst", "sst"),
         ("20news", "20news", "20news"),
-        ("data/reviews.tsv", "reviews", "data/reviews.tsv"),
+        ("data/reviews.csv", "reviews", "data/reviews.csv"),
         ("hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2", "hub:stanfordnlp/sst2"),
         ({"corpus": "sst", "path": "data/sst"}, "sst", "sst"),
         ({"path": "data/reviews.csv", "text": "body"}, "reviews", "data/reviews.csv"),
@@ -34,7 +34,7 @@ def test_a_data_set_has_a_name_and_a_source(spec, name: str, corpus: str) -> Non
 
 
 def test_a_name_of_ones_own_is_that_of_the_corpus() -> None:
-    params = Tasc(corpus={"corpus": "planted", "n_train": 40, "n_dev": 10, "n_test": 10, "name": "mine"})
+    params = Tasc(corpora={"corpus": "planted", "n_train": 40, "n_dev": 10, "n_test": 10, "name": "mine"})
     assert load_corpus(params.data("mine")).name == params.corpora[0] == "mine"
 
 
@@ -43,11 +43,6 @@ def test_two_files_of_one_name_need_names_of_their_own() -> None:
         Tasc(corpora=["a/reviews.csv", "b/reviews.csv"])
     params = Tasc(corpora=["a/reviews.csv", {"path": "b/reviews.csv", "name": "other"}])
     assert [params.data(name).corpus for name in params.corpora] == ["a/reviews.csv", "b/reviews.csv"]
-
-
-def test_the_pooling_ablation_follows_the_grid() -> None:
-    assert Tasc().pooled == ("mlp", "additive")
-    assert Tasc(encoders=["bert", "lstm"], attentions=["dot"]).pooled == ("lstm", "dot")
 
 
 def test_configs_take_the_parameters_of_their_names_unless_told_otherwise() -> None:

@@ -6,12 +6,11 @@ import json
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import attnlib.studies
-from attnlib.studies.beside import printed
-from attnlib.studies.study import Study, notebook_of, parted, planned, replicate, seed_of, studies, study_for
+from attnlib.studies.beside import printed, settings
+from attnlib.studies.study import Study, notebook_of, planned, seed_of, studies, study_for
 from attnlib.utils.errors import UnknownName
 
 PAPERS = ["erasure", "mutual_information", "sparsity", "tasc", "tying_mlm"]
@@ -106,11 +105,6 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         del sys.modules[name]
 
 
-def test_the_five_papers_the_quickstart_and_the_verdict_are_found() -> None:
-    assert studies() == sorted([*PAPERS, "quickstart", "verdict"])
-    assert study_for("90_demo") is None
-
-
 @pytest.mark.parametrize("name", studies())
 def test_every_study_keeps_the_contract(name: str) -> None:
     study = Study(name)
@@ -126,7 +120,7 @@ def test_every_study_keeps_the_contract(name: str) -> None:
 def test_every_setting_that_differs_is_explained(name: str) -> None:
     """In the cpu profile a row of settings is the paper's, or says why it is not."""
     study = Study(name)
-    table = study.settings(study.Params.of(planned([notebook_of(name)], "cpu")[0].values))
+    table = settings(name, study.grid(planned([notebook_of(name)], "cpu")[0].values))
     apart = table["ours"] != table["paper"]
     assert table[apart & (table["why"] == "")].empty, table[apart]
     assert apart.sum() >= 12
@@ -170,16 +164,3 @@ def test_cells_do_not_share_seeds() -> None:
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'tasc'"):
         Study("tsac")
-
-
-def test_a_replicate_has_the_seed_of_its_cell_and_its_number_in_frames() -> None:
-    data = Study("quickstart").Params().data("planted")
-    fit = replicate(3, "sst", "lstm", data=data, label={"variant": "lin"})
-    assert fit.seed == seed_of(3, "sst", "lstm")
-    assert dict(fit.label) == {"seed": 3, "variant": "lin"}
-
-
-def test_a_part_of_a_frame_has_its_rows_alone() -> None:
-    frame = pd.DataFrame({"part": ["a", "b", "a"], "value": [1, 2, 3]})
-    assert parted(frame, "a").to_dict("list") == {"value": [1, 3]}
-    assert parted(frame, "c").empty

@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from attnlib.studies.datasets import short
+from attnlib.store.specs import FitSpec
 from attnlib.studies.erasure.grid import MODEL, RANKINGS, TOPS, compared, fit, several
 from attnlib.studies.erasure.numbers import ALONE, NAMES, on
-from attnlib.studies.erasure.params import ARCHITECTURES
+from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.quantity import Figure
 from attnlib.studies.results import Results
 from attnlib.viz import charts
@@ -104,33 +104,24 @@ def first_flips(value: str, y: str, results: Results) -> Chart | None:
     return by_model(several(results.fractions), draw, "", y, sharex=True)
 
 
-def explore(run: Any) -> Any:
-    """A hierarchical and a flat model on the same texts."""
-    from attnlib.viz.explorer import explore
-
-    params, dataset = run.params, run.params.corpora[0]
-    cell = params.encoders[0], params.seeds[0]
-    shown = {kind.upper(): run.fitted(fit(params, dataset, kind, *cell)) for kind in ARCHITECTURES}
-    return explore(shown, run.corpora[short(dataset)].test[:5], by=("alpha", "omission"))
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
+    """A hierarchical and a flat model."""
+    dataset, *cell = params.corpora[0], params.encoders[0], params.seeds[0]
+    fits = {kind.upper(): fit(params, dataset, kind, *cell) for kind in ARCHITECTURES}
+    return fits, {"by": ("alpha", "omission")}
 
 
-BOXES = "Box plots, one panel per model, of four rankings: "
 FIGURES = [
     Figure("delta_js", delta_js, "Difference in attention against difference in effect, after the "
            "paper's Figures 3 and 7. n: texts × trainings. Colour shows how many: pale blue few, "
-           "purple most.", "Scatter plots, one per model: difference in attention weight against "
-           "difference in JS divergence.", ALONE),
+           "purple most.", "Scatter plots", ALONE),
     Figure("negative", negative, "Texts in which the random item had the larger effect, by Δα, "
-           "after the paper's Figures 4 and 8.", "Histograms, one per model: counts of texts with "
-           "negative difference in effect, by difference in attention."),
+           "after the paper's Figures 4 and 8.", "Histograms"),
     Figure("flip_bars", flip_bars, "Decisions flipped by a ranking's first item, by a random other "
-           "one, or by both, after the paper's Figures 9, 12 and 13.", "Bars, one group per ranking "
-           "and one panel per model: percent of texts flipped by the top or the random item."),
+           "one, or by both, after the paper's Figures 9, 12 and 13.", "Bars"),
     Figure("fractions", partial(first_flips, "fraction", "share of items removed"), "Share of "
            "items removed at the first flip, after the paper's Figures 5, 6 and 10. Line: median; "
-           "diamond: mean. n: texts × trainings that flip, which differ between rankings.",
-           BOXES + "share of items removed."),
+           "diamond: mean. n: texts × trainings that flip, which differ between rankings.", "Box plots"),
     Figure("mass", partial(first_flips, "mass_removed", "attention mass removed"), "Attention mass "
-           "removed at the first flip, after the paper's Figure 11. n as above.", BOXES +
-           "attention mass removed at the first flip."),
+           "removed at the first flip, after the paper's Figure 11. n as above.", "Box plots"),
 ]  # fmt: skip

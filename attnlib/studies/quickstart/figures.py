@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attnlib.data.selection import preferred
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, Quantity
 from attnlib.studies.quickstart import numbers
 from attnlib.studies.results import Results
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def compared(results: Results, quantity: Quantity, title: str, x: str) -> plots.Chart:
     """The rankings next to each other, at both levels."""
-    found = numbers.told(quantity.table(results, numbers.BY, ["seed"]))
+    found = named(quantity.table(results, numbers.BY, ["seed"]), numbers.NAMES)
     found = found.assign(level=found["level"] + " level")
     return plots.intervals(found, "importance", hue="level", title=title, x=x, percent=True)
 
@@ -44,10 +45,8 @@ def examples(run: Any) -> tuple[Fitted, list[Example]]:
 FIGURES = [
     Figure("flips", partial(compared, quantity=numbers.flips, title="Decisions changed by one word", x="share of "
            "texts"), "The first word of a ranking is erased, or a random other one. Whiskers: 95% intervals over "
-           "texts, for these models. n counts texts times models.",
-           "Dots with intervals: share of decisions changed by one word, by how it was chosen and at which level."),
+           "texts, for these models. n counts texts times models.", "Dots with intervals"),
     Figure("rankings", partial(compared, quantity=numbers.fractions, title="Words erased until the decision "
            "changes", x="fraction of words"), "Lower is better: the ranking finds the decisive words sooner. "
-           "Compare attention with random and with leave-one-out, at each level.",
-           "Dots with intervals: mean fraction of words to a flip for four rankings at both levels."),
+           "Compare attention with random and with leave-one-out, at each level.", "Dots with intervals"),
 ]  # fmt: skip

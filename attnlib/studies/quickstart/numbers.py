@@ -13,7 +13,8 @@ from functools import partial
 import pandas as pd
 
 from attnlib.stats.inference import NAN, Effect
-from attnlib.studies.ledger import Claim, Judged, verdict_of
+from attnlib.stats.judge import holds
+from attnlib.studies.ledger import VERDICT, Claim, Judged
 from attnlib.studies.quantity import NotTested, Quantity, Table
 from attnlib.studies.quickstart.params import Params
 from attnlib.studies.results import Results
@@ -74,18 +75,8 @@ CLAIMS = [
 ]  # fmt: skip
 
 
-def told(table: pd.DataFrame) -> pd.DataFrame:
-    """Rankings as readers know them."""
-    return table.assign(importance=table["importance"].map(NAMES))
-
-
-TABLES = [
-    Table("accuracy", {"accuracy": accuracy}, "Test accuracy of each model, 95% intervals over texts.", ["seed"]),
-    Table("flips", {"share changed": flips}, "Decisions changed by erasing the first word of a ranking.", BY,
-          cells=["seed"], shown=told),
-    Table("rankings", {"fraction to flip": fractions}, "Fraction of words erased until the decision changes (never "
-          "= 1).", BY, cells=["seed"], shown=told),
-]  # fmt: skip
+ACCURACY = "Test accuracy of each model, 95% intervals over texts."
+TABLES = [Table("accuracy", {"accuracy": accuracy}, ACCURACY, ["seed"])]
 
 
 def reading(claims: Mapping[int, Judged], results: Results) -> str:
@@ -93,7 +84,8 @@ def reading(claims: Mapping[int, Judged], results: Results) -> str:
     if claims[3].verdict == "not tested":
         return "**This run cannot say whether attention is an explanation**: too few texts, or nothing learned."
     found = Effect(NAN) if claims[4].verdict == "not tested" else nearer(results).get("input", Effect(NAN))
-    sooner, near = verdict_of(ahead.each(results, ["level"])["input"], CLAIMS[2]), verdict_of(found, CLAIMS[3])
+    effects = ahead.each(results, ["level"])["input"], found
+    sooner, near = (VERDICT[holds(one.low, one.high, "less")] for one in effects)
     if sooner == "reproduced":
         word = "a usable" if near == "reproduced" else "a partial"
     else:
@@ -129,6 +121,6 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     return {
         "every text and seed has a prediction": len(results.labels) == params.repeats * texts,
         "every text is erased from in every order at both levels": len(found) == 10 * len(results.labels),
-        "fractions to a flip are fractions": bool(found["value"].between(0, 1).all()),
-        "what never flips counts as all words": bool((found["value"][found["status"] == "never"] == 1).all()),
+        "fractions to a flip are fractions": found["value"].between(0, 1).all(),
+        "what never flips counts as all words": (found["value"][found["status"] == "never"] == 1).all(),
     }

@@ -8,10 +8,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attnlib.store.specs import FitSpec
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, NotTested, Quantity
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
 from attnlib.studies.sparsity.numbers import KINDS, NAMES
+from attnlib.studies.sparsity.params import Params
 from attnlib.viz import plots
 
 if TYPE_CHECKING:
@@ -30,8 +33,8 @@ def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> 
 
 
 def boxes(quantity: Quantity, x: Sequence[str], hue: str, y: str, title: str, corpus: str, results: Results):
-    """Figures 1, 2 and 4: distribution over texts and trainings, by the columns `x` and by `hue`."""
-    part = numbers.named(quantity.values(results))
+    """Figure 2: distribution over texts and trainings, by the columns `x` and by `hue`."""
+    part = named(quantity.values(results), NAMES)
     part = part.assign(x=part[list(x)].agg("\n".join, axis=1).str.replace(" ", "\n"))
     return plots.box_by(part, "x", "value", hue, title=f"{corpus}: {title}", x_label="", y_label=y)
 
@@ -55,13 +58,10 @@ def along(series: Mapping[str, Quantity], title: str, y: str, corpus: str, resul
     return figure
 
 
-def explore(run: Any) -> Any:
-    """A softmax and a sparsemax model of the same seed side by side."""
-    from attnlib.viz.explorer import explore
-
-    fits = {fit.model.projection: fit for fit in reversed(models(run.params, run.params.corpora[0]))}
-    texts = next(iter(run.corpora.values())).test
-    return explore({n: run.fitted(fits[n]) for n in PAIR}, texts[:6], by=("alpha", "gradient_norm", "omission"))
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, Any]]:
+    """A softmax and a sparsemax model of the same seed."""
+    fits = {fit.model.projection: fit for fit in reversed(models(params, params.corpora[0]))}
+    return {name: fits[name] for name in PAIR}, {"by": ("alpha", "gradient_norm", "omission")}
 
 
 def drawn(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], dict[str, plots.Chart]]:
@@ -72,21 +72,14 @@ def drawn(draw: Callable[..., plots.Chart], *given: Any) -> Callable[[Results], 
 MEANS = "Means with 95% intervals over texts and trainings; steps of λ are drawn equally wide."
 FIGURES = [
     Figure("support", drawn(along, {"words with weight": numbers.share, "entropy of attention": numbers.entropy},
-           "realised sparsity", "share of words, entropy / its maximum"), MEANS, "Line charts, one "
-           "per encoder: words with weight and entropy of attention against lambda."),
-    *(Figure(f"agreement-{words}", drawn(boxes, numbers.of_pair.only(importance=[f"{kind}_input",
-             f"{kind}_hidden"]), ["encoder", "projection"], "importance", "Kendall τ-b",
-             f"agreement of attention with {words} importance"), f"After the paper's Figure {n}: one "
-             f"value per text and training. Whiskers: 1.5 interquartile ranges.", f"Box plots of "
-             f"Kendall tau between attention and {words} importance, of inputs and of hidden states.")
-      for n, (kind, words) in zip((1, 4), KINDS.items(), strict=True)),
+           "realised sparsity", "share of words, entropy / its maximum"), f"Words with weight and entropy of "
+           f"attention against λ. {MEANS}", "Line charts, one per encoder"),
     *(Figure(f"entropy-{words}", drawn(boxes, numbers.importance[kind], ["model"], "encoder",
              "entropy / its maximum", f"spread of {words} importance over the words of a text"),
-             "After the paper's Figure 2, one value per text and training. 1: spread evenly over a "
-             "text; 0: all on one word.", "Box plots of the entropy of input importance for every "
-             "projection, by encoder.") for kind, words in KINDS.items()),
+             f"Entropy of the {words} importance of words, after the paper's Figure 2. One value per text and "
+             "training. 1: spread evenly over a text; 0: all on one word.", "Box plots")
+      for kind, words in KINDS.items()),
     Figure("agreement-lambda", drawn(along, {words: numbers.follows[kind] for kind, words in KINDS.items()},
-           "agreement with the importance of words", "Kendall τ-b with attention"), f"After the "
-           f"paper's Figure 3. {MEANS}", "Line charts, one per encoder: agreement of attention with "
-           "both importances of words against lambda."),
+           "agreement with the importance of words", "Kendall τ-b with attention"), "Agreement of attention with "
+           f"importance against λ, after the paper's Figure 3. {MEANS}", "Line charts, one per encoder"),
 ]  # fmt: skip

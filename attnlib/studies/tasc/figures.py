@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import product
-from typing import Any
 
 from attnlib.stats.inference import effects
+from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import named
 from attnlib.studies.datasets import short
 from attnlib.studies.quantity import Figure
 from attnlib.studies.tasc.grid import CELL, FRACTION, RANKINGS, TOP1, Results, balanced, fit, shown
 from attnlib.studies.tasc.numbers import RANGE, of, on
-from attnlib.studies.tasc.params import NAMES
+from attnlib.studies.tasc.params import NAMES, Params
 from attnlib.viz import charts, plots
 from attnlib.viz.charts import Chart, chart, label, legend_below, styled
 
@@ -63,26 +63,19 @@ def boxes(results: Results) -> dict[str, Chart]:
     }
 
 
-def explore(run: Any) -> Any:
-    """A model without TaSc and one with Lin-TaSc on a few test texts."""
-    from attnlib.viz.explorer import explore
-
-    cell = shown(run.params, 4)[0]
-    seed = run.params.seeds[0]
-    pair = {NAMES[v]: run.fitted(fit(run.params, *cell, v, seed)) for v in ("none", "lin")}
-    return explore(pair, run.corpora[short(cell[0])].test[:6], level="input")
+def explored(params: Params) -> tuple[dict[str, FitSpec], dict[str, str]]:
+    """A model without TaSc and one with Lin-TaSc."""
+    cell, seed = shown(params, 4)[0], params.seeds[0]
+    return {NAMES[v]: fit(params, *cell, v, seed) for v in ("none", "lin")}, {"level": "input"}
 
 
-MARKERS = "Markers with intervals, one panel per ranking and one marker per variant: "
 FIGURES = [
     Figure("top_token", partial(grouped, TOP1), "After the paper's Figure 1: decisions flipped by "
            "the top token, by encoder (and by corpus where there are several). Whiskers: 95% "
-           "intervals over texts and trainings. Higher is better.", MARKERS + "decisions flipped.",
+           "intervals over texts and trainings. Higher is better.", "Markers with intervals",
            "No model learned anything, so there is nothing to draw."),
     Figure("fraction", partial(grouped, FRACTION), "After the paper's Figure 2: the fraction by "
-           "encoder (and by corpus where there are several). Lower is better.", MARKERS +
-           "fraction to a flip."),
+           "encoder (and by corpus where there are several). Lower is better.", "Markers with intervals"),
     Figure("boxes", boxes, "After the paper's Figure 3: fraction of tokens over the texts and "
-           "trainings of a cell (never = 1). Box: quartiles; line: median.", "Box plots of the "
-           "fraction to a flip for three rankings, without TaSc and with Lin-TaSc."),
+           "trainings of a cell (never = 1). Box: quartiles; line: median.", "Box plots"),
 ]  # fmt: skip

@@ -53,7 +53,6 @@ def faithfulness(
     texts: int | None,
     baseline_texts: int | None,
     ig_steps: int,
-    quirks: Sequence[str],
 ) -> dict[str, pd.DataFrame]:
     """The erasure tests at the input level, the labels behind F1, and the size of the scaling.
 
@@ -67,9 +66,9 @@ def faithfulness(
     fewer = some if baseline_texts is None else sampled(corpus.test, min(baseline_texts, len(some)))
     frames = []
     for ranking in (*RANKINGS, *baselines):
-        steps = {"steps": ig_steps} if ranking == "integrated_gradients" and "tasc_ig" not in quirks else {}
+        steps = {"steps": ig_steps} if ranking == "integrated_gradients" else {}
         examples = fewer if ranking in baselines else some
-        found = fraction_to_flip(fitted, examples, ranking, level="input", operator="pad", quirks=quirks, **steps)
+        found = fraction_to_flip(fitted, examples, ranking, level="input", operator="pad", **steps)
         frames.append(found[["id", "length", "removed", "fraction", "status"]].assign(importance=ranking))
     embedding = fitted.model.embedding
     sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
@@ -114,7 +113,7 @@ def grid(params: Params) -> list[MeasureSpec]:
     """Every run: the models of the grid measured, the words of some, and the pooling ablation."""
 
     def measured(part: str, *cell: Any, baselines: Sequence[str] = (), pool: str = "sum") -> MeasureSpec:
-        options = {"baselines": list(baselines), "quirks": list(params.quirks), "ig_steps": params.ig_steps}
+        options = {"baselines": list(baselines), "ig_steps": params.ig_steps}
         options |= {"texts": params.texts, "baseline_texts": params.baseline_texts}
         return MeasureSpec.of(faithfulness, fit(params, *cell, pool), label={"part": part, "pool": pool}, **options)
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attnlib.stats.inference import COUNTS, Effect, effect
+from attnlib.stats.inference import COUNTS, Effect, effect, interval_texts
 from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.stats.judge import holds
-from attnlib.studies.beside import beside, closest, named, quoted, reference, relative
-from attnlib.studies.datasets import kin, short
-from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged, Printed
+from attnlib.studies.beside import Printed, beside, papers, printed_gap, quoted
+from attnlib.studies.datasets import short
+from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged
 from attnlib.studies.quantity import Quantity, Table, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, MODEL, POOLS, RANKINGS, TOP1, Results
 from attnlib.studies.tasc.params import NAMES, Params
@@ -168,20 +168,15 @@ def lin_leads(means: pd.DataFrame) -> pd.Series:
 # what the paper prints ----------------------------------------------------------------------------
 
 
-def papers(table: int, results: Results) -> tuple[pd.DataFrame, str]:
-    """The rows of a table of the paper for the cells of a run, as far as it has them."""
-    rows, (_, where) = reference("tasc", table), closest("tasc", table, results.flips["dataset"].unique())
-    for column in CELL:
-        known = rows[column].isin([kin(name) for name in results.flips[column].unique()])
-        rows = rows[known] if known.any() else rows
-    return rows.dropna(axis=1, how="all"), where
+def cells_of(results: Results) -> dict[str, Any]:
+    """Corpora, encoders and attentions of the run."""
+    dataset, encoder, attention = (results.flips[column].unique() for column in CELL)
+    return {"datasets": dataset, "encoder": encoder, "attention": attention}
 
 
 def printed(table: int, quantity: Quantity, results: Results) -> Printed:
-    """The same difference in a table of the paper, mean over its cells."""
-    (rows, where), (column, a, b) = papers(table, results), quantity.sides
-    means = quantity.rows(rows).groupby(column)["value"].mean()
-    return Printed(means.get(a, math.nan) - means.get(b, math.nan), where)
+    """The same difference in a table of the paper, for the cells of the run."""
+    return printed_gap("tasc", table, quantity, **cells_of(results))
 
 
 def printed_f1(results: Results) -> dict[str, Printed]:
@@ -193,7 +188,7 @@ def printed_f1(results: Results) -> dict[str, Printed]:
 
 def printed_wins(results: Results) -> Printed:
     """The share of cells of Table 5 where α∇α with Lin-TaSc is best, ties left out."""
-    rows, where = papers(5, results)
+    rows, where = papers("tasc", 5, **cells_of(results))
     wide = rows.pivot_table("value", CELL, "importance")
     gap = wide["alpha_grad"] - wide[list(BASELINES)].min(axis=1)
     return Printed((gap[gap != 0] < 0).mean(), where)
@@ -210,11 +205,6 @@ def in_each(cases: Callable[[Results], Mapping[str, Quantity]], table: int) -> d
 # tables -------------------------------------------------------------------------------------------
 
 
-def told(table: pd.DataFrame) -> pd.DataFrame:
-    """Names as the paper writes them."""
-    return named(table, NAMES).rename(columns={"importance": "ranking"})
-
-
 def aggregate(metric: str, results: Results) -> pd.DataFrame:
     """The paper's Tables 3 and 4, mean over cells of corpus and encoder.
 
@@ -222,12 +212,13 @@ def aggregate(metric: str, results: Results) -> pd.DataFrame:
     """
     keys = ["importance", "attention", "variant"]
     found = measured(metric).table(results, keys, CELL).assign(metric=metric)
-    found = beside(found, "tasc", 3 if metric == TOP1 else 4)
+    found = beside(found, "tasc", 3 if metric == TOP1 else 4).assign(ours=interval_texts)
     for value, ratio in (("value", "ratio"), ("paper", "paper: ratio")):
-        found[ratio] = relative(found.assign(value=found[value]), "variant", "none", keys[:2])
+        plain = found[value].where(found["variant"] == "none").groupby([found[key] for key in keys[:2]])
+        found[ratio] = found[value] / plain.transform("max").replace(0, math.nan)
     order = [*RANKINGS, "additive", "dot", "none", *SCALED]
     found = found.sort_values(keys, key=lambda column: column.map(order.index), ignore_index=True)
-    return told(found[[*keys, "ours", "ratio", "paper", "paper: ratio", *COUNTS]])
+    return found[[*keys, "ours", "ratio", "paper", "paper: ratio", *COUNTS]]
 
 
 def word_table(results: Results, n: int = 5) -> pd.DataFrame:
@@ -236,37 +227,31 @@ def word_table(results: Results, n: int = 5) -> pd.DataFrame:
     groups = results.words.sort_values(["u", "word"], ascending=[False, True]).groupby(model, sort=False)
     ends = {"highest": groups.head(n), "lowest": groups.tail(n)[::-1]}
     table = pd.concat(rows.assign(end=end) for end, rows in ends.items()).sort_values(model, kind="stable")
-    return told(table[[*model, "end", "word", "u", "s", "count"]])
+    return table[[*model, "end", "word", "u", "s", "count"]]
 
 
 SIZES = {"|V|": "vocabulary", "d": "embedding", "added": "scaling"}
 TABLE5 = [*((name, "none") for name in BASELINES), ("alpha_grad", "lin")]
-STATUS = {"never flips": "never", "only when empty": "only_when_empty", "flips before": "flipped"}
 ABOUT = "n counts texts times trainings; trainings in which a model learned nothing are left out."
 ASIDE = "next to the paper's value for the same corpus, or for the closest that it has."
 TABLES = [
     Table("parameters", {name: (Quantity("parameters", column, bounds=None), "max") for name,
           column in SIZES.items()}, "After the paper's Appendix B: the numbers that a variant adds, "
-          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"],
-          shown=told),
+          "by formula |V| (Lin), |V| d (Feat) and |V| + 15 d + 15 (Conv).", ["dataset", "variant"]),
     Table("f1", {NAMES[v]: scores("labels").only(variant=v).of(printed=("tasc", 2, {"metric":
           "f1_macro", "variant": v})) for v in ("none", *SCALED)}, f"After the paper's Table 2: "
-          f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3, shown=told),
+          f"macro-F1 of all trainings, {ASIDE}", CELL, digits=3),
     Table("top_token", partial(aggregate, TOP1), f"After the paper's Table 3: decisions flipped by "
           f"the top token (%), mean over cells that count alike. {ABOUT}"),
     Table("fraction", partial(aggregate, FRACTION), f"After the paper's Table 4: fraction of "
           f"tokens erased until a flip (never = 1), mean over cells that count alike. {ABOUT}"),
-    Table("conventions", {"n": (by_product, "size"), "mean, never = 1": (by_product, "mean")} |
-          {name: (by_product.of(value=lambda flips, status=status: flips["status"] == status),
-          "mean") for name, status in STATUS.items()}, "The fraction by α∇α, and what its mean hides.",
-          MODEL, digits=3, shown=told),
     Table("baselines", {f"{NAMES[r]}, {NAMES[v]}": baselines.only(importance=r).of(printed=("tasc",
           5, {"metric": FRACTION, "variant": v, "importance": r})) for r, v in TABLE5}, f"After the "
           f"paper's Table 5: fraction of tokens to a flip by WO, x∇x and IG without TaSc, and by "
-          f"α∇α with Lin-TaSc, {ASIDE}", CELL, shown=told),
+          f"α∇α with Lin-TaSc, {ASIDE}", CELL),
     Table("appendix_e", {NAMES[b]: gain(FRACTION, b, frame="tested") for b in BASELINES}, "After "
           "the paper's Appendix E: the fraction by WO, x∇x and IG, Lin-TaSc minus no TaSc; p after "
-          "Holm correction over the cells, for each method.", CELL, shown=told),
+          "Holm correction over the cells, for each method.", CELL),
     Table("words", word_table, "After the paper's Figure 4: highest and lowest words of u, by cell "
           "and training.", digits=3),
     Table("pooling", {"macro-F1": scores("pooling_labels", "pool"), "fraction by α∇α": by_product.of(
@@ -359,22 +344,20 @@ def answer(claims: Mapping[int, Judged], results: Results) -> list[str]:
     """*In short*: what was asked, and what was found."""
     asked = "TaSc scales attention by one learned number per word. Must fewer of the words ranked highest "
     asked += "then be erased until the decision changes, and is the model as accurate?"
-    main, each, cost = claims[3], claims[4], claims[1]
-    if main.found is None:
-        return [asked, f"**This run cannot say.** {main.note}"]
+    if claims[3].found is None:
+        return [asked, f"**This run cannot say.** {claims[3].note}"]
     top, fraction = gain(TOP1, "alpha").mean(results), gain(FRACTION, "alpha").mean(results)
     worse = (holds(top.low, top.high, "less"), holds(fraction.low, fraction.high, "greater"))
     said = {(True, True): "by both tests a **worse**", (False, False): "by both tests a **better**"}
     return [
         asked,
-        "**By attention times gradient** (α∇α) Lin-TaSc changes the fraction of words to erase by "
-        f"**{main.text(3)}**{main.against(digits=3)}: that fewer must go is **{main.verdict}**. With "
-        f"the least favourable encoder ({each.case}) the change is {each.text(3)}.",
+        f"**By attention times gradient** (α∇α), fewer must go with Lin-TaSc: {claims[3]:3}. So it is with every "
+        f"encoder: {claims[4]:3}; the least favourable is {claims[4].case}.",
         "**By attention alone** (α) it changes the share of decisions that the top word flips by "
         f"**{top.text(1)}** points, and the fraction by **{fraction.text(3)}**: it makes the weights "
         f"themselves {said.get(worse, 'a better or a worse (this stays open)')} explanation.",
-        f"Macro-F1 changes by {cost.text(1, 100)} points in the least favourable case ({cost.case}): "
-        f"a loss of less than {AS_ACCURATE:g} points, so that TaSc is as accurate, is **{cost.verdict}**.",
+        f"The model is as accurate, to {AS_ACCURATE:g} points of macro-F1: {claims[1]:%}, in the least favourable "
+        f"case ({claims[1].case}).",
     ]
 
 
@@ -385,12 +368,9 @@ def checks(results: Results, params: Params) -> dict[str, bool]:
     one = ((fraction["value"] * fraction["length"]).round(6) == 1) & (fraction["status"] != "never")
     empty = fraction.loc[fraction["status"] == "only_when_empty", "value"]
     linear = sizes[sizes["variant"] == "lin"]
-    found = {
-        "every model of the grid was measured": results.grid.failures.empty,
+    return {
         "a fraction lies above 0 and is 1 at most": fraction["value"].between(0, 1, inclusive="right").all(),
-        "what flips only when empty has the fraction 1": params.quirks or (empty == 1).all(),
-        "the top token flips a text where the fraction is one token": params.quirks
-        or one.eq(top["value"] == 100).all(),
+        "what flips only when empty has the fraction 1": (empty == 1).all(),
+        "the top token flips a text where the fraction is one token": one.eq(top["value"] == 100).all(),
         "Lin-TaSc adds one number per word": (linear["scaling"] == linear["vocabulary"]).all(),
     }
-    return {name: bool(holds) for name, holds in found.items()}

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from attnlib import quirks as quirk_names
 from attnlib.config import DataConfig, Encoder, ModelConfig, Scaling, TrainConfig
 from attnlib.studies.datasets import Dataset
 from attnlib.studies.params import ByDataset, Corpora, Once, Positive, Seed, Size, Some, StudyParams
@@ -16,7 +15,7 @@ Kind = Literal["additive", "dot"]
 BERT_RATE = 1e-5
 """The learning rate of BERT; what is on top of it learns ten times as fast."""
 NAMES = {
-    "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
+    "importance": "ranking", "alpha": "α", "grad_alpha": "∇α", "alpha_grad": "α∇α",
     "omission": "WO", "input_x_grad": "x∇x", "integrated_gradients": "IG",
     "additive": "Tanh", "dot": "Dot",
     "none": "No-TaSc", "lin": "Lin-TaSc", "feat": "Feat-TaSc", "conv": "Conv-TaSc",
@@ -31,7 +30,6 @@ class Params(StudyParams):
     vector_files    corpus -> file of word vectors, where corpora differ; they are not trained
     epochs_without  corpus -> encoder -> epochs without TaSc, where they differ
     baseline_texts  test texts of word omission and gradients, which are slower; F1 sees all
-    quirks          deviations of the authors' code to reproduce
     shown_cells     corpus, encoder and attention of the cells of Figures 3 and 4 (`grid.shown`)
     """
 
@@ -52,7 +50,6 @@ class Params(StudyParams):
     texts: Size | None = 60
     baseline_texts: Size | None = None
     ig_steps: int = Field(32, ge=2)
-    quirks: Once[str] = ()
     pretrained: str = "minilm"
     bert_epochs: Size = 3
     shown_cells: Once[tuple[str, Encoder, Kind]] = ()
@@ -66,17 +63,9 @@ class Params(StudyParams):
         self._check_keys("vector_files", "epochs_without", known=self.corpora)
         for cell in set(self.shown_cells) - set(product(self.corpora, self.encoders, self.attentions)):
             raise ValueError(f"shown_cells names {', '.join(cell)}, which is not in the grid.")
-        if self.quirks:
-            from attnlib.erasure.flips import FLIP_QUIRKS
-
-            quirk_names.checked(self.quirks, FLIP_QUIRKS)
         for corpus, encoder in product(self.corpora, self.encoders):
             self.model(corpus, encoder, "additive", "none")  # refuses what no model can be
         return self
-
-    def facts(self) -> dict[str, Any]:
-        """What the header of the report says."""
-        return super().facts() | {"quirks": list(self.quirks) or "none"}
 
     @property
     def words(self) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from attnlib.data.selection import sampled
 from attnlib.studies.quantity import Figure
-from attnlib.studies.tying_mlm.grid import CELL, fit
-from attnlib.studies.tying_mlm.numbers import changes, distances, jsd, ordered
+from attnlib.studies.tying_mlm.grid import fit
+from attnlib.studies.tying_mlm.numbers import distances, jsd
 from attnlib.studies.tying_mlm.params import VARIANTS
 from attnlib.viz import plots
 from attnlib.viz.heatmap import read
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from attnlib.data.types import Example
     from attnlib.studies.results import Results
     from attnlib.training.fitted import Fitted
-
-
-def drops(results: Results) -> Chart:
-    """Change of macro-F1 by attention and variant, one colour per replacement."""
-    table = ordered(changes.table(results, [*CELL, "metric"]))
-    names = CELL[table["dataset"].nunique() < 2 :]
-    lines = table.assign(line=table[names].agg(", ".join, axis=1))
-    title = "Change of macro-F1 when attention is replaced"
-    return plots.intervals(lines, "line", hue="metric", n="texts", title=title, x="points of macro-F1")
 
 
 @plots.styled
@@ -84,15 +75,11 @@ def sentences(results: Results) -> dict[str, Chart]:
     return {str(k): sentence(models, example) for k, example in enumerate(chosen, start=1)}
 
 
-WHISKERS = "Whiskers: 95% intervals over trainings and texts."
 FIGURES = [
-    Figure("drops", drops, f"Change of macro-F1, by which the claims are judged. {WHISKERS}",
-           "Dots with intervals: change of macro-F1 under uniform and permuted attention."),
-    Figure("frontier", frontier, f"After the paper's Figure 1: each point is the mean over "
-           f"adversaries of one λ, which is written where there is room. {WHISKERS}", "Curves of "
-           "total variation of outputs against divergence of attentions, one per base model.",
+    Figure("frontier", frontier, "Change of outputs against distance of attentions, after the paper's Figure 1. "
+           "Each point is the mean over adversaries of one λ, which is written where there is room. Whiskers: 95% "
+           "intervals over trainings and texts.", "Curves",
            otherwise="There is no adversary: none was asked for, or every one failed."),
-    Figure("sentence", sentences, "What each word of a dev sentence says alone; dotted, the answer "
-           "of the whole, after the paper's Figures 2 to 7.", "Lines over the words of a sentence: "
-           "the probability that each of them alone gives the prediction."),
+    Figure("sentence", sentences, "What each word of a dev sentence says alone, after the paper's Figures 2 to 7. "
+           "Dotted: the answer of the whole.", "Lines over words"),
 ]  # fmt: skip

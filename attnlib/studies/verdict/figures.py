@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
+from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure
 from attnlib.studies.verdict import numbers
 from attnlib.studies.verdict.grid import Results
@@ -52,7 +53,7 @@ def _dots(axis: Any, own: pd.DataFrame, tests: list[str], k: int, shift: float =
 @plots.styled
 def diagnosticity(results: Results) -> plots.Chart:
     """How often each test prefers the truth to false rankings and to deceptive models."""
-    table = numbers.told(numbers.diagnosticity(results))
+    table = named(numbers.diagnosticity(results), NAMES)
     models = table["against"] == "honesty"
     parts = {"True and false rankings": table[~models], "Honest and deceptive models": table[models]}
     figure, axes = plots.chart(1, 2, size=(9.6, 5.2), sharey=True, sharex=True)
@@ -85,10 +86,9 @@ def parts(results: Results) -> plots.Chart:
 
 FIGURES = [
     Figure("agreement", agreement, "Kendall's τ of two tests over models, mean over corpora. Bold: the 95% "
-           "interval excludes zero.", "Matrix of rank correlations between tests."),
+           "interval excludes zero.", "Matrix"),
     Figure("parts", parts, "Mean over the models with a part minus mean over those without it, with 95% intervals "
-           "over trainings and texts.", "Dots with intervals: change by each test, one colour per part."),
+           "over trainings and texts.", "Dots with intervals, one colour per part"),
     Figure("diagnosticity", diagnosticity, "How often a test prefers the truth, with 95% intervals over trainings "
-           "and texts. Dotted: chance.",
-           "Dots with intervals by test: share of texts where the true explanation wins."),
+           "and texts. Dotted: chance.", "Dots with intervals"),
 ]  # fmt: skip

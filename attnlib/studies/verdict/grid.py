@@ -8,14 +8,13 @@ trainings are the same runs in the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from attnlib.store.grid import GridResult, run_grid
+from attnlib.store.grid import run_grid
 from attnlib.store.specs import FitSpec, MeasureSpec
 from attnlib.studies import results as results_of
 from attnlib.studies.study import parted, replicate
@@ -44,7 +43,7 @@ def grid(params: Params) -> list[MeasureSpec]:
             model = fit(params, corpus, row, seed)
             runs.append(MeasureSpec.of(battery, model, label={"part": "design"}, **options))
         for seed, (encoder, guide) in product(params.guide_seeds, params.guides):
-            own = {} if guide == "none" else {"guide": guide, "weight": params.guide_weight}
+            own = {} if guide == "none" else {"guide": guide, "weight": 1.0}
             spec = {**params.guided(corpus, encoder), "trainer": TRAINER, "params": own, "label": {"guide": guide}}
             model = replicate(seed, "guided", corpus, encoder, **spec)
             if guide == "none":
@@ -64,17 +63,12 @@ class Results(results_of.Results):
     """
 
     @cached_property
-    def signed(self) -> pd.DataFrame:
-        """`scores` of models that learned something, turned so that more is better."""
-        kept = self.learned.scores
-        return kept.assign(value=kept["value"] * kept["test"].map({name: t.better for name, t in TESTS.items()}))
-
-    @cached_property
     def by_model(self) -> pd.DataFrame:
-        """The mean of `signed` over texts, read by α: one row per model, one column per test."""
-        part = self.signed[self.signed["importance"] == "alpha"]
+        """Mean scores read by α, more is better: one row per model that learned something, one column per test."""
+        part = self.learned.scores.query("importance == 'alpha'")
         table = part.pivot_table(index=MODEL, columns="test", values="value", aggfunc="mean")
-        return table.reindex(columns=[test for test in TESTS if test in table]).reset_index()
+        turned = {name: test.better * table[name] for name, test in TESTS.items() if name in table}
+        return pd.DataFrame(turned).reset_index()
 
 
 def results(params: Params, **options: Any) -> Results:
@@ -87,11 +81,6 @@ def results(params: Params, **options: Any) -> Results:
         "rankings": found.frame("diagnose", optional=True),
         "honesty": _obeyed(parted(scores, "honesty"), parted(labels, "honesty").query("truth == prediction")),
     }
-    return gathered(params, found, frames)
-
-
-def gathered(params: Params, found: GridResult, frames: Mapping[str, pd.DataFrame]) -> Results:
-    """The results from their frames; models that learned nothing do not decide."""
     return Results(params, found, frames, CELL, judged=("scores", "labels"))
 
 

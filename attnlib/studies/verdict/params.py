@@ -15,8 +15,7 @@ from pydantic import Field, model_validator
 
 from attnlib.config import Config, DataConfig, Encoder, ModelConfig, Regulariser, TrainConfig
 from attnlib.measures.diagnosticity import GUIDES
-from attnlib.studies.params import ByDataset, NotNegative, Positive, Seed, Size, Some, StudyParams
-from attnlib.utils.text import plural
+from attnlib.studies.params import ByDataset, Positive, Seed, Size, Some, StudyParams
 
 PARTS: dict[str, Sequence[Any]] = {
     "attention": ("additive", "dot"),
@@ -29,11 +28,10 @@ PARTS: dict[str, Sequence[Any]] = {
 class Params(StudyParams):
     """The parameters of `06_verdict`.
 
-    Those that its first cell does not explain: `oov_scale` is the standard deviation of unknown words' vectors
-    (None: that of the known ones); training stops after `patience` epochs without a lower dev loss; of `counts` of
-    clusters for information by rank, the largest that the texts allow counts; other attention with the same output
-    is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on `guide_texts`, their
-    attention guided by `guide_weight`.
+    Those that its first cell does not explain: training stops after `patience` epochs without a lower dev loss; of
+    `counts` of clusters for information by rank, the largest that the texts allow counts; other attention with the
+    same output is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on
+    `guide_texts`.
     """
 
     limit: Size | None = 250
@@ -42,7 +40,6 @@ class Params(StudyParams):
     encoders: Some[Encoder] = ("lstm", "mlp")
     regularisers: Some[Regulariser] = ("none", "tying")
     design: Literal["fraction", "whole"] = "fraction"
-    oov_scale: NotNegative | None = 1.0
     seeds: Some[Seed] = (0, 1)
     epochs: Size = 5
     patience: Size | None = None
@@ -55,7 +52,6 @@ class Params(StudyParams):
     guide_seeds: Some[Seed] = (0, 1)
     guide_texts: Size | None = None
     guide_epochs: Size = 4
-    guide_weight: Positive = 1.0
     guide_learning_rate: Positive = 2e-2
 
     @model_validator(mode="after")
@@ -69,17 +65,6 @@ class Params(StudyParams):
                 "contextual encoder, such as lstm."
             )
         return self
-
-    def facts(self) -> dict[str, Any]:
-        """What the header of the report says."""
-        return super().facts() | {"designs": len(self.rows), "texts": self.texts or "all test texts"}
-
-    @property
-    def setting(self) -> str:
-        """What claims are judged on."""
-        designs = f"{' and '.join(self.encoders)}, {len(self.rows)} designs"
-        trained = f"{plural(len(self.seeds), 'training')} each, {self.texts or 'all'} test texts"
-        return f"{super().setting}; {designs}, {trained}"
 
     def data(self, corpus: str) -> DataConfig:
         """Texts are cut at a length that 95% do not exceed, as in 01_tasc."""
@@ -106,7 +91,7 @@ class Params(StudyParams):
         wide = {"hidden_size": self.embedding_size} if regulariser in ("tying", "mlm", "residual") else {}
         start = {"dot_init": "kaiming"} if parts["attention"] == "dot" else {}
         pool = {"scaling_pool": "sum"} if parts["scaling"] != "none" else {}
-        own = {"regulariser": regulariser, "boundaries": True, "unattended": (".",), **parts}
+        own = {"regulariser": regulariser, "boundaries": True, "unattended": (".",), "oov_scale": 1.0, **parts}
         return self.config(ModelConfig, **own, **wide, **start, **pool)
 
     def training(self, corpus: str) -> TrainConfig:

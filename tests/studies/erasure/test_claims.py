@@ -6,7 +6,6 @@ from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from attnlib.stats.inference import exact_share
@@ -114,19 +113,6 @@ def test_sizes_are_those_of_the_papers_tables():
     assert by_id(yelp, 3)[3].paper_effect == pytest.approx(8.9 / 10.8), "its own corpus, where the run has it"
 
 
-def test_where_nothing_can_be_measured_nothing_is_decided():
-    """One model with an encoder: claims on models without one, and on others, are not tested, and say why."""
-    alone = study(
-        [singles([(True, False)] * 20, importance=name) for name in ("alpha", "grad_alpha", "alpha_grad")],
-        [firsts({n: [3] * 20 for n in ("random", "alpha", "grad_alpha", "alpha_grad")}, encoder="han_rnn")],
-    )
-    made = by_id(alone, 2, 3, 10, 11, 13, 14, 15, 16, 19)
-    for k in (2, 10, 11, 13, 14, 15, 16, 19):  # 11: equally fast on every text
-        assert (made[k].verdict, made[k].n) == ("not tested", 0), k
-    assert "ΔJS < 0" in made[2].note
-    assert made[3].verdict == "reproduced"
-
-
 def test_one_model_refutes_a_claim_on_every_model():
     found = frames(good=True)
     rows = (found.single["encoder"] == "han_conv") & (found.single["importance"] == "alpha_grad")
@@ -186,24 +172,6 @@ def test_mass_is_not_judged_where_texts_flip_only_when_empty():
     made = by_id(found, 17, 18)
     assert [(made[k].verdict, made[k].n) for k in (17, 18)] == [("not tested", 0)] * 2
     assert "nothing is left" in made[17].note
-
-
-def test_encoders_are_not_paired_by_their_seed():
-    """The share of words removed goes up with the replicate in both models: only a paired difference is exact."""
-    parts = []
-    for encoder, base in (("flan_rnn", 10), ("flan_conv", 8)):
-        for seed in range(3):
-            counts = [base + seed + i % 3 for i in range(40)]
-            parts.append(
-                firsts(dict.fromkeys(("alpha",), counts), encoder=encoder, length=20).assign(replicate=seed)
-            )
-    fractions = pd.concat(parts).assign(seed=lambda frame: frame.pop("replicate"))
-    found = study([singles([(True, False)] * 20)], [parts[0]])
-    labels = found.labels[["instance", "truth", "prediction", "value"]].drop_duplicates()
-    labels = fractions[["dataset", "encoder", "seed", "instance"]].merge(labels, on="instance")
-    made = by_id(found.replace(fractions=fractions, labels=labels), 14)[14]
-    assert made.effect == pytest.approx(0.1)
-    assert (made.verdict, made.trainings) == ("undetermined", 6)
 
 
 def test_models_that_learned_nothing_decide_nothing():

@@ -22,17 +22,12 @@ def test_without_a_text_to_draw_a_figure_says_so():
     assert "more than one item" in figures.FIGURES[0].otherwise
 
 
-def test_counts_start_at_zero_where_attention_is_never_wrong():
-    drawn = figures.negative(SimpleNamespace(single=few(1).assign(delta_js=0.1)))
-    assert all(axis.get_ylim()[0] == 0 for axis in drawn.axes)
-
-
 @pytest.mark.parametrize("value", ["fraction", "mass_removed"])
 def test_every_model_has_a_panel(value):
     fractions = pd.concat([firsts(ONCE, encoder=encoder) for encoder in MODELS], ignore_index=True)
     drawn = figures.first_flips(value, "share", SimpleNamespace(fractions=fractions))
     titles = {axis.get_title(loc="left").split("\n")[0] for axis in drawn.axes}
-    assert titles == {f"{numbers.model_name(encoder)} on d" for encoder in MODELS}
+    assert titles == {f"{numbers.NAMES[encoder]} on d" for encoder in MODELS}
 
 
 def test_points_are_pixels_so_that_a_report_stays_light():

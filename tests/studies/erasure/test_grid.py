@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnlib.studies.erasure.grid import RANKINGS, common_set, grid, several
-from tests.studies.erasure.frames import firsts, profile, singles, study
+from attnlib.studies.erasure.grid import common_set, grid, several
+from tests.studies.erasure.frames import firsts, profile
 
 
 def test_every_profile_is_the_grid_it_says():
@@ -17,13 +17,6 @@ def test_every_profile_is_the_grid_it_says():
     assert sizes["paper"] == (24 * 3, 36)
 
 
-def test_trainings_of_different_cells_share_no_seed():
-    params = profile("cpu")
-    fits = [run.fits[0] for run in grid(params)]
-    assert len({fit.seed for fit in fits}) == len(fits)
-    assert {fit.label["seed"] for fit in fits} == set(params.seeds), "frames show the replicate"
-
-
 def test_the_common_set_holds_what_every_ranking_flips():
     removed = {
         "random": [10, 9, 8, None],
@@ -34,12 +27,3 @@ def test_the_common_set_holds_what_every_ranking_flips():
     frame = firsts(removed, alone=2)
     assert set(common_set(frame)["instance"]) == {"t0", "t1", "t2"}
     assert len(several(frame)) == 16
-
-
-def test_trainings_that_learned_nothing_are_left_out_of_claims_one_by_one():
-    found = study([singles([(True, False)] * 20)], [firsts(dict.fromkeys(RANKINGS, [3] * 20), encoder="han_rnn")])
-    lazy = found.labels["seed"] == 1
-    found = found.replace(labels=found.labels.assign(prediction=found.labels["truth"].mask(lazy, "odd")))
-    assert found.idle.to_dict("records") == [{"dataset": "d", "encoder": "han_rnn", "seed": 1}]
-    assert set(found.learned.single["seed"]) == set(found.learned.fractions["seed"]) == {0}
-    assert set(found.single["seed"]) == {0, 1}, "figures and tables show them"

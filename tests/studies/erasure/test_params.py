@@ -14,11 +14,8 @@ from tests.studies.erasure.frames import profile
     [
         ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
         ({"corpora": []}, "at least one"),
-        ({"encoders": ["rnn", "rnn"]}, "each once"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
-        ({"seeds": []}, "at least one"),
         ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
-        ({"vectors": "glove", "embedding_size": 100}, "50 wide"),
         ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
     ],
 )
@@ -50,12 +47,3 @@ def test_word_vectors_and_counts_are_those_of_each_data_set():
     )
     assert len(params.vector_files) == 4
     assert {params.data(name).min_df for name in params.corpora} == {5}
-
-
-def test_other_data_sets_borrow_the_values_of_yahoo():
-    params = Params(corpora="planted", dropout=True, learning_rate=None, epochs=None)
-    assert params.training("planted", "rnn") == profile("paper").training("yahoo", "rnn").replace(batch_size=16)
-    assert params.model("planted", "han", "rnn").logit_dropout == 0.3749
-    assert (
-        Params(corpora="planted", epochs=3, learning_rate=None).training("planted", "noenc").learning_rate == 4e-4
-    )

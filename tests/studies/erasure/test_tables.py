@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
-import pytest
 
 from attnlib.studies.erasure import numbers
-from attnlib.studies.erasure.grid import RANKINGS
 from attnlib.studies.study import Study
-from tests.studies.erasure.frames import MODELS, few, firsts, singles, study
+from tests.studies.erasure.frames import firsts, singles, study
 
 TABLES = Study("erasure").tables
 CELLS = [(True, True)] * 1 + [(True, False)] * 3 + [(False, True)] * 2 + [(False, False)] * 4
@@ -18,8 +16,6 @@ FLIPS = {
     "grad_alpha": [1, 2, 10, 3],
     "alpha_grad": [1, 2, 3, 4],
 }
-NEVER = {name: [None, None] for name in RANKINGS}
-ONCE = {name: [3, None] for name in RANKINGS}
 
 
 def table(name: str, single=None, fractions=None, index: str = "model") -> pd.DataFrame:
@@ -77,17 +73,3 @@ def test_the_duel_counts_texts() -> None:
     assert row["gradient faster"].startswith("1.000"), "attention never flips"
     row = table("duel").loc["FLANrnn"]
     assert (row["gradient faster"][:5], row["attention faster"][:5]) == ("0.750", "0.000")
-
-
-@pytest.mark.parametrize("texts", [0, 1])
-def test_single_removals_of_no_text_and_of_one(texts: int) -> None:
-    found = study([few(texts)], [firsts(FLIPS)])
-    assert len(TABLES["flips_paper"].frame(found)) == 6 * texts
-
-
-@pytest.mark.parametrize(("removed", "rows"), [(NEVER, 0), (ONCE, 6)], ids=["nothing flips", "one text flips"])
-def test_sets_where_hardly_anything_flips(removed, rows: int) -> None:
-    fractions = pd.concat([firsts(removed, encoder=encoder) for encoder in MODELS], ignore_index=True)
-    found = study([singles(CELLS)], [fractions])
-    assert len(TABLES["duel"].frame(found)) == rows
-    assert len(TABLES["fractions"].frame(found)) == 4 * rows

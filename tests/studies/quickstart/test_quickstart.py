@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import attnlib as al
-from attnlib.studies.quickstart import figures, measures, numbers
+from attnlib.studies.quickstart import figures, grid, numbers
 from attnlib.studies.quickstart.params import Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import Study
@@ -31,7 +31,7 @@ def by_hand(top, other, *, alpha, random, omission, texts=100) -> Results:
     ids = [str(i) for i in range(texts)]
     rows = []
     for seed in SEEDS:
-        for level in measures.LEVELS:
+        for level in grid.LEVELS:
             for name, mean in (("alpha", alpha), ("random", random), ("omission", omission), ("other", random)):
                 share = (other if name == "other" else top)[level]
                 removed = pd.array(np.where(np.arange(texts) < share * texts, 1, 2), dtype="Int64")
@@ -65,8 +65,6 @@ def test_the_claims_hold_where_attention_finds_the_words_at_both_levels():
     assert {claim.verdict for claim in judged.values()} == {"reproduced"}
     assert [judged[k].effect for k in (1, 2, 3, 4)] == pytest.approx([0.3, 0.7, -0.5, 0.3 - 0.5], abs=0.02)
     assert reading(found) == "a usable"
-    table = STUDY.tables["flips"].frame(found).set_index(["level", "importance"])["share changed"]
-    assert table["input", "attention"].startswith("0.30 [")
     assert all("<svg" in figure.drawn(found).svg() for figure in figures.FIGURES)
 
 
@@ -78,10 +76,6 @@ def test_one_level_alone_is_not_enough():
     assert judged[1].case == judged[4].case == "input"
     assert judged[1].low < 0 < judged[1].high, "where no text differs an interval has a width all the same"
     assert reading(found) == "no"
-
-
-def test_most_decisions_means_more_than_half():
-    assert ledger(by_hand(both(0.9), both(0.0), **HONEST))[2].verdict == "not reproduced"
 
 
 @pytest.mark.parametrize(("alpha", "answer"), [(0.3, "a usable"), (0.65, "a partial"), (0.8, "no"), (0.95, "no")])
@@ -112,7 +106,7 @@ def texts():
 
 
 def measured(models, texts) -> Results:
-    found = [{k: f.assign(seed=m.seed) for k, f in measures.erasures(m, texts).items()} for m in models]
+    found = [{k: f.assign(seed=m.seed) for k, f in grid.erasures(m, texts).items()} for m in models]
     return gathered(*(pd.concat([one[name] for one in found], ignore_index=True) for name in ("labels", "erased")))
 
 
@@ -146,28 +140,6 @@ def test_single_flips_agree_with_erasing_by_hand(honest, found, texts):
         alpha[alpha.argmax()] = 0
         logits = alpha / alpha.sum() @ trace.token_logits[b].detach().double().numpy() + trace.bias.detach().numpy()
         assert value == float(logits.argmax() != int(trace.prediction[b]))
-
-
-def test_the_random_other_token_is_any_but_the_most_attended(honest, texts, monkeypatch):
-    orders, flipped = [], measures.fraction_to_flip
-
-    def watched(fitted, examples, order, **how):
-        orders.append(order)
-        return flipped(fitted, examples, order, **how)
-
-    monkeypatch.setattr(measures, "fraction_to_flip", watched)
-    measures.erasures(honest[0], texts, seed=1)
-    firsts, tops = (
-        [int(np.argmax(row)) for row in rows] for rows in (orders[4], honest[0].trace(texts.test).alpha)
-    )
-    assert all(first != top for first, top in zip(firsts, tops, strict=True))
-    assert len(set(firsts)) > 5
-
-
-def test_texts_of_one_token_are_not_asked_what_one_token_does(found):
-    alone = found.replace(erased=found.erased.assign(length=1))
-    assert ledger(alone)[1].verdict == "not tested"
-    assert ledger(alone)[3].verdict == "reproduced"
 
 
 def test_checks_can_fail(found):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnlib.reports import output as report
-from attnlib.studies.sparsity import figures
 from attnlib.studies.study import Study
-from tests.studies.sparsity.frames import changed, found, two_corpora
+from tests.studies.sparsity.frames import found, two_corpora
 
 FIGURES = Study("sparsity").figures
 
@@ -28,13 +26,6 @@ def test_a_figure_is_of_one_corpus_and_names_it(both, name) -> None:
         assert "<svg" in figure.svg()
 
 
-def test_every_corpus_has_a_file_name_of_its_own() -> None:
-    labels = found().labels[:3].assign(dataset=["hub:imdb", "data/a b.csv", "data-a-b-csv"])
-    drawn = figures.by_corpus(lambda name, own: name, changed(found(), labels=labels))
-    assert list(drawn.values()) == labels["dataset"].tolist()
-    assert all(report._safe(file) for file in drawn)
-
-
 def test_boxes_and_lines_stand_in_the_order_of_lambda() -> None:
     (chart,) = FIGURES["entropy-gradient"].drawn(found()).values()
     names = [t.get_text().partition("\nn =")[0] for t in chart.axes[0].get_xticklabels()]
@@ -51,4 +42,4 @@ def test_boxes_and_lines_stand_in_the_order_of_lambda() -> None:
 def test_a_corpus_on_which_nothing_was_learned_leaves_the_others() -> None:
     both = two_corpora()
     both.labels["prediction"] = both.labels["prediction"].mask(both.labels["dataset"] == "sst", 0)
-    assert list(FIGURES["agreement-gradient"].drawn(both.replace().learned)) == ["20news"]
+    assert list(FIGURES["entropy-gradient"].drawn(both.replace().learned)) == ["20news"]

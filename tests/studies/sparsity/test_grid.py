@@ -7,12 +7,10 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.measures import agreement as measure
-from attnlib.models.attention import build_attention
 from attnlib.studies.sparsity import grid as study
 from attnlib.studies.sparsity.params import Params
 from attnlib.studies.study import planned
@@ -61,15 +59,6 @@ def test_lambda_zero_is_sparsemax_and_trained_once() -> None:
     assert fits["sparsemax"].model.projection == "sparsemax"
 
 
-def test_dot_attention_starts_as_torch_starts_a_linear_layer() -> None:
-    fits = [fit for fit in study.models(Params(), "planted") if fit.model.attention == "dot"]
-    assert {fit.model.dot_init for fit in fits} == {"kaiming"}
-    torch.manual_seed(0)
-    query = build_attention(fits[0].model, 24).query
-    torch.manual_seed(0)
-    torch.testing.assert_close(query, torch.nn.Linear(24, 1, bias=False).weight[0])
-
-
 def test_cells_share_no_seed_and_projections_of_one_are_paired() -> None:
     params = Params(corpora=("planted", "imdb"), seeds=(0, 1, 5))
     seeds = {}
@@ -89,14 +78,6 @@ def corpus():
 def fitted(corpus):
     config = ModelConfig(encoder="lstm", attention="additive", hidden_size=16)
     return fit(corpus, config, TrainConfig(epochs=2, learning_rate=0.01))
-
-
-def test_readings_cover_the_texts_asked_for_and_label_all(fitted, corpus) -> None:
-    found = study.readings(fitted, corpus, texts=10, hidden_texts=3)
-    assert found["agreement"]["instance"].nunique() == found["spread"]["instance"].nunique() == 10
-    assert found["hidden"]["instance"].nunique() == 3
-    assert list(found["labels"]["instance"]) == [example.id for example in corpus.test]
-    assert study.appendix(fitted, corpus, texts=2)["instance"].nunique() == 2
 
 
 def test_a_text_agrees_alone_as_it_does_among_others(fitted, corpus) -> None:

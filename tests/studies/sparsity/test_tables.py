@@ -10,19 +10,11 @@ import pytest
 
 from attnlib.stats import kendall_tau
 from attnlib.stats.inference import effect
-from attnlib.studies.quantity import NotTested
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.study import Study
-from tests.studies.sparsity.frames import changed, found, two_corpora
+from tests.studies.sparsity.frames import found
 
 TABLES = Study("sparsity").tables
-
-
-def test_every_table_has_the_rows_of_both_corpora() -> None:
-    results = two_corpora()
-    for name, table in TABLES.items():
-        rows = table.frame(results)["dataset"].value_counts()
-        assert rows["sst"] == rows["20news"] > 0, name
 
 
 def test_tables_stand_next_to_the_paper() -> None:
@@ -71,11 +63,6 @@ def test_a_mean_over_states_counts_every_state_and_its_interval_texts() -> None:
     assert effect(values, ["dataset", "encoder"]).estimate == pytest.approx(0.5)
 
 
-def test_states_of_one_word_make_no_rows() -> None:
-    with pytest.raises(NotTested):
-        numbers.states("value", found().hidden.assign(value=np.nan))
-
-
 def trend(values: dict[int, list[float]], texts: int = 25):
     """The trend of one cell: means by seed, in the order of λ; texts differ by noise that sums to 0."""
     noise = np.linspace(-0.01, 0.01, texts)
@@ -99,14 +86,6 @@ def test_trend_is_the_mean_tau_of_the_seeds_with_their_interval() -> None:
     assert (one.n, one.trainings, one.texts) == (12, 3, 25)
 
 
-def test_a_rise_and_fall_is_told_by_where_it_is_largest() -> None:
-    results = found()
-    rows = results.agreement
-    rows["value"] += np.where(rows["lam"] == -1, 1.0, 0.0)
-    table = TABLES["trends"].frame(results)
-    assert set(table.loc[table["λ and"].str.startswith("agreement"), "largest at λ"]) == {-1.0}
-
-
 def test_models_that_are_all_alike_have_no_trend_and_a_missing_value_breaks_it() -> None:
     alike = trend({0: [1.0, 1.0, 1.0], 1: [1.0, 1.0, 1.0]})
     assert alike.estimate == 0
@@ -117,24 +96,3 @@ def test_models_that_are_all_alike_have_no_trend_and_a_missing_value_breaks_it()
     results.agreement.loc[flat, ["value", "status"]] = [np.nan, "constant attention"]
     name = "agreement with gradient importance"
     assert all(np.isnan(one.estimate) for one in numbers.trend(name, results).values())
-
-
-def test_a_seed_that_lacks_a_model_of_the_path_leaves_trends_alone() -> None:
-    rows = found().agreement
-    rest, broken = rows[rows["seed"] < 7], rows[(rows["seed"] < 7) | (rows["lam"] != -1)]
-    before, after = (numbers.trend(numbers.ENTROPIES, found().replace(agreement=part)) for part in (rest, broken))
-    assert before == after
-
-
-def test_a_trend_keeps_texts_apart_that_share_a_name() -> None:
-    table = TABLES["trends"].frame(two_corpora()).query("`λ and` == @numbers.ENTROPIES")
-    assert table["texts"].tolist() == [32, 32, 24, 24]
-    assert [float(text.split()[0]) for text in table["τ-b"]] == [-1, -1, 1, 1]
-
-
-def test_states_without_an_entropy_do_not_count_as_alike() -> None:
-    facets = found(distance=0.4).facets
-    alone = facets.index[::2]  # texts of one word: the two ways agree for nothing
-    facets.loc[alone, ["of_norm", "of_facets", "distance"]] = [np.nan, np.nan, 0.0]
-    for one in numbers.apart.each(changed(found(), facets=facets)).values():
-        assert one.estimate == pytest.approx(0.4, abs=0.002)

@@ -80,14 +80,6 @@ def test_the_paper_profile_trains_as_the_released_code():
     assert (bert.data.max_length, bert.model.boundaries) == (None, False)
 
 
-def test_never_counts_as_one_and_the_top_token_as_a_hundred():
-    rows = {"status": ["never", "flipped", "only_when_empty"], "fraction": [np.nan, 0.25, 1.0]}
-    flips = pd.DataFrame({**rows, "removed": pd.array([None, 1, 4], dtype="Int64"), "length": 4})
-    tidy = tasc.tidy(flips)
-    assert tidy.loc[tidy["metric"] == tasc.FRACTION, "value"].tolist() == [1.0, 0.25, 1.0]
-    assert tidy.loc[tidy["metric"] == tasc.TOP1, "value"].tolist() == [0.0, 100.0, 0.0]
-
-
 def test_a_model_that_learned_nothing_takes_its_partners_along():
     told = labels(0.9)
     dead = (told["encoder"] == "mlp") & (told["variant"] == "lin") & (told["seed"] == 1)
@@ -104,11 +96,9 @@ def test_a_model_that_learned_nothing_takes_its_partners_along():
     assert set(results(frame(paper_like), told).comparable["encoder"]) == {"lstm"}
 
 
-def test_an_encoder_with_a_part_of_the_grid_is_not_balanced():
-    words, bert = frame(paper_like), frame(paper_like, encoders=("bert",))
-    once, one = bert[bert["seed"] == 0], bert[bert["attention"] == "dot"]
-    for part, kept in ((once, {"lstm", "mlp"}), (one, {"lstm", "mlp"}), (bert, {"lstm", "mlp", "bert"})):
-        both = pd.concat([words, part], ignore_index=True)
-        assert set(tasc.balanced(both)["encoder"]) == kept
-    assert set(tasc.balanced(once)["encoder"]) == {"bert"}, "where no cell has two trainings, one will do"
-    assert tasc.balanced(words.iloc[:0]).empty
+def test_never_counts_as_one_and_the_top_token_as_a_hundred():
+    rows = {"status": ["never", "flipped", "only_when_empty"], "fraction": [np.nan, 0.25, 1.0]}
+    flips = pd.DataFrame({**rows, "removed": pd.array([None, 1, 4], dtype="Int64"), "length": 4})
+    tidy = tasc.tidy(flips)
+    assert tidy.loc[tidy["metric"] == tasc.FRACTION, "value"].tolist() == [1.0, 0.25, 1.0]
+    assert tidy.loc[tidy["metric"] == tasc.TOP1, "value"].tolist() == [0.0, 100.0, 0.0]

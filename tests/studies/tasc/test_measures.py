@@ -7,9 +7,9 @@ import pytest
 
 import attnlib as al
 from attnlib.config import TrainConfig
-from attnlib.studies.tasc.grid import RANKINGS, TOP1, faithfulness, tidy, words
+from attnlib.studies.tasc.grid import RANKINGS, faithfulness, words
 
-PLAIN = {"baselines": [], "texts": None, "baseline_texts": None, "ig_steps": 4, "quirks": []}
+PLAIN = {"baselines": [], "texts": None, "baseline_texts": None, "ig_steps": 4}
 QUICK = TrainConfig(epochs=2, learning_rate=1e-2)
 
 
@@ -38,13 +38,6 @@ def test_faithfulness_holds_every_ranking_and_text(corpus, fitted):
     assert (len(labels), accuracy) == (12, pytest.approx(fitted.evaluate(corpus.test)["accuracy"]))
     row = found["parameters"].iloc[0]
     assert row["scaling"] == row["vocabulary"] == len(corpus.vocabulary)
-
-
-def test_top_token_flips_are_the_flips_at_one_token(corpus, fitted):
-    found = tidy(faithfulness(fitted, corpus, **PLAIN)["flips"])
-    top = found.loc[(found["metric"] == TOP1) & (found["importance"] == "alpha_grad"), "value"].to_numpy()
-    direct = al.top_token_flips(fitted, corpus.test, "alpha_grad", level="input")["flipped"].to_numpy()
-    np.testing.assert_array_equal(top == 100, direct)
 
 
 def test_words_read_u_and_s_of_every_word_that_occurs(corpus, fitted):

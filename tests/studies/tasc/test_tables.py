@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 
 from attnlib.studies.study import Study
 from attnlib.studies.tasc import numbers
-from attnlib.studies.tasc.grid import BASELINES, FRACTION
+from attnlib.studies.tasc.grid import FRACTION
 from tests.studies.tasc.made import TEXTS, frame, labels, paper_like, results
 
 KEYS = ["ranking", "attention", "variant"]
@@ -63,17 +63,6 @@ def test_table_5_is_next_to_the_closest_of_the_papers_corpora():
     shown = table("baselines", frame(paper_like, dataset="rotten_tomatoes")).set_index(CELL)
     assert shown.loc[("LSTM", "Tanh"), "paper: α∇α, Lin-TaSc"] == 0.19
     assert first(shown.loc[("LSTM", "Tanh"), "WO, No-TaSc"]) == pytest.approx(0.52, abs=0.01)
-
-
-def test_baselines_are_compared_on_the_texts_that_all_rankings_have():
-    flips = frame(paper_like)
-    fewer = flips[~flips["importance"].isin(BASELINES) | flips["instance"].isin(["t0", "t1", "t2"])]
-    assert set(numbers.compared(fewer)["instance"]) == {"t0", "t1", "t2"}
-    assert set(table("baselines", fewer)["texts"]) == {3}
-    alone = frame(paper_like, encoders=("bert",))
-    alone = alone[~alone["importance"].isin(BASELINES)]
-    shown = table("baselines", pd.concat([flips, alone], ignore_index=True))
-    assert "BERT" not in set(shown["encoder"]), "a cell without baselines has nothing to compare"
 
 
 def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:

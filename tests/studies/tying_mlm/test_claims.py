@@ -104,27 +104,6 @@ def test_two_corpora_count_alike(holding) -> None:
     assert two["fragile-tying"].texts == 700
 
 
-def test_macro_f1_sees_a_model_that_calls_everything_positive() -> None:
-    """F1 of the positive class is 2/3 for such a model, however many texts are negative; macro-F1 is 1/3."""
-    swaps = swaps_of({"base": STEADY, "tying": {"trained": 0.7, "uniform": 0.7, "permuted": 0.7}})
-    replaced = (swaps["variant"] == "tying") & (swaps["swap"] != "trained")
-    swaps = swaps.assign(prediction=swaps["prediction"].mask(replaced, 1))
-    found = judged(results(swaps=swaps), "fragile-tying")["fragile-tying"]
-    assert found.effect == pytest.approx(100 / 3 - 70 + 3, abs=1)
-
-
-def test_adversaries_need_more_than_one_training(holding) -> None:
-    one = changed(holding, distances=holding.distances[holding.distances["seed"] == 0])
-    found = judged(one, "adversary-mlm")["adversary-mlm"]
-    assert (found.verdict, found.trainings) == ("undetermined", 1)
-    assert found.effect == pytest.approx(0.115, abs=1e-3)
-    assert np.isnan(found.low)
-    apart = distances_of({"base": LOW, "mlm": [(0.5, 0.1), (0.6, 0.2)]})
-    for none in (pd.DataFrame(), apart):
-        found = judged(changed(holding, distances=none), "adversary-mlm")
-        assert found["adversary-mlm"].verdict == "not tested"
-
-
 def test_claims_without_their_models_or_of_models_that_learned_nothing_are_not_tested(holding) -> None:
     alone = {"swaps": swaps_of({"base": STEADY}), "texts": texts_of({"base": 0.7}), "distances": pd.DataFrame()}
     swaps, distances = holding.swaps.assign(prediction=0), holding.distances.assign(prediction_base=0)
@@ -133,16 +112,6 @@ def test_claims_without_their_models_or_of_models_that_learned_nothing_are_not_t
         found = judged(run)
         assert {claim.verdict for claim in found.values()} == {"not tested"}
         assert all(claim.note for claim in found.values())
-
-
-def test_a_training_without_a_partner_is_left_out(holding) -> None:
-    lost = (holding.swaps["variant"] == "mlm") & (holding.swaps["seed"] == 1)
-    swaps = holding.swaps.assign(prediction=holding.swaps["prediction"].mask(lost, 0))
-    broken = changed(holding, swaps=swaps)
-    assert broken.idle[["variant", "seed"]].to_numpy().tolist() == [["mlm", 1]]
-    found = judged(broken, "fragile-mlm", "fragile-tying", "tokens-mlm", "adversary-mlm")
-    assert (found["fragile-mlm"].trainings, found["fragile-tying"].trainings) == (2, 3)
-    assert (found["tokens-mlm"].trainings, found["adversary-mlm"].trainings) == (2, 2)
 
 
 def test_checks_pass_and_can_fail() -> None:

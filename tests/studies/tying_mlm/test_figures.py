@@ -20,13 +20,9 @@ FRAMES = ("swaps", "texts", "information", "distances")
 def test_figures_of_two_corpora_keep_them_apart() -> None:
     one = results()
     frames = {name: pd.concat([f, f.assign(dataset="own")]) for name in FRAMES for f in [getattr(one, name)]}
-    drawn = {name: Study("tying_mlm").figures[name].drawn(results(**frames)) for name in ("drops", "frontier")}
-    told = [label.get_text().split(",")[0] for label in drawn["drops"].axes[0].get_yticklabels()]
-    assert told == ["sst"] * 6 + ["own"] * 6
-    assert [axis.get_title(loc="left").split()[0] for axis in drawn["frontier"].axes] == ["sst", "own"]
-    for figure in drawn.values():
-        assert "<svg" in figure.svg()
-        assert all(axis.get_xlabel() for axis in figure.axes)
+    drawn = Study("tying_mlm").figures["frontier"].drawn(results(**frames))
+    assert [axis.get_title(loc="left").split()[0] for axis in drawn.axes] == ["sst", "own"]
+    assert "<svg" in drawn.svg()
 
 
 def test_a_sentence_as_the_models_read_it() -> None:

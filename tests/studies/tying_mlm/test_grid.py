@@ -90,14 +90,3 @@ def test_a_corpus_of_six_classes_is_refused_before_training(tmp_path, monkeypatc
     ((option, told),) = Params(corpora=[str(path)]).absent()
     assert option == "corpora", "and before a kernel starts"
     assert "6 classes" in told
-
-
-def test_adversaries_meet_corpora_that_no_table_has() -> None:
-    params = planned("paper")
-    assert params.all_corpora == (*params.corpora, "diabetes")
-    assert {model.data.corpus for model in study.models(params)} == set(params.corpora)
-    runs = [run for run in study.grid(params) if run.fits and run.fits[0].data.corpus == "diabetes"]
-    assert len(runs) == 14 * 3 * params.adversary_seeds
-    assert all(run.task.endswith(":compare") for run in runs)
-    assert runs[0].fits[0].data.options == {"path": "data/diabetes.csv"}
-    assert runs[0].fits[0].model.vectors == params.vector_files["anemia"]

@@ -59,19 +59,6 @@ def test_table_1_is_shown_next_to_the_papers() -> None:
     assert not any("paper" in column for column in own)
 
 
-def test_only_the_models_of_table_1_are_in_it() -> None:
-    swaps = swaps_of({"base": STEADY})
-    others = ({"layers": 2}, {"init": "kaiming", "attention": "dot"}, {"chosen": False, "strength": 9.0})
-    assert len(numbers.main(pd.concat([swaps, *(swaps.assign(**other) for other in others)]))) == len(swaps)
-
-
-def test_depth_joins_the_papers_table_6() -> None:
-    swaps = pd.concat([swaps_of({"base": FRAGILE}), swaps_of({"base": STEADY}, layers=3)])
-    shown = table("layers", "encoder", swaps=swaps)
-    assert shown.loc["lstm-3layer", "paper: F1, Δ uniform"] == -0.7
-    assert number(shown.loc["lstm-3layer", "F1, Δ uniform"]) > number(shown.loc["lstm-1layer", "F1, Δ uniform"])
-
-
 def test_per_token_probability_counts_correct_texts_alone() -> None:
     shown = table("per_token", texts=texts_of({"base": 0.7, "tying": 0.55}))
     assert shown["n"].tolist() == [150, 150]
