@@ -30,10 +30,7 @@ def by_rank(
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
-    most = int((states.lengths > 1).sum()) // 2
-    # where none leaves two texts for each cluster, the largest that would: it decides nothing (`grid.gathered`)
-    fitting = [count for count in counts if count <= most] or [most]
-    ranks, facts = rank_information(states, fitting, resamples=resamples)
+    ranks, facts = rank_information(states, counts, resamples=resamples)
     labels = pd.DataFrame({"instance": [e.id for e in some], "truth": [e.label for e in some]})
     labels["prediction"] = states.logits.argmax(1)
     facts["accuracy"] = float((labels["truth"] == labels["prediction"]).mean())

@@ -12,7 +12,7 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.measures import agreement as measure
-from attnlib.models.attention import build_attention
+from attnlib.models.attention import ATTENTIONS
 from attnlib.studies.sparsity import grid as study
 from attnlib.studies.sparsity.params import Params
 from attnlib.studies.study import planned
@@ -65,7 +65,7 @@ def test_dot_attention_starts_as_torch_starts_a_linear_layer() -> None:
     fits = [fit for fit in study.models(Params(), "planted") if fit.model.attention == "dot"]
     assert {fit.model.dot_init for fit in fits} == {"kaiming"}
     torch.manual_seed(0)
-    query = build_attention(fits[0].model, 24).query
+    query = ATTENTIONS[fits[0].model.attention](fits[0].model, 24).query
     torch.manual_seed(0)
     torch.testing.assert_close(query, torch.nn.Linear(24, 1, bias=False).weight[0])
 
