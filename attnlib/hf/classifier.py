@@ -26,10 +26,7 @@ EPOCHS, BATCH, RATE, WARM = 2, 16, 3e-5, 0.1
 
 
 class HFClassifier(TextClassifier):
-    """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`.
-
-    A typed text is read unchanged, an Example of a corpus as its words, joined by blanks except before closing
-    signs."""
+    """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`."""
 
     def __init__(self, network: Network, vectoriser: HFVectoriser, classes: Sequence[str], *, query: bool = False):
         self.model, self.vectoriser, self.classes, self.query = network, vectoriser, tuple(classes), query
