@@ -20,8 +20,8 @@ from attnlib.stats.jackknife import f1_values, spread_values
 from attnlib.stats.judge import holds
 from attnlib.studies.beside import beside, closest, named, quoted, reference, relative
 from attnlib.studies.datasets import kin, short
-from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged, Printed, required
-from attnlib.studies.quantity import Quantity, Table
+from attnlib.studies.ledger import AS_ACCURATE, Claim, Judged, Printed
+from attnlib.studies.quantity import Quantity, Table, required
 from attnlib.studies.tasc.grid import BASELINES, CELL, FRACTION, MODEL, POOLS, RANKINGS, TOP1, Results
 from attnlib.studies.tasc.params import NAMES, Params
 
