@@ -48,7 +48,7 @@ def by_class(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, ...]:
     names = np.concatenate([frame["truth"].to_numpy(object), frame["prediction"].to_numpy(object)])
     codes, classes = pd.factorize(names)
     truth, said = codes.reshape(2, -1)
-    shape = (training.max(initial=-1) + 1, len(classes))
+    shape = (training.max() + 1, len(classes))
 
     def counted(training: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.bincount(training * shape[1] + of, minlength=shape[0] * shape[1]).reshape(shape)
@@ -61,6 +61,8 @@ def by_class(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, ...]:
 def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None) -> pd.DataFrame:
     """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`."""
     by = list(by)
+    if frame.empty:  # of what was not measured, without columns perhaps
+        return pd.DataFrame(columns=[*by, "instance", "value", "point"])
     training, classes, truth, said, hits, of_truth, of_said = by_class(frame, by)
     both = of_truth + of_said
     wanted = both > 0  # a macro mean is over the classes that a training has
