@@ -20,7 +20,6 @@ from attnlib.erasure.flips import erasure_curves as erasure_curves
 from attnlib.measures.faithfulness import comprehensiveness as comprehensiveness
 from attnlib.measures.faithfulness import sufficiency as sufficiency
 from attnlib.measures.faithfulness import aopc as aopc
-from attnlib.measures.rationales import plausibility as plausibility
 from attnlib.auditing.run import audit as audit
 from attnlib.store.specs import FitSpec as FitSpec
 from attnlib.store.specs import MeasureSpec as MeasureSpec

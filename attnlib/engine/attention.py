@@ -11,10 +11,10 @@ removed weight is close to one. Sums are in float64, and the weights of a softma
 where a score lies far below the best, its float32 weight is zero, yet once the best is gone it decides. Where
 float64 cannot hold a weight either, the softmax is taken again of the remaining scores.
 
-For a sparse projection, renormalising is not what the model would do: without i, its threshold moves. `reproject`
-applies the model's own projection to the remaining scores (Meister et al. 2021). For softmax both agree. Without
-it, positions outside the support have no weight to renormalise: once the support is gone the context is the zero
-vector, and the logits are the decoder's answer to it (the bias of a linear one). `emptied` marks these cases.
+For a sparse projection, renormalising is not what the model would do: without i, its threshold moves. Leaving a
+state out (`rankings.scores`) and input erasure therefore `reproject`: the model's own projection of the remaining
+scores (Meister et al. 2021). For softmax both agree. Erasure of weights renormalises: once the support is gone the
+context is the zero vector, and the logits the decoder's answer to it. `emptied` marks these cases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VANISHED = 1e-290
 """Weights below this are too close to the end of float64 to be divided by."""
 
 
-def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
+def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool = False) -> Tensor:
     """Logits after removing the first k positions of a ranking, for every k at once.
 
     order (B, T): a permutation of positions, the ranked attended ones first. Returns (B, T + 1, C) float64; entry k
@@ -45,7 +45,7 @@ def prefix_logits(trace: Trace, order: Tensor, *, reproject: bool | None = False
     return _renormalised(trace, lambda x: from_the_end(x.gather(-1, order.expand_as(x)), -1))
 
 
-def single_logits(trace: Trace, *, reproject: bool | None = False) -> Tensor:
+def single_logits(trace: Trace, *, reproject: bool = False) -> Tensor:
     """Logits after removing position i alone, for every i at once: (B, T, C) float64.
 
     Entries of positions that are not attended equal the logits of the whole text.
@@ -56,22 +56,19 @@ def single_logits(trace: Trace, *, reproject: bool | None = False) -> Tensor:
     return _renormalised(trace, _others)
 
 
-def emptied(trace: Trace, order: Tensor, *, reproject: bool | None = False) -> Tensor:
-    """(B, T + 1) bool: whether nothing is left to attend once the first k positions of a ranking are removed.
-
-    Without `reproject` that is so as soon as the support of a sparse projection is gone, whatever else remains.
-    """
-    return from_the_end(_attendable(trace, reproject).gather(1, order), -1) == 0
+def emptied(trace: Trace, order: Tensor) -> Tensor:
+    """(B, T + 1) bool: whether no weight is left once the first k positions of a ranking are removed."""
+    return from_the_end(_attendable(trace).gather(1, order), -1) == 0
 
 
-def emptied_by_one(trace: Trace, *, reproject: bool | None = False) -> Tensor:
-    """(B, T) bool: whether nothing is left to attend once position i alone is removed."""
-    return _others(_attendable(trace, reproject)) == 0
+def emptied_by_one(trace: Trace) -> Tensor:
+    """(B, T) bool: whether no weight is left once position i alone is removed."""
+    return _others(_attendable(trace)) == 0
 
 
-def _attendable(trace: Trace, reproject: bool) -> Tensor:
+def _attendable(trace: Trace) -> Tensor:
     """(B, T) float64: positive where a position can have weight once others are removed."""
-    return trace.mask.double() if reproject or trace.exponential else trace.alpha.double()
+    return trace.mask.double() if trace.exponential else trace.alpha.double()
 
 
 def weights(trace: Trace) -> Tensor:
@@ -121,11 +118,11 @@ def without(trace: Trace, text: int, gone: Tensor) -> Tensor:
     return decode(trace, context)[text]
 
 
-def _projected_again(trace: Trace, reproject: bool | None) -> bool:
+def _projected_again(trace: Trace, reproject: bool) -> bool:
     """Whether the projection is applied to what remains. For a softmax only where sums of weights would not do."""
     if trace.exponential:
         return bool((weights(trace)[trace.mask] < VANISHED).any())
-    return bool(reproject)
+    return reproject
 
 
 def _renormalised(trace: Trace, remaining: Callable[[Tensor], Tensor]) -> Tensor:

@@ -64,8 +64,7 @@ def checked(ranking: Sequence, ids: Sequence[str]) -> list[np.ndarray]:
 
 
 def padded(arrays: Sequence[np.ndarray], units: Tensor, rows: Sequence[int]) -> Tensor:
-    """Scores (B, T) at the unit positions of a batch of these texts; an array that cannot rank its text is
-    named."""
+    """Scores (B, T) at the unit positions of a batch of these texts; arrays that cannot rank are named."""
     for array, n, row in zip(arrays, units.sum(1).tolist(), rows, strict=True):
         if why := problem(array, n):
             raise DataError(f"The ranking of text {row} (from 0) does not fit: {why}. Give one number per unit.")

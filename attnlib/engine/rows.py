@@ -44,8 +44,7 @@ class Rows:
         return self.batch.ids.device
 
     def block(self, start: int) -> int:
-        """How many removals to try at once on texts that have not flipped after `start`: as many as before, and
-        4."""
+        """How many removals to try at once on texts that have not flipped after `start`: as many again, and 4."""
         return start + FIRST_BLOCK
 
     def empty(self) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from attnlib import stats
 from attnlib.engine import attention, orders
 from attnlib.engine.explainable import explained
-from attnlib.erasure.request import LEVELS, RANKING_QUIRKS, Erasure, How, RankedBatch, Ranking, ranked
+from attnlib.erasure.request import RANKING_QUIRKS, Erasure, How, RankedBatch, Ranking, ranked
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import one_of
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attnlib.engine.explainable import Explainable
-
-__all__ = ["FLIP_QUIRKS", "LEVELS", "erasure_curves", "fraction_to_flip", "single_removals", "top_token_flips"]
 
 FLIP_QUIRKS = ("tasc_nan_empty", "tasc_denominator", *RANKING_QUIRKS)
 
@@ -37,12 +35,12 @@ def fraction_to_flip(fitted: Explainable, examples: Iterable, ranking: Ranking, 
     removed          how many units were gone at the first flip (<NA>: never)
     fraction         removed / length; NaN where the decision never flips: how a mean treats those is your choice
     only_when_empty  the first flip came when nothing was left to attend, so that the bias decided. At the attention
-                     level that is once the remaining units have no weight (see `reproject`)
+                     level that is once what remains has no weight (the support of a sparse projection is gone)
     mass_removed     attention weight on the removed units at the flip
     after            the class after the flip
     status           `flipped`, `only_when_empty` or `never`
 
-    how    level, operator, reproject, target, seed, batch_size, quirks (see `Erasure`), and options of the
+    how    level, operator, target, seed, batch_size, quirks (see `Erasure`), and options of the
            importance method that `ranking` names
 
     >>> flips = al.fraction_to_flip(fitted, corpus.test, "alpha", level="input")
@@ -126,7 +124,7 @@ def single_removals(
     status: `compared`; `one unit`, of a text without another, where what needs r is NaN or <NA>; `no weight left`,
     where either removal takes all the weight of a sparse projection, so that only the bias is left to decide.
 
-    how     reproject, target, seed, batch_size, quirks, and options of the importance method
+    how     target, seed, batch_size, quirks, and options of the importance method
     """
     import pandas as pd
 
@@ -136,8 +134,8 @@ def single_removals(
     frames = []
     for found in ranked(fitted, examples, request, "single removals"):
         with measuring():
-            logits = attention.single_logits(found.trace, reproject=request.reproject)
-            emptied = attention.emptied_by_one(found.trace, reproject=request.reproject).cpu().numpy()
+            logits = attention.single_logits(found.trace)
+            emptied = attention.emptied_by_one(found.trace).cpu().numpy()
         whole = found.trace.logits.double().softmax(-1).unsqueeze(1).cpu().numpy()
         js = stats.jsd(whole, logits.softmax(-1).cpu().numpy())
         flip = (logits.argmax(-1) != found.trace.prediction.unsqueeze(1)).cpu().numpy()
@@ -176,7 +174,7 @@ def _first_flips(
             first = _flips(fitted, found, request, most)
             empty = first.removed == found.lengths
             if request.closed(found.trace):
-                emptied = attention.emptied(found.trace, found.order, reproject=request.reproject)
+                emptied = attention.emptied(found.trace, found.order)
                 empty = emptied.gather(1, first.removed.unsqueeze(1)).squeeze(1)
         told = _rows(fitted, found, first, empty, request.quirks)
         for place, row in zip(found.batch.rows.tolist(), told, strict=True):
@@ -187,7 +185,7 @@ def _first_flips(
 def _flips(fitted: Explainable, found: RankedBatch, request: Erasure, most: int | None) -> orders.Flips:
     trace, lengths = found.trace, found.lengths
     if request.closed(trace):
-        logits = attention.prefix_logits(trace, found.order, reproject=request.reproject)
+        logits = attention.prefix_logits(trace, found.order)
         return orders.from_table(logits[:, : None if most is None else most + 1], trace.prediction, lengths)
     eraser = request.eraser(fitted, found.batch, trace)
     first = orders.first_flips(eraser, found.order, trace.prediction, most)

@@ -1,7 +1,6 @@
 """Erasure requests: what is removed, in which order and how, checked once; and traced batches with their orders.
 
-level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019), or `reproject` a sparse
-                   projection
+level="attention"  zero attention weights and renormalise the rest (Serrano & Smith 2019)
 level="input"      remove words from the text itself (Chrysostomou & Aletras 2021), by an `operator`: `pad` (the
                    default, what they run), `delete` (what they write), `mask`, `unk`
 
@@ -48,7 +47,6 @@ class How(TypedDict, total=False):
 
     level: Literal["attention", "input"]
     operator: str | None
-    reproject: bool | None
     target: Literal["logit", "probability"] | None
     seed: int
     batch_size: int
@@ -61,7 +59,6 @@ class Erasure:
 
     level       `input`: words leave the text; `attention`: positions lose their weight
     operator    at the input level: what becomes of a removed word; None: the first of `operators(model)`
-    reproject   at the attention level: apply a sparse projection to what remains instead of renormalising it
     ranking     the name of an importance method, to which target, seed, quirks and options go; or your own scores
     batch_size  texts traced at a time; it changes no result
 
@@ -71,7 +68,6 @@ class Erasure:
     ranking: Ranking
     level: str = "input"
     operator: str | None = None
-    reproject: bool | None = None
     target: str | None = None
     seed: int = 0
     batch_size: int = 256
@@ -108,11 +104,6 @@ class Erasure:
             raise ConfigError(
                 f"operator={self.operator!r} says how words leave the input; at level 'attention' the text stays "
                 "and weights are set to zero. Leave operator out, or use level='input'."
-            )
-        if self.level == "input" and self.reproject is not None:
-            raise ConfigError(
-                f"reproject={self.reproject} is about the weights that remain at level 'attention'. Leave it out, "
-                "or use level='attention'."
             )
         OPERATORS[self.operator or "pad"]
         if self.explainer is None and (self.options or self.target is not None):
@@ -170,7 +161,7 @@ class RankedBatch(NamedTuple):
         """(B, T + 1, C) float64 logits with k = 0, 1, … units removed."""
         if not request.closed(self.trace):
             return orders.table(request.eraser(fitted, self.batch, self.trace), self.order)
-        logits = attention.prefix_logits(self.trace, self.order, reproject=request.reproject)
+        logits = attention.prefix_logits(self.trace, self.order)
         logits[:, 0] = self.trace.logits.double()
         return logits
 

@@ -19,10 +19,7 @@ from attnlib.utils.errors import ConfigError, DataError
 
 
 class HFClassifier(TextClassifier):
-    """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`.
-
-    A typed text is read unchanged, an Example of a corpus as its words, joined by blanks except before closing
-    signs."""
+    """A Hugging Face sequence classifier, at the level of words; made by `attnlib.load_model`."""
 
     def __init__(self, network: Network, vectoriser: HFVectoriser, classes: Sequence[str], *, query: bool = False):
         self.model, self.vectoriser, self.classes, self.query = network, vectoriser, tuple(classes), query

@@ -129,8 +129,7 @@ def _classes(config: Any, given: Sequence[str] | None, place: str) -> tuple[str,
 
 
 def _padding(network: nn.Module, tokenizer: Any) -> int:
-    """The id of padding; for a decoder without one a token that ends no text, since its head reads the last
-    piece."""
+    """The id of padding; for a decoder without one a token that ends no text: its head reads the last piece."""
     found = network.config.pad_token_id
     if found is None or not 0 <= found < network.get_input_embeddings().num_embeddings:
         ends = set(tokenizer("a").input_ids)

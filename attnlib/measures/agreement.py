@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 RESOLUTION = 1e-6
 """Changes of a probability are rounded to this: single precision cannot tell smaller ones from rounding."""
-ORDERED, ONE_TOKEN = "ordered", "one token"
-CONSTANT_ATTENTION, CONSTANT_IMPORTANCE = "constant attention", "constant importance"
-STATUSES = (ORDERED, ONE_TOKEN, CONSTANT_ATTENTION, CONSTANT_IMPORTANCE)
-
-
 KINDS = {
     "gradient_input": ("gradient_norm", {"level": "input"}),
     "leave_one_out_input": ("omission", {"level": "input", "operator": "delete"}),
@@ -56,8 +51,8 @@ def attention_agreement(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two frames: agreement, one row per text and kind; spread, one row per text.
 
-    agreement  instance (the text's id), length, importance, value (tau-b), status (one of STATUSES), tied (share of
-               pairs of words with equal attention), entropy (`dispersion` of the importance)
+    agreement  instance (the text's id), length, importance, value (tau-b), status (`ordered`, or why not), tied
+               (share of pairs of words with equal attention), entropy (`dispersion` of the importance)
     spread     instance, length, support (words with weight above zero), entropy (`dispersion` of attention)
     """
     for kind in kinds:
@@ -86,13 +81,13 @@ def agreement(alpha: np.ndarray, values: np.ndarray) -> dict[str, object]:
     """Tau-b of two rankings of one text, the reason where it has none, and the share of tied attention pairs."""
     n = len(alpha)
     tied = np.unique(alpha, return_counts=True)[1]
-    found = {"value": stats.kendall_tau(alpha, values), "status": ORDERED}
+    found = {"value": stats.kendall_tau(alpha, values), "status": "ordered"}
     if n < 2:
-        found["status"] = ONE_TOKEN
+        found["status"] = "one token"
     elif len(tied) == 1:
-        found["status"] = CONSTANT_ATTENTION
+        found["status"] = "constant attention"
     elif (values == values[0]).all():
-        found["status"] = CONSTANT_IMPORTANCE
+        found["status"] = "constant importance"
     return found | {"tied": float((tied * (tied - 1)).sum() / (n * (n - 1))) if n > 1 else float("nan")}
 
 

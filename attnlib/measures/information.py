@@ -1,4 +1,4 @@
-r"""Mutual information between discrete labels, and between vectors, clustered or by their nearest neighbours.
+r"""Mutual information between discrete labels, such as those of clustered vectors.
 
 .. math:: I(X; Y) = \sum_{x, y} p(x, y) \ln \frac{p(x, y)}{p(x)\,p(y)} \quad \text{in nats}
 
@@ -8,11 +8,8 @@ the occupied cells. So every estimate here comes with its floor: the value for s
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma
 
 from attnlib.utils.errors import DataError
 
@@ -20,26 +17,9 @@ SHUFFLES = 20
 """Permutations of one side that a floor is the mean of."""
 
 
-class Information(NamedTuple):
-    """An estimate, its bootstrap interval, its floor (mean plug-in value of shuffled labels) and n samples."""
-
-    value: float
-    low: float
-    high: float
-    floor: float
-    n: int
-
-
 def mutual_information(x: ArrayLike, y: ArrayLike) -> float:
     """I(X; Y) of two label sequences, in nats, by the sample frequencies (the papers)."""
     return plugin(*_labels(x, y))
-
-
-def miller_madow(x: ArrayLike, y: ArrayLike) -> float:
-    """The same minus the first-order bias, from the number of occupied cells; below zero: nothing was found."""
-    x, y = _labels(x, y)
-    joint = len(np.unique(x * (y.max() + 1) + y))
-    return float(plugin(x, y) - (joint - (x.max() + 1) - (y.max() + 1) + 1) / (2 * len(x)))
 
 
 def floor(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> float:
@@ -49,8 +29,8 @@ def floor(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> float:
     return float(np.mean([plugin(x, rng.permutation(y)) for _ in range(SHUFFLES)]))
 
 
-def information(x: ArrayLike, y: ArrayLike, *, resamples: int = 200, seed: int = 0) -> Information:
-    """The plug-in estimate with its floor and a bootstrap interval over samples.
+def information(x: ArrayLike, y: ArrayLike, *, resamples: int = 200, seed: int = 0) -> dict[str, float]:
+    """The plug-in estimate, `information`, with its `floor` and a bootstrap interval (`low`, `high`) over samples.
 
     A bootstrap sample repeats values and so carries more bias than the sample itself: the spread of the draws about
     their median is used, not where they lie. The interval keeps between zero and the smaller entropy of the two.
@@ -62,7 +42,7 @@ def information(x: ArrayLike, y: ArrayLike, *, resamples: int = 200, seed: int =
     low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
     most = max(value, min(entropy_of(x), entropy_of(y)))
     low, high = max(value - (high - middle), 0.0), min(value + (middle - low), most)
-    return Information(value, float(low), float(high), floor(x, y, seed=seed), len(x))
+    return {"information": value, "low": float(low), "high": float(high), "floor": floor(x, y, seed=seed)}
 
 
 def entropy_of(x: ArrayLike) -> float:
@@ -89,35 +69,6 @@ def clusters(vectors: ArrayLike, k: int, *, seed: int = 0, batch_size: int = 409
     else:
         means = MiniBatchKMeans(k, batch_size=batch_size, n_init=1, random_state=seed)
     return means.fit_predict(distinct, sample_weight=copies)[copy_of]
-
-
-def neighbour_information(vectors: ArrayLike, labels: ArrayLike, *, k: int = 3) -> float:
-    r"""I(X; Y) of (n, D) vectors and discrete labels, in nats (Ross 2014; ties as in Gao et al. 2017).
-
-    .. math:: \psi(n) + \langle \psi(k_i) - \psi(n_{y_i}) - \psi(m_i) \rangle
-
-    Within the distance of the k-th nearest vector of its own label, the i-th has k_i others of that label and m_i
-    others in all; vectors that repeat give k_i > k. Vectors whose label occurs once are left out. Below zero means
-    nothing was found.
-    """
-    vectors, labels = np.asarray(vectors, dtype=float), np.asarray(labels)
-    sizes = dict(zip(*np.unique(labels, return_counts=True), strict=True))
-    kept = np.array([sizes[label] > 1 for label in labels])
-    vectors, labels = vectors[kept], labels[kept]
-    if len(set(labels.tolist())) < 2:
-        return 0.0
-    from sklearn.metrics.pairwise import euclidean_distances
-
-    apart = euclidean_distances(vectors - vectors.mean(0))  # centred: far from zero their differences lose digits
-    close = 1e-5 * apart.mean()  # the same word in two batches differs by rounding
-    np.fill_diagonal(apart, np.inf)
-    same = np.where(labels[:, None] == labels, apart, np.inf)
-    size = np.array([sizes[label] for label in labels])
-    place = np.minimum(k, size - 1) - 1
-    nearest = np.partition(same, np.arange(place.max() + 1), axis=1)
-    radius = np.take_along_axis(nearest, place[:, None], 1) + close
-    own, within = (same <= radius).sum(1), (apart <= radius).sum(1)
-    return float(digamma(len(labels)) + (digamma(own) - digamma(size) - digamma(within)).mean())
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -127,7 +127,7 @@ def attention_swaps(
     """Predictions with trained, uniform and permuted attention (Tutek & Šnajder 2020, Table 1).
 
     One row per text and draw: id, instance, length, label, swap (trained | uniform | permuted), draw, prediction,
-    probability (of the class the trained model predicts), change (total variation distance to the trained output).
+    change (total variation distance to the trained output).
     """
     pieces = []
     for batch, trace in fitted.traces(examples, batch_size):
@@ -142,7 +142,6 @@ def attention_swaps(
             columns = {
                 "draw": torch.arange(draws, device=p.device).expand(p.shape[:2]),
                 "prediction": p.argmax(-1),
-                "probability": p.gather(-1, trace.prediction.view(-1, 1, 1).expand(-1, draws, 1)).squeeze(-1),
                 "change": tvd(p, trace.probabilities.unsqueeze(1)),
             }
             flat = {name: column.flatten().cpu().numpy() for name, column in columns.items()}
@@ -168,9 +167,9 @@ def token_probabilities(trace: Trace) -> Tensor:
 def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int = 256) -> pd.DataFrame:
     """One row per text, in the order given.
 
-    id, instance, length, label, prediction; confidence: p of the predicted class; token_probability: mean over
-    tokens of p_t of that class (the paper's Table 3 averages it over correctly classified texts); entropy:
-    that of the attention weights over its maximum ln T, NaN for a single token
+    id, instance, length, label, prediction; token_probability: mean over tokens of p_t of the predicted class (the
+    paper's Table 3 averages it over correctly classified texts); entropy: that of the attention weights over its
+    maximum ln T, NaN for a single token
     """
     frames = []
     for batch, trace in fitted.traces(examples, batch_size):
@@ -180,7 +179,6 @@ def token_table(fitted: Fitted, examples: Sequence[Example], *, batch_size: int 
         frames.append(
             _texts(batch, trace, examples).assign(
                 prediction=trace.prediction.cpu().numpy(),
-                confidence=trace.probabilities.amax(-1).double().cpu().numpy(),
                 token_probability=np.where(trace.lengths.cpu() > 0, mean.cpu(), np.nan),
                 entropy=stats.normalized_entropy(trace.alpha.double().cpu(), trace.mask.cpu()),
             )

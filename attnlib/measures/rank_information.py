@@ -20,14 +20,7 @@ import numpy as np
 import pandas as pd
 
 from attnlib import stats
-from attnlib.measures.information import (
-    clusters,
-    entropy_of,
-    information,
-    miller_madow,
-    neighbour_information,
-    plugin,
-)
+from attnlib.measures.information import clusters, entropy_of, information, plugin
 from attnlib.utils.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -38,8 +31,6 @@ TINY = 1e-5
 """Weights up to this count as none when k is chosen (section 3.2.1)."""
 OUTPUTS = 5
 """Clusters of the margin of a two-class model (section 3.2.1); with more classes the predicted class is used."""
-NEIGHBOUR_TEXTS = 2000
-"""Most texts for the estimate by neighbours, whose cost is quadratic."""
 DIGITS = 9
 """Information is compared to this many decimals: where it saturates, ranks differ only by rounding."""
 
@@ -118,27 +109,9 @@ def number_of_clusters(vectors: np.ndarray, counts: Sequence[int], seed: int = 0
     """
     for n in sorted(counts, reverse=True):
         labels = clusters(vectors, n, seed=seed)
-        if _smallest(labels) >= 2:
+        if np.unique(labels, return_counts=True)[1].min() >= 2:
             break
     return n, labels
-
-
-def usable_counts(counts: Sequence[int], n: int, whose: str = "this sample") -> list[int]:
-    """The N of `counts` up to n / 2, for n texts with two positions or more.
-
-    With more clusters states are alone in theirs, and every rank seems to determine the output.
-    """
-    usable = [count for count in counts if 2 * count <= n]
-    if not usable:
-        raise ConfigError(
-            f"counts: the smallest N is {min(counts)}, {whose} has {n} test texts of two words or more, and N may "
-            "be half of that at most; give smaller counts or more texts."
-        )
-    return usable
-
-
-def _smallest(labels: np.ndarray) -> int:
-    return int(np.unique(labels, return_counts=True)[1].min())
 
 
 def rank_information(
@@ -146,16 +119,17 @@ def rank_information(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """m_r and mean weight by rank, and how well they agree.
 
-    The frame, one row per rank: rank, alpha (mean weight), n, occupied (clusters), information with low and high
-    (95 %, over texts) and floor (shuffled outputs), miller_madow, shuffled, neighbours (other estimates).
-    The facts: tau (Shieh, weighted) with low and high (95 %, over texts) and over_texts (half its width before it
-    is cut at 1), tau_plain (unweighted), tau_miller_madow, tau_shuffled and tau_neighbours (on the other
-    estimates), k, clusters, occupied_least and occupied_most, smallest, n, entropy (mean), output_entropy. Where
-    the output is constant every tau is NaN.
+    Of the numbers of clusters `counts` those up to n / 2 are tried, for n texts with two positions or more; where
+    there is none, n / 2. With more, states are alone in their clusters, and every rank seems to decide the output.
+
+    The frame, one row per rank: rank, alpha (mean weight), n, information with low and high (95 %, over texts) and
+    floor (shuffled outputs). The facts: tau (Shieh, weighted; NaN where the output is constant), over_texts (half
+    the width of its 95 % interval over texts), k, clusters, n, entropy (mean).
     """
-    if (states.lengths < 1).any() or not (states.lengths > 1).any():
+    several = int((states.lengths > 1).sum())
+    if (states.lengths < 1).any() or not several:
         raise DataError("Every text needs an attended position, and some two: else there are no ranks to compare.")
-    counts = usable_counts(counts, int((states.lengths > 1).sum()))
+    counts = [count for count in counts if 2 * count <= several] or [several // 2]
     # a canonical order of the texts: by outputs, then weights, then states
     last = states.hidden.sum((1, 2), dtype=float)
     order = np.lexsort([last, *states.alpha.T[::-1], *states.logits.T[::-1]])
@@ -163,58 +137,28 @@ def rank_information(
     y = output_labels(states.logits, seed=seed)
     k = states.alpha.shape[1]
     n_clusters, top = number_of_clusters(states.hidden[:, 0], counts, seed)
-    near = np.random.default_rng([seed, 3]).permutation(len(y)) < NEIGHBOUR_TEXTS  # texts may be sorted by class
     labels = np.full(states.alpha.shape, -1)
     rows = []
     for r in range(k):
         there = states.lengths > r
         labels[there, r] = clusters(states.hidden[there, r], n_clusters, seed=seed) if r else top
-        x, output = labels[there, r], y[there]
-        found = information(x, output, resamples=resamples, seed=seed)
-        rows.append(
-            {
-                "rank": r + 1,
-                "alpha": states.alpha[there, r].mean(),
-                "n": found.n,
-                "occupied": len(np.unique(x)),
-                "information": found.value,
-                "low": found.low,
-                "high": found.high,
-                "floor": found.floor,
-                "miller_madow": miller_madow(x, output),
-                "shuffled": found.value - found.floor,
-                "neighbours": neighbour_information(states.hidden[there & near, r], y[there & near]),
-            }
-        )
+        found = information(labels[there, r], y[there], resamples=resamples, seed=seed)
+        rows.append({"rank": r + 1, "alpha": states.alpha[there, r].mean(), "n": int(there.sum()), **found})
     frame = pd.DataFrame(rows)
-    reach = 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed)
-    facts = _taus(frame, entropy_of(y), reach) | {
+    facts = {
+        "tau": _tau(frame["information"], frame["alpha"], entropy_of(y)),
+        "over_texts": 1.96 * _error_over_texts(labels, states.alpha, y, resamples, seed),
         "k": k,
         "clusters": n_clusters,
-        "occupied_least": int(frame["occupied"].min()),
-        "occupied_most": int(frame["occupied"].max()),
-        "smallest": _smallest(top),
         "n": len(states.alpha),
         "entropy": float(np.nanmean(states.entropy)) if np.isfinite(states.entropy).any() else float("nan"),
-        "output_entropy": entropy_of(y),
     }
     return frame, facts
 
 
-def _taus(frame: pd.DataFrame, told: float, reach: float) -> dict[str, float]:
-    """Tau by every estimate of a frame of ranks, and `reach` to either side of the first."""
-    alpha = frame["alpha"]
-    tau = _tau(frame["information"], alpha, alpha, told)
-    low, high = np.clip([tau - reach, tau + reach], -1.0, 1.0).tolist()
-    plain = _tau(frame["information"], alpha, np.ones(len(frame)), told)
-    facts = {"tau": tau, "low": low, "high": high, "over_texts": reach, "tau_plain": plain}
-    others = ("miller_madow", "shuffled", "neighbours")
-    return facts | {f"tau_{other}": _tau(frame[other], alpha, alpha, told) for other in others}
-
-
-def _tau(m: Sequence[float], alpha: Sequence[float], weights: Sequence[float], told: float) -> float:
+def _tau(m: Sequence[float], alpha: Sequence[float], told: float) -> float:
     """Weighted tau of information, rounded, with attention; NaN where the output's entropy `told` is zero."""
-    return stats.weighted_kendall(np.round(m, DIGITS), alpha, weights) if told > 0 else float("nan")
+    return stats.weighted_kendall(np.round(m, DIGITS), alpha, alpha) if told > 0 else float("nan")
 
 
 def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resamples: int, seed: int) -> float:
@@ -231,5 +175,5 @@ def _error_over_texts(labels: np.ndarray, alpha: np.ndarray, y: np.ndarray, resa
             m.append(plugin(labels[here, r], y[here]))
             means.append(alpha[here, r].mean())
         if len(m) > 1:
-            draws.append(_tau(m, means, means, entropy_of(y[rows])))
+            draws.append(_tau(m, means, entropy_of(y[rows])))
     return float(np.nanstd(draws)) if np.isfinite(draws).sum() > 1 else float("nan")

@@ -13,11 +13,6 @@ from attnlib.utils.registry import Registry
 ATTENTIONS: Registry[type[nn.Module]] = Registry("attention")
 
 
-def build_attention(config: ModelConfig, width: int, query_width: int | None = None) -> nn.Module:
-    """The attention a config names, for hidden states of `width` and queries of `query_width` (None: no query)."""
-    return ATTENTIONS[config.attention](config, width, query_width)
-
-
 def spread(query: Tensor, like: Tensor) -> Tensor:
     """One vector per text (B, N), over every position of `like` (B, ..., N)."""
     return query.reshape(query.shape[0], *[1] * (like.dim() - 2), -1)

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.models.attention import build_attention, spread
+from attnlib.models.attention import ATTENTIONS, spread
 from attnlib.models.bert import Bert
-from attnlib.models.encoders import build_encoder
+from attnlib.models.encoders import ENCODERS
 from attnlib.models.projections import Projection
 from attnlib.models.regularise import REGULARISERS
-from attnlib.models.scaling import build_scaling
+from attnlib.models.scaling import SCALINGS
 from attnlib.models.trace import Trace
 
 if TYPE_CHECKING:
@@ -76,9 +76,11 @@ class Reader(nn.Module):
         self.regulariser = REGULARISERS[config.regulariser](config)
         self.width = self.regulariser.width(encoder.width, input_size)
         self.before, self.dropout = nn.Dropout(config.embedding_dropout), nn.Dropout(config.dropout)
-        self.attention = build_attention(config, self.width, query_width)
+        self.attention = ATTENTIONS[config.attention](config, self.width, query_width)
         self.projection = Projection(config)
-        self.scaling = build_scaling(config, n_ids, input_size)
+        self.scaling = None
+        if config.scaling != "none":
+            self.scaling = SCALINGS[config.scaling](config, n_ids, input_size)
 
     def encode(self, embedded: Tensor, mask: Tensor) -> Tensor:
         """embedded (B, T, D), mask (B, T) -> h (B, T, width): encoder, then concat or residual."""
@@ -112,9 +114,9 @@ class Classifier(nn.Module):
              summary, and the decoder joins it with the context. (bert reads both texts with the same weights.)
     mask_id  id of the mask token of mlm; None: the last row
 
-    A subclass makes its readers (`_build`, which returns the width of the context) and names them from words up
-    (`_readers`); `words(trace)` are h (B, T, H) and e (B, T, D) of every word in the order of the batch, and
-    `encoded(embedded, batch)` (B, T, H) the encoder's output for other embeddings of the same positions.
+    A subclass makes its readers (`_build` -> width of the context) and names them from words up (`_readers`);
+    `words(trace)` are h (B, T, H) and e (B, T, D) of every word, `encoded(embedded, batch)` (B, T, H) the encoder's
+    output for other embeddings of the same positions.
     """
 
     def __init__(
@@ -135,9 +137,9 @@ class Classifier(nn.Module):
             n_ids = self.embedding.num_embeddings
         else:
             self.embedding = build_embedding(config, n_ids, vectors)
-            encoder = build_encoder(config, self.embedding.embedding_dim)
+            encoder = ENCODERS[config.encoder](config, self.embedding.embedding_dim)
             if query:
-                self.query_encoder = build_encoder(config, self.embedding.embedding_dim)
+                self.query_encoder = ENCODERS[config.encoder](config, self.embedding.embedding_dim)
         self.mask_id = n_ids - 1 if mask_id is None else mask_id
         self.query_width = encoder.width if query else None
         width = self._build(encoder, n_ids)

@@ -23,11 +23,6 @@ POSITION_SCALE = 0.1
 """Initial size of positions next to words: word vectors are about this small, and order matters less than words."""
 
 
-def build_encoder(config: ModelConfig, input_size: int) -> nn.Module:
-    """The encoder a config names, for embeddings of width `input_size`."""
-    return ENCODERS[config.encoder](config, input_size)
-
-
 def blank(hidden: Tensor, mask: Tensor) -> Tensor:
     """hidden (B, T, H) with zeros where mask (B, T) is False, whatever was there (NaN and infinity too)."""
     return hidden.masked_fill(~mask.unsqueeze(-1), 0.0)
@@ -116,9 +111,8 @@ def turned(values: Tensor, turn: Tensor) -> Tensor:
 class Recurrent(nn.Module):
     """Layers of an LSTM or GRU, in one or two directions; real positions come first in a row.
 
-    A bidirectional `nn.LSTM` over a padded batch starts its backward direction in the padding, so that a text's
-    states depend on its neighbours in the batch. Here `forwards[l]` reads layer l from the left and `backwards[l]`
-    its real positions from the right; both start at the text.
+    A bidirectional `nn.LSTM` over a padded batch starts its backward direction in the padding. Here `forwards[l]`
+    reads layer l from the left and `backwards[l]` its real positions from the right; both start at the text.
     """
 
     def __init__(self, kind: str, input_size: int, width: int, layers: int = 1, bidirectional: bool = True) -> None:
@@ -176,8 +170,7 @@ class Layer(nn.Module):
 
     .. math:: x \leftarrow \mathrm{norm}(x + \mathrm{att}(x)), \quad x \leftarrow \mathrm{norm}(x + \mathrm{ff}(x)).
 
-    The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128. Torch's own
-    `nn.TransformerEncoderLayer` differs between modes and turns a row without tokens into NaN.
+    The feed-forward network is as wide as the rest: Meister et al. set all hidden dimensions to 128.
     """
 
     def __init__(self, width: int, heads: int, post: bool = False) -> None:

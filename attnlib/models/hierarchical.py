@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnlib.models.classifier import Classifier, Reader, Readout
-from attnlib.models.encoders import build_encoder
+from attnlib.models.encoders import ENCODERS
 from attnlib.models.trace import Trace
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class HierarchicalClassifier(Classifier):
         upper = config.replace(
             scaling="none", scaling_pool="sum", regulariser="none", embedding_dropout=config.sentence_dropout
         )
-        second = build_encoder(upper, self.word.width)
+        second = ENCODERS[upper.encoder](upper, self.word.width)
         self.sentence = Reader(upper, second, self.word.width, 0, self.query_width)
         return self.sentence.width
 

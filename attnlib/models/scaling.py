@@ -17,11 +17,6 @@ from attnlib.utils.registry import Registry
 SCALINGS: Registry[type[Scaling]] = Registry("scaling")
 
 
-def build_scaling(config: ModelConfig, n_ids: int, embedding_size: int) -> Scaling | None:
-    """The scaling a config names, or None."""
-    return None if config.scaling == "none" else SCALINGS[config.scaling](config, n_ids, embedding_size)
-
-
 class Scaling(nn.Module):
     """What the three variants share: a table of `columns` numbers per word, and the pooling of footnote 4."""
 

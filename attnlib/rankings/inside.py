@@ -54,8 +54,7 @@ def attention_grad(case: Case) -> Tensor:
     \partial A_l \odot A_l)^+`, and f the explained number. The backward pass needs the weights of all layers, for a
     slice of texts at a time.
 
-    It reads slopes: where the decision is saturated (a pooler's tanh near one), what it ranks are slopes near zero.
-    Readings without gradients (rollout, omission) still find the word then; the audit says when it meets this.
+    Where the decision is saturated (a pooler's tanh near one), what it ranks are slopes near zero.
     """
     out = torch.zeros(case.batch.ids.shape, dtype=torch.get_default_dtype(), device=case.batch.ids.device)
     for part, some in case.model.slices(case.batch, kept=4 * max(1, case.model.layers)):

@@ -1,4 +1,4 @@
-"""Importance: one number per content position, by one function per method (`METHODS`).
+"""Importance: one number per content position, by one function per method (`METHODS`); word omission among them.
 
 Levels: `input` ranks the words a text is made of; `hidden` ranks what the final attention layer looks at, which is
 the same positions in a flat model and the sentences of a hierarchical one.
@@ -12,13 +12,15 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from attnlib import quirks as quirk_names
-from attnlib.engine.explainable import explained
+from attnlib.engine import attention
+from attnlib.engine.explainable import ATTENTION, explained
+from attnlib.engine.select import input_eraser
 from attnlib.models.trace import Trace
-from attnlib.rankings import LEVELS, METHODS, TARGETS, Case, Spec
-from attnlib.rankings.base import has_self_attention
+from attnlib.rankings.base import LEVELS, METHODS, TARGETS, Case, has_self_attention, method, normalised
 from attnlib.utils.device import measuring
 from attnlib.utils.errors import ConfigError, one_of
 from attnlib.utils.progress import bar
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from attnlib.data.batching import Batch
     from attnlib.engine.explainable import Answers, Explainable
 
-__all__ = ["LEVELS", "METHODS", "TARGETS", "Explainer", "Spec", "importance", "readings"]
+ROUNDINGS = 8
+"""Units in the last place of a logit that two ways of computing it may differ by."""
 
 
 def importance(
@@ -119,3 +122,59 @@ class Explainer:
         case = Case(fitted, batch, trace, self.level, target, self.seed, quirks)
         with measuring():
             return run(case, **self.options), case.units
+
+
+@method(needs="variants", models="both", target="probability")
+def omission(case: Case, operator: str | None = None) -> Tensor:
+    """word omission: p(ŷ | x) - p(ŷ | x without x_i), signed (Chrysostomou & Aletras 2021)
+
+    operator: how a word is removed at the input level, `pad` by default; see `attnlib.engine.operators`.
+    """
+    return _drop(case, operator, "pad")
+
+
+@method(needs="variants", models="both", target="probability")
+def leave_one_out(case: Case, operator: str | None = None) -> Tensor:
+    r"""|ŷ - ŷ without x_i|, sums to one (Meister et al. 2021; Jain & Wallace 2019)
+
+    :math:`D_{\hat y}(x_i) = |\hat y - \hat y_{-i}| / \sum_k |\hat y - \hat y_{-k}|`. Deleted, as J&W do.
+    """
+    return normalised(_drop(case, operator, "delete").abs(), case.units)
+
+
+def _drop(case: Case, operator: str | None, default: str) -> Tensor:
+    """(B, T): the explained number of the text minus that of the text without each unit; zero where rounding."""
+    whole = case.explained(case.trace.logits.double()).unsqueeze(1)
+    if case.level == "hidden":
+        if operator is not None:
+            raise ConfigError(
+                f"operator={operator!r} says how words leave the input; at level 'hidden' the text stays, and "
+                "states lose their weight. Leave operator out, or use level='input'."
+            )
+        operator = ATTENTION
+    if operator == ATTENTION and isinstance(case.trace, Trace):
+        logits = attention.single_logits(case.trace, reproject=_again(case.trace))
+    else:
+        logits = input_eraser(case.fitted, case.batch, case.trace, operator or default).singles()
+    drop = whole - case.explained(logits)
+    return drop.masked_fill(drop.abs() <= _rounding(case, whole), 0.0)
+
+
+def _again(trace: Trace) -> bool:
+    """Whether to project what remains: a sparse projection moves its threshold when a position goes.
+
+    Renormalising does the same for a softmax, and is all there is for weights with noise that was drawn once.
+    """
+    known = trace.project(trace.scores, trace.mask)
+    return not trace.exponential and torch.allclose(known, trace.alpha, atol=1e-5)
+
+
+def _rounding(case: Case, whole: Tensor) -> Tensor:
+    """(B, 1): changes up to this are rounding of the model's logits, or of their softmax in float64."""
+    logits = case.trace.logits
+    size = logits.abs().amax(1, keepdim=True).double().clamp_min(1.0)
+    noise = ROUNDINGS * torch.finfo(logits.dtype).eps * size
+    if case.target == "probability":
+        # dp / dz is p (1 - p): a confident model resolves far smaller changes than its logits have digits.
+        noise = noise * whole * (1 - whole) + 4 * torch.finfo(torch.float64).eps
+    return noise

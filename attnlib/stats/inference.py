@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special
 
-from attnlib.stats.variance import Cell, estimated, identity, lean, matrices, mean, quantile, two_sided
+from attnlib.stats.variance import Cell, estimated, identity, lean, matrices, quantile, two_sided
 from attnlib.utils.errors import DataError
 
 LEVEL = 0.95
@@ -215,27 +214,18 @@ def contrasts(
     column: str,
     a: object,
     b: object,
-    by: Sequence[str] = (),
+    by: Sequence[str],
     cells: Sequence[str] = (),
     **options: Any,
 ) -> pd.DataFrame:
-    """`contrast` of every group of `by` that has both sides, with their means (`a`, `b`) and Holm's p.
-
-    a   a value of the column, or a list of them: then rows below one another, and `column` tells them apart
-    """
-    rows = []
-    sample = _sample(options)
-    frame = lean(frame, [*by, *cells, column], **sample)
-    groups = list(frame.groupby(list(by), sort=False, dropna=False, observed=True)) if by else [((), frame)]
-    for one, (key, part) in product(a if isinstance(a, list) else [a], groups):
-        if not {one, b} <= set(part[column].unique()):
-            continue
-        row = dict(zip(by, key, strict=True)) | ({column: one} if isinstance(a, list) else {})
-        for name, side in (("a", one), ("b", b)):
-            row[name] = mean(matrices(part[part[column] == side], list(cells), **sample, weights=None))
-        rows.append(row | contrast(part, column, one, b, cells, **options).row())
-    told = [*by, *([column] if isinstance(a, list) else [])]
-    table = pd.DataFrame(rows, columns=[*told, "a", "b", *Effect(NAN).row()])
+    """`contrast` of every group of `by` that has both sides, one row each, with Holm's p over the rows."""
+    frame = lean(frame, [*by, *cells, column], **_sample(options))
+    rows = [
+        dict(zip(by, key, strict=True)) | contrast(part, column, a, b, cells, **options).row()
+        for key, part in frame.groupby(list(by), sort=False, dropna=False, observed=True)
+        if {a, b} <= set(part[column].unique())
+    ]
+    table = pd.DataFrame(rows, columns=[*by, *Effect(NAN).row()])
     return table.assign(p_holm=holm(table["p"].to_numpy(float)))
 
 

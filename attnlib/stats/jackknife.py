@@ -38,36 +38,38 @@ def pseudovalues(
     return pd.concat(rows, ignore_index=True)
 
 
-def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None) -> pd.DataFrame:
-    """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`.
+def by_class(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, ...]:
+    """What the F1 of a class, 2 hits / (of_truth + of_said), is made of; the columns are `truth` and `prediction`.
 
-    The F1 of a class is 2 hits / both, `both` counting the texts of the class and those that are said to be.
+    Of the N rows: training (N,), numbered as they appear; truth and said (N,) as places in classes (C,). Of the R
+    trainings: hits, of_truth and of_said (R, C), texts of each class. In this order, classes second.
     """
-    by = list(by)
-    if frame.empty:
-        return pd.DataFrame(columns=[*by, "instance", "value", "point"])
-    training = frame.groupby(by, sort=False, dropna=False, observed=True).ngroup().to_numpy()
-    order = np.argsort(training, kind="stable")
-    frame, training = frame.iloc[order], training[order]
+    training = frame.groupby(list(by), sort=False, dropna=False, observed=True).ngroup().to_numpy()
     names = np.concatenate([frame["truth"].to_numpy(object), frame["prediction"].to_numpy(object)])
     codes, classes = pd.factorize(names)
     truth, said = codes.reshape(2, -1)
-    right, shape = truth == said, (training[-1] + 1, len(classes))
+    shape = (training.max() + 1, len(classes))
 
-    def counted(chosen: np.ndarray, of: np.ndarray) -> np.ndarray:
-        return np.bincount(training[chosen] * shape[1] + of[chosen], minlength=shape[0] * shape[1]).reshape(shape)
+    def counted(training: np.ndarray, of: np.ndarray) -> np.ndarray:
+        return np.bincount(training * shape[1] + of, minlength=shape[0] * shape[1]).reshape(shape)
 
-    every = np.ones(len(frame), bool)
-    hits, both = counted(right, truth), counted(every, truth) + counted(every, said)
+    right = truth == said
+    hits = counted(training[right], truth[right])
+    return training, classes, truth, said, hits, counted(training, truth), counted(training, said)
+
+
+def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None) -> pd.DataFrame:
+    """`pseudovalues` of F1: macro, or that of one class (`positive`), from the columns `truth` and `prediction`."""
+    by = list(by)
+    if frame.empty:  # of what was not measured, without columns perhaps
+        return pd.DataFrame(columns=[*by, "instance", "value", "point"])
+    training, classes, truth, said, hits, of_truth, of_said = by_class(frame, by)
+    both = of_truth + of_said
     wanted = both > 0  # a macro mean is over the classes that a training has
     if positive is not None:
-        wanted = np.broadcast_to(classes == positive, shape)
-
-    def f1(hits: np.ndarray, both: np.ndarray) -> np.ndarray:
-        return np.where(wanted, 2 * hits / np.maximum(both, 1), 0.0)
-
-    scores, n = f1(hits, both), wanted.sum(1)
-    changed = np.zeros(len(frame))  # of the sum over classes, when the text is left out
+        wanted = np.broadcast_to(classes == positive, both.shape)
+    scores, n = np.where(wanted, 2 * hits / np.maximum(both, 1), 0.0), wanted.sum(1)
+    right, changed = truth == said, np.zeros(len(frame))  # of the sum over classes, when the text is left out
     for of in (truth, said):
         own = training, of
         less = np.where(wanted[own], 2 * (hits[own] - right) / np.maximum(both[own] - 1 - right, 1), 0.0)
@@ -75,8 +77,8 @@ def f1_values(frame: pd.DataFrame, by: Sequence[str], *, positive: object = None
     point = scores.sum(1) / np.maximum(n, 1)
     size = np.bincount(training)[training]
     rest = (scores.sum(1)[training] + changed) / np.maximum(n, 1)[training]
-    told = frame[[*by, "instance"]].reset_index(drop=True)
-    return told.assign(value=size * point[training] - (size - 1) * rest, point=point[training])
+    told = frame[[*by, "instance"]].assign(value=size * point[training] - (size - 1) * rest, point=point[training])
+    return told.iloc[np.argsort(training, kind="stable")].reset_index(drop=True)
 
 
 def spread_values(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

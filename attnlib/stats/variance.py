@@ -111,14 +111,9 @@ def _matrix(part, key, weight, training, text, corpus) -> Cell:
     return Cell(weight, values, points, np.asarray(names), corpus)
 
 
-def mean(parts: list[Cell]) -> float:
-    """The weighted sum of cell means; NaN of no cells."""
-    return float(sum(cell.weight * cell.points.mean() for cell in parts)) if parts else float("nan")
-
-
 def estimated(parts: list[Cell], *, by_training: bool, by_text: bool, level: float) -> dict[str, Any]:
     """The fields of an `Effect`: the weighted sum of cell means, its interval, and the parts of its variance."""
-    estimate = mean(parts)
+    estimate = float(sum(cell.weight * cell.points.mean() for cell in parts))
     sizes = [cell.values.shape for cell in parts]
     counted = {
         "n": int(sum((~np.isnan(cell.values)).sum() for cell in parts)),

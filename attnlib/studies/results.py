@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from attnlib.stats.jackknife import by_class
 from attnlib.utils.errors import unknown
 
 if TYPE_CHECKING:
@@ -76,23 +77,13 @@ def idle(labels: pd.DataFrame, by: Sequence[str], margin: float = LEARNED) -> pd
     by = list(by)
     if labels.empty:
         return labels[by]
-    grouped = labels.groupby(by, dropna=False)
-    model = grouped.ngroup().to_numpy()
-    codes, classes = pd.factorize(pd.concat([labels["truth"], labels["prediction"]]).astype(str))
-    truth, said = codes.reshape(2, -1)
-
-    def counted(chosen: np.ndarray | slice, of: np.ndarray) -> np.ndarray:
-        """(models, classes): how many of the chosen texts are of which class."""
-        cells = model[chosen] * len(classes) + of[chosen]
-        return np.bincount(cells, minlength=grouped.ngroups * len(classes)).reshape(grouped.ngroups, -1)
-
-    of_truth, hits = counted(slice(None), truth), counted(truth == said, truth)
-    both = of_truth + counted(slice(None), said)  # 2 hits / both is the F1 of a class; absent ones do not count
+    training, *_, hits, of_truth, of_said = by_class(labels, by)
+    both = of_truth + of_said
     macro = (2 * hits / np.maximum(both, 1)).sum(1) / (both > 0).sum(1)
     most, n, known = of_truth.max(1), of_truth.sum(1), (of_truth > 0).sum(1)
     level = np.maximum(2 * most / (most + n), 1.0) / known  # F1 of the most frequent class, the others have none
-    models = labels[by].assign(_model=model).drop_duplicates("_model").sort_values("_model")
-    return models.loc[macro < level + margin, by].reset_index(drop=True)
+    models = labels[by].iloc[np.unique(training, return_index=True)[1]]
+    return models[macro < level + margin].sort_values(by, ignore_index=True)
 
 
 def without(frame: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

@@ -217,10 +217,6 @@ class Fitted(TextClassifier):
 
     hierarchical = property(lambda self: self.model_config.hierarchical)
 
-    def parameters_count(self) -> dict[str, int]:
-        """How many parameters each part has, trained or not."""
-        return {part: sum(p.numel() for p in module.parameters()) for part, module in self.model.parts().items()}
-
     def save(self, folder: str | Path) -> Path:
         """Write weights (safetensors) and all else (JSON) to a folder, all or nothing."""
         return saving.save(self, folder)

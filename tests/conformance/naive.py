@@ -103,10 +103,10 @@ def weights_without(trace, removed: set[int], reproject: bool = False) -> torch.
     return alpha / alpha.sum() if alpha.sum() > 0 else alpha
 
 
-def emptied(fitted, example, scores, reproject: bool) -> list[bool]:
+def emptied(fitted, example, scores) -> list[bool]:
     """Whether no weight is left once the k top units are removed, k = 0, 1, …, n."""
     ranked, trace = order(scores), traced(fitted, example)
-    steps = [weights_without(trace, set(ranked[:k]), reproject) for k in range(len(ranked) + 1)]
+    steps = [weights_without(trace, set(ranked[:k])) for k in range(len(ranked) + 1)]
     return [float(weights.sum()) == 0 for weights in steps]
 
 

@@ -16,10 +16,9 @@ from tests.conformance import naive, zoo
 INPUT = ("pad", "delete", "unk")
 
 
-def tables(fitted, texts, scores, level, operator=None, reproject=None, batch_size=2):
+def tables(fitted, texts, scores, level, operator=None, batch_size=2):
     """(n + 1, C) logits of every text, from the engine."""
-    way = {"level": level, "operator": operator, "reproject": reproject}
-    request = Erasure(ranking=scores, batch_size=batch_size, **way)
+    request = Erasure(ranking=scores, batch_size=batch_size, level=level, operator=operator)
     found = {}
     for part in ranked(fitted, list(texts), request, "test"):
         with torch.no_grad():
@@ -51,15 +50,13 @@ def test_attention_level(name):
     fitted = zoo.fitted(name)
     texts = zoo.texts(fitted, 3)
     scores = importance(fitted, texts, "alpha", level="hidden")
-    for reproject in (False, True):
-        curves = [naive.curve(fitted, t, s, "attention", "", reproject) for t, s in zip(texts, scores, strict=True)]
-        fast = tables(fitted, texts, scores, "attention", reproject=reproject)
-        for found, curve in zip(fast, curves, strict=True):
-            torch.testing.assert_close(found, curve)
-        ways = {"level": "attention", "reproject": reproject, "batch_size": 2}
-        frame, top = (way(fitted, texts, scores, **ways) for way in (fraction_to_flip, top_token_flips))
-        emptied = [naive.emptied(fitted, t, s, reproject) for t, s in zip(texts, scores, strict=True)]
-        agree(frame, top, curves, fitted.classes, emptied)
+    curves = [naive.curve(fitted, t, s, "attention") for t, s in zip(texts, scores, strict=True)]
+    for found, curve in zip(tables(fitted, texts, scores, "attention"), curves, strict=True):
+        torch.testing.assert_close(found, curve)
+    ways = {"level": "attention", "batch_size": 2}
+    frame, top = (way(fitted, texts, scores, **ways) for way in (fraction_to_flip, top_token_flips))
+    emptied = [naive.emptied(fitted, t, s) for t, s in zip(texts, scores, strict=True)]
+    agree(frame, top, curves, fitted.classes, emptied)
 
 
 @pytest.mark.parametrize("name", ["lstm", "mlp", "query-mlp", "han-gru", "gru-gumbel-feat"])
@@ -128,18 +125,6 @@ def test_mask_operator_on_a_model_with_a_mask_token():
     scores = importance(fitted, texts, "alpha")
     for text, s, found in zip(texts, scores, tables(fitted, texts, scores, "input", "mask"), strict=True):
         torch.testing.assert_close(found, naive.curve(fitted, text, s, "input", "mask"))
-
-
-@pytest.mark.parametrize("name", ["lstm", "cnn", "mlp-lin", "transformer", "han-gru", "query-lstm"])
-def test_results_do_not_depend_on_batches(name):
-    fitted = zoo.fitted(name)
-    texts = zoo.texts(fitted, 8)
-    scores = importance(fitted, texts, "random")
-    for operator in INPUT:
-        together = tables(fitted, texts, scores, "input", operator, batch_size=8)
-        alone = [tables(fitted, [t], [s], "input", operator)[0] for t, s in zip(texts, scores, strict=True)]
-        for a, b in zip(together, alone, strict=True):
-            torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize("encoder", ["none", "mlp", "cnn", "lstm", "gru", "transformer"])

@@ -11,12 +11,12 @@ import torch
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.data.batching import WordVectoriser
+from attnlib.rankings.base import Case
 from attnlib.training.fit import fit
 
 SIZE = {"embedding_size": 12, "hidden_size": 16}
 KINDS: dict[str, dict] = {
     "none": {"encoder": "none"},
-    "none-sparsemax": {"encoder": "none", "projection": "sparsemax"},
     "mlp": {"encoder": "mlp", "attention": "dot"},
     "mlp-lin": {"encoder": "mlp", "scaling": "lin"},
     "mlp-entmax-feat": {"encoder": "mlp", "projection": "entmax", "scaling": "feat"},
@@ -42,7 +42,6 @@ KINDS: dict[str, dict] = {
     "lstm-special": {"encoder": "lstm", "scaling": "lin"},
     "cnn-special": {"encoder": "cnn"},
     "mlp-special": {"encoder": "mlp", "projection": "sparsemax"},
-    "cnn-narrow": {"encoder": "cnn", "kernel_sizes": (1, 3)},
     "han-gru": {"encoder": "gru", "hierarchical": True},
     "han-none": {"encoder": "none", "hierarchical": True},
     "han-cnn-sparse": {"encoder": "cnn", "hierarchical": True, "projection": "sparsemax"},
@@ -126,3 +125,10 @@ def texts(found, n: int = 6):
     if found.model_config.hierarchical:
         return tuple(replace(text, sentences=(0, 3, 6)) for text in chosen)
     return chosen
+
+
+def case(fitted, texts, level="input", target="logit") -> Case:
+    """A batch of these texts as importance methods get it."""
+    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
+    with torch.no_grad():
+        return Case(fitted, batch, fitted.model(batch), level, target, 0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from attnlib.engine import jacobian
 from tests.conformance import zoo
@@ -33,3 +34,19 @@ def test_texts_in_small_batches_are_as_in_large_ones(monkeypatch):
     monkeypatch.setattr(jacobian, "PASS_TOKENS", 1)
     for a, b in zip(jacobian.norm_jacobian(fitted, zoo.texts(fitted, 4)), together, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_a_sweep_is_one_backward_pass_per_output(kind):
+    torch.manual_seed(0)
+    cell = kind(3, 4, batch_first=True).double()
+    embedded = torch.randn(2, 5, 3, dtype=torch.float64, requires_grad=True)
+    seeds = torch.randn(2, 5, 4, dtype=torch.float64)
+    with torch.no_grad():
+        norms, diagonal = jacobian.sweep(cell, embedded, seeds)
+    outputs = (cell(embedded)[0] * seeds).sum(-1)
+    for p in range(5):
+        slow = torch.autograd.grad(outputs[:, p].sum(), embedded, retain_graph=True)[0]
+        torch.testing.assert_close(norms[:, p, :p], slow.norm(dim=-1)[:, :p])
+        torch.testing.assert_close(diagonal[:, p], slow[:, p])
+        assert (norms[:, p, p:] == 0).all()

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from attnlib.engine import jacobian, orders, rows
-from attnlib.engine.operators import OPERATORS
+from attnlib.engine.operators import OPERATORS, Operator
 from attnlib.engine.rows import Rows
-from attnlib.engine.select import Pointwise, cheapest, input_eraser
-from attnlib.engine.windows import Windows
+from attnlib.engine.select import Pointwise, Windows, cheapest, input_eraser
+from attnlib.erasure.flips import erasure_curves
 from attnlib.models.attention import Dot
 from attnlib.models.projections import PROJECTIONS
 from attnlib.rankings.scores import importance
@@ -143,3 +143,20 @@ def test_a_projection_of_ones_own_is_applied_again(monkeypatch):
     texts = zoo.texts(fitted, 3)
     for text, found in zip(texts, importance(fitted, texts, "omission", operator="delete"), strict=True):
         np.testing.assert_allclose(found, naive.omissions(fitted, text, "delete"), atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["mlp-lin", "cnn-residual", "lstm-concat-sparse", "transformer", "han-gru"])
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_new_operator_is_one_function(name, stays, monkeypatch):
+    """Every eraser works from the facts of an operator: here some word stands in for a removed one."""
+    monkeypatch.setitem(OPERATORS._items, "other", lambda model, vectoriser: Operator(6, stays=stays))
+    fitted = zoo.fitted(name)
+    texts = zoo.texts(fitted, 3)
+    curves = erasure_curves(fitted, texts, "random", operator="other")
+    assert curves["removed"].max() == max(map(len, texts))
+    with torch.no_grad():
+        for batch, trace in fitted.traces(texts):
+            fast, slow = (
+                input_eraser(fitted, batch, trace, "other", generic=generic).singles() for generic in (False, True)
+            )
+            torch.testing.assert_close(fast, slow)

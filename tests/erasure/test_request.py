@@ -12,7 +12,7 @@ from attnlib.erasure import flips as erasure
 from attnlib.erasure.request import Erasure
 from attnlib.utils.errors import ConfigError, DataError, UnknownName
 from tests.conformance import zoo
-from tests.conformance.toy import Toy, trace
+from tests.erasure.test_flips import toy
 
 
 def test_what_means_nothing_at_a_level_is_refused():
@@ -21,9 +21,6 @@ def test_what_means_nothing_at_a_level_is_refused():
     for measure in (erasure.fraction_to_flip, erasure.top_token_flips, erasure.erasure_curves):
         with pytest.raises(ConfigError, match="Leave operator out"):
             measure(fitted, texts, "alpha", level="attention", operator="pad")
-        for reproject in (True, False):
-            with pytest.raises(ConfigError, match="Leave it out"):
-                measure(fitted, texts, "alpha", level="input", reproject=reproject)
 
 
 def test_unknown_words_are_errors():
@@ -64,13 +61,6 @@ def test_a_function_takes_only_what_it_honours():
 
 
 NAN = float("nan")
-
-
-HAND = {"alpha": [[0.5, 0.3, 0.2]], "values": [[[2.0, 0.0], [0.0, 1.0], [0.0, 2.0]]]}
-
-
-def toy(bias=(0.0, 0.0), **changes) -> Toy:
-    return Toy(trace(**{**HAND, **changes}, bias=bias))
 
 
 @pytest.mark.parametrize(

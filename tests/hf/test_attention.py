@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import attnlib as al
 from attnlib.hf import network
 from attnlib.hf.network import Watch, watching
 from attnlib.measures.perturbation import swap_attention, uniform
@@ -33,33 +32,6 @@ def test_watching_changes_no_bit(model):
     assert torch.equal(watched, eager(model, TEXTS))
     assert len(seen) == 3 == model.model.layers
     assert all(torch.allclose(row, torch.ones_like(row), atol=1e-5) for row in seen)
-
-
-def without(keys):
-    """Weights of the `keys` (B, T) set to zero for every query, the others renormalised."""
-
-    def change(layer):
-        kept = layer.weights.masked_fill(keys[:, None, None, :], 0.0)
-        total = kept.sum(-1, keepdim=True)
-        return kept / torch.where(total > 0, total, 1.0)
-
-    return change
-
-
-def test_zeroing_a_key_in_every_layer_is_the_attention_mask(model):
-    model.model.double()
-    pieces = pieces_of(model, TEXTS)
-    words = model.vectoriser.batch(model.examples(TEXTS))
-    for word in range(3):
-        removed = torch.zeros_like(words.content)
-        removed[:, word] = words.content[:, word] & (words.content.sum(1) > word + 1)  # something must be left
-        gone = removed.gather(1, pieces.words.clamp_min(0)) & (pieces.words >= 0)
-        with torch.no_grad(), watching(model.model.network, Watch(without(gone))):
-            zeroed = model.model(pieces).logits
-        sets = [row.nonzero().flatten().tolist() for row in removed]
-        erased = al.erase(model, TEXTS, [[one] for one in sets], operator="attention")
-        assert np.abs(zeroed.numpy() - np.concatenate(erased)).max() < 1e-6
-        assert any(np.abs(np.concatenate(erased) - model.logits(TEXTS)).max(1) > 1e-4)
 
 
 def layers_of(model, change, texts=TEXTS):

@@ -11,7 +11,6 @@ from attnlib.engine.explainable import operators
 from attnlib.utils.errors import ConfigError
 
 from .conftest import TEXTS
-from .planted import planted_bert, planted_text
 
 
 def own_logits(model, ids, mask=None):
@@ -119,18 +118,3 @@ def test_what_needs_the_closed_form_says_so(model):
     with pytest.raises(ConfigError, match="one pooling attention"):
         _ = model.model_config
     assert not hasattr(model, "model_config")
-
-
-@pytest.mark.slow
-def test_a_trained_decision_is_explained_by_the_word_that_decides(tmp_path):
-    """A tiny BERT learns what one word says; omission and integrated gradients find it."""
-    model = al.load_model(planted_bert(tmp_path), "cpu")
-    rng = np.random.default_rng(7)
-    examples = [al.Example(tuple(t.split()), label) for t, label in (planted_text(rng) for _ in range(40))]
-    assert model.evaluate(examples)["accuracy"] > 0.95
-    for name, options in (("omission", {}), ("integrated_gradients", {"tolerance": None})):
-        scores = al.importance(model, examples, name, **options)
-        found = [e.tokens[s.argmax()] for s, e in zip(scores, examples, strict=True)]
-        assert np.mean([word in ("good", "bad") for word in found]) > 0.8, name
-    own, other = (al.top_token_flips(model, examples, name)["flipped"].mean() for name in ("omission", "random"))
-    assert own > other

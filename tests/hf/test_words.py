@@ -10,7 +10,7 @@ import pytest
 import attnlib as al
 from attnlib.data.checks import DataWarning
 from attnlib.engine.explainable import cut
-from attnlib.hf.words import joined, raw_text, word_spans
+from attnlib.hf.words import joined, word_spans
 from attnlib.utils.errors import DataError
 
 
@@ -93,8 +93,3 @@ def test_a_pair_is_one_sequence_and_only_the_text_has_units(folders):
     assert model.tokens(example) == ["a", "witty", "film"]
     other = model.logits([("a witty film", "who cares")])
     assert not np.allclose(model.logits([example]), other)
-
-
-def test_raw_texts_keep_their_writing():
-    assert raw_text("A  film!").text == "A  film!"
-    assert raw_text("A  film!").tokens == ("A", "film", "!")

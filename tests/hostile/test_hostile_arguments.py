@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +112,6 @@ def test_no_model_and_no_texts(fitted, corpus, name):
         (lambda fitted: al.fit(["a text"], al.TrainConfig()), "got TrainConfig, TrainConfig"),
         (lambda fitted: al.heatmap(fitted, "a great morning", [np.ones(3)]), "names.*got ndarray.*text_heatmap"),
         (lambda fitted: al.explore({}, ["a text"]), "needs a model"),
-        (lambda fitted: al.plausibility([[float("nan"), 0.1]], [[True, False]]), "NaN"),
         (lambda fitted: al.TrainConfig(learning_rate=float("nan")), "learning_rate"),
         (lambda fitted: al.TrainConfig(learning_rate=float("inf")), "learning_rate"),
         (lambda fitted: al.run_grid(["lstm"]), "FitSpecs and MeasureSpecs; got 'lstm'"),
@@ -123,13 +121,3 @@ def test_no_model_and_no_texts(fitted, corpus, name):
 def test_arguments_of_a_wrong_kind(tmp_path, monkeypatch, fitted, call, says):
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path))
     meets(lambda: call(fitted), says, tmp_path)
-
-
-def test_own_scores_go_with_their_texts(fitted, corpus):
-    """Texts without a rationale are left out, and so are their scores."""
-    examples = [replace(corpus.test[0], rationale=None), *corpus.test[1:]]
-    scores = al.importance(fitted, examples, "omission")
-    expected = al.plausibility(fitted, examples, "omission")
-    pd.testing.assert_frame_equal(al.plausibility(fitted, examples, scores), expected)
-    with pytest.raises(DataError, match="5 arrays of scores for 6 texts"):
-        al.plausibility(fitted, examples, scores[1:])

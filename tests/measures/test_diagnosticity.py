@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 import attnlib as al
 from attnlib.measures import diagnosticity as known
@@ -75,3 +76,24 @@ def test_guided_attention_goes_where_it_is_told_and_decisions_stay(planted):
     assert right["none"] == plain.evaluate(planted.test)["accuracy"], "no guide is no guide"
     with pytest.raises(ConfigError, match="honest"):
         known.guided(planted, SMALL, SHORT, 0, guide="honesty")
+
+
+def test_average_precision_by_hand_and_as_scikit_learn_has_it():
+    marked = np.array([True, False, True, False])
+    assert known.average_precision(np.array([4.0, 3.0, 2.0, 1.0]), marked) == pytest.approx((1 + 2 / 3) / 2)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, marks = rng.random(12), rng.random(12) < 0.4
+        if marks.any():
+            assert known.average_precision(scores, marks) == pytest.approx(average_precision_score(marks, scores))
+    assert np.isnan(known.average_precision(np.ones(2), np.zeros(2, bool)))
+
+
+def test_ties_are_broken_at_random():
+    marked = np.zeros(40, bool)
+    marked[:4] = True
+    flat = np.ones(40)
+    seeded = [known.average_precision(flat, marked, seed=s) for s in range(200)]
+    chance = np.mean([known.average_precision(np.random.default_rng(s).random(40), marked) for s in range(200)])
+    assert known.average_precision(flat, marked, seed=3) == known.average_precision(flat, marked, seed=3)
+    assert np.mean(seeded) == pytest.approx(chance, abs=0.04)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnlib.measures.information import clusters, entropy_of, floor, information, miller_madow, mutual_information
+from attnlib.measures.information import clusters, entropy_of, floor, information, mutual_information
 
 RNG = np.random.default_rng(0)
 
@@ -23,23 +23,21 @@ def test_by_hand() -> None:
     assert mutual_information(x, y) == pytest.approx(0.75 * np.log(1.5) + 0.25 * np.log(0.5))
 
 
-def test_independent_labels_reach_the_floor_and_corrections_remove_it() -> None:
+def test_independent_labels_reach_the_floor() -> None:
     x, y = RNG.integers(0, 15, 8000), RNG.integers(0, 15, 8000)
     plugin = mutual_information(x, y)
     bias = 14 * 14 / (2 * 8000)
     assert plugin == pytest.approx(bias, rel=0.3), "the bias that theory foretells"
     assert abs(plugin - floor(x, y)) < 0.3 * plugin
-    assert abs(miller_madow(x, y)) < 0.3 * plugin
 
 
-def test_interval_covers_the_truth_and_carries_n_and_floor() -> None:
+def test_interval_covers_the_truth_and_comes_with_its_floor() -> None:
     p = np.array([[0.4, 0.1], [0.1, 0.4]])
     truth = float((p * np.log(p / 0.25)).sum())
     cells = RNG.choice(4, 2000, p=p.reshape(-1))
     found = information(cells // 2, cells % 2)
-    assert found.low < truth < found.high
-    assert found.n == 2000
-    assert 0 <= found.floor < 0.01 < found.value
+    assert found["low"] < truth < found["high"]
+    assert 0 <= found["floor"] < 0.01 < found["information"]
 
 
 @pytest.mark.parametrize("batch_size", [4096, 100])
@@ -48,12 +46,6 @@ def test_clusters_find_separated_groups(batch_size: int) -> None:
     truth = RNG.integers(0, 6, 1200)
     labels = clusters(centres[truth] + RNG.standard_normal((1200, 6)), 6, batch_size=batch_size)
     assert mutual_information(labels, truth) == pytest.approx(entropy_of(truth))
-
-
-def test_clusters_of_few_distinct_vectors_are_those_vectors() -> None:
-    vectors = np.repeat(np.eye(3), 4, axis=0)
-    assert len(np.unique(clusters(vectors, 10))) == 3
-    assert clusters(vectors, 10).tolist() == clusters(vectors, 10, seed=5).tolist()
 
 
 @pytest.mark.parametrize(("distinct", "k"), [(6, 50), (80, 50)])

@@ -18,61 +18,31 @@ from attnlib.measures.perturbation import (
     uniform,
     with_attention,
 )
-from attnlib.models.trace import Trace
 from attnlib.training.fit import fit
-
-
-def trace_of(hidden, alpha, mask, *, scale=None, joined=False) -> Trace:
-    torch.manual_seed(0)
-    linear = torch.nn.Linear(hidden.shape[-1], 3, dtype=hidden.dtype)
-    weights = alpha if scale is None else alpha * scale
-    context = (weights.unsqueeze(-1) * hidden).sum(1)
-    decode = (lambda c: linear(c.tanh())) if joined else linear
-    return Trace(
-        mask=mask,
-        embedded=hidden,
-        hidden=hidden,
-        scores=alpha,
-        alpha=alpha,
-        scale=scale,
-        context=context,
-        logits=decode(context),
-        decode=decode,
-        project=lambda s, m: s,
-        weight=None if joined else linear.weight,
-        bias=None if joined else linear.bias,
-    )
+from tests.conformance import zoo
 
 
 @pytest.fixture
 def parts():
     generator = torch.Generator().manual_seed(1)
     mask = torch.tensor([[True, True, True, False], [True, True, True, True], [False, True, False, False]])
-    hidden = torch.randn(3, 4, 5, generator=generator, dtype=torch.float64)
     alpha = torch.randn(3, 4, generator=generator, dtype=torch.float64).masked_fill(~mask, -torch.inf).softmax(-1)
-    scale = torch.randn(3, 4, generator=generator, dtype=torch.float64)
-    return hidden, alpha, mask, scale
+    return alpha, mask
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("joined", [False, True])
-def test_own_attention_gives_own_logits(parts, scaled: bool, joined: bool) -> None:
-    hidden, alpha, mask, scale = parts
-    trace = trace_of(hidden, alpha, mask, scale=scale if scaled else None, joined=joined)
-    assert torch.allclose(with_attention(trace, trace.alpha), trace.logits)
-    several = torch.stack([uniform(mask), trace.alpha], 1)
-    assert torch.allclose(with_attention(trace, several)[:, 1], trace.logits)
-
-
-def test_uniform_is_the_mean_of_hidden_states(parts) -> None:
-    hidden, alpha, mask, _ = parts
-    trace = trace_of(hidden, alpha, mask)
-    assert torch.allclose(with_attention(trace, uniform(mask))[0], trace.decode(hidden[0, :3].mean(0)))
+@pytest.mark.parametrize("name", ["lstm", "lstm-lin-dot", "query-lstm", "query-gru-sparse"])
+def test_own_attention_gives_own_logits_and_uniform_the_mean_state(name) -> None:
+    trace = zoo.fitted(name).trace(zoo.texts(zoo.fitted(name), 4))
+    found = with_attention(trace, torch.stack([trace.alpha, uniform(trace.mask)], 1))
+    assert torch.allclose(found[:, 0], trace.logits)
+    states = trace.hidden if trace.scale is None else trace.hidden * trace.scale.unsqueeze(-1)
+    means = torch.stack([own[mask].mean(0) for own, mask in zip(states, trace.mask, strict=True)])
+    assert torch.allclose(found[:, 1], trace.decode(means), atol=1e-6)
     assert uniform(torch.zeros(1, 3, dtype=torch.bool)).tolist() == [[0, 0, 0]]
 
 
 def test_permuted_weights_are_the_same_weights_elsewhere(parts) -> None:
-    _, alpha, mask, _ = parts
+    alpha, mask = parts
     moved = permuted(alpha, mask, 50, seed=0)
     assert torch.allclose(moved.sort(-1).values, alpha.sort(-1).values.unsqueeze(1).expand_as(moved))
     assert (moved.masked_select(~mask.unsqueeze(1)) == 0).all()
@@ -88,7 +58,7 @@ def test_every_permutation_is_equally_likely() -> None:
 
 
 def test_draws_depend_on_the_text_alone(parts) -> None:
-    _, alpha, mask, _ = parts
+    alpha, mask = parts
     whole = permuted(alpha, mask, 5, seed=7)
     wider = torch.nn.functional.pad(alpha, (0, 3)), torch.nn.functional.pad(mask, (0, 3))
     alone = permuted(wider[0][1:2], wider[1][1:2], 5, seed=7, rows=[1])
@@ -119,7 +89,7 @@ def test_a_table_agrees_with_single_texts_in_any_batch(corpus) -> None:
     table = token_table(fitted, corpus.test)
     few = token_table(fitted, corpus.test, batch_size=3)
     assert table["id"].tolist() == [e.id for e in corpus.test]
-    for name in ("token_probability", "entropy", "confidence"):
+    for name in ("token_probability", "entropy"):
         np.testing.assert_allclose(table[name], few[name], atol=1e-6)
     trace = fitted.trace([corpus.test[7]])
     chosen = int(trace.prediction)

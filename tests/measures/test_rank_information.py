@@ -10,7 +10,7 @@ from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data import load_corpus
 from attnlib.measures import rank_information as ri
 from attnlib.training.fit import fit
-from attnlib.utils.errors import ConfigError, DataError
+from attnlib.utils.errors import DataError
 
 
 def _states(informative: list[float], n: int = 240, seed: int = 0) -> ri.RankedStates:
@@ -30,10 +30,8 @@ def test_attention_that_finds_the_informative_states_has_a_high_tau() -> None:
     assert ranks["information"].is_monotonic_decreasing
     assert good["tau"] == 1.0
     assert bad["tau"] == -1.0
-    assert good["low"] <= good["tau"] <= good["high"] <= 1.0
     assert (ranks["low"] <= ranks["information"]).all()
     assert (ranks["information"] <= ranks["high"]).all()
-    assert good["tau_neighbours"] > 0 > bad["tau_neighbours"], "the estimate without clusters agrees"
 
 
 def test_the_order_of_the_texts_does_not_matter() -> None:
@@ -53,7 +51,6 @@ def test_tau_is_shiehs_with_mean_weights() -> None:
     ranks, facts = ri.rank_information(_states([1, 0, 1]), [6], resamples=10)
     a = ranks["alpha"]
     assert facts["tau"] == stats.weighted_kendall(ranks["information"].round(ri.DIGITS), a, a)
-    assert facts["tau_plain"] == stats.weighted_kendall(ranks["information"].round(ri.DIGITS), a, np.ones(3))
 
 
 def test_short_texts_are_left_out_rank_by_rank() -> None:
@@ -70,24 +67,14 @@ def test_short_texts_are_left_out_rank_by_rank() -> None:
 
 
 def test_more_clusters_than_half_the_texts_are_not_on_offer() -> None:
-    assert ri.usable_counts([8, 50, 22, 23], 45) == [8, 22]
-    with pytest.raises(
-        ConfigError, match=r"smallest N is 50, mine has 45 test texts.*smaller counts or more texts"
-    ):
-        ri.usable_counts([100, 50], 45, "mine")
-    _, facts = ri.rank_information(_states([1, 0], n=40), [6, 30], resamples=5)
-    assert facts["clusters"] == 6
+    for counts, chosen in (([6, 30], 6), ([100, 50], 20)):
+        assert ri.rank_information(_states([1, 0], n=40), counts, resamples=5)[1]["clusters"] == chosen
 
 
 def test_a_constant_output_has_no_tau() -> None:
-    states = _states([1, 0.5, 0])
-    _, facts = ri.rank_information(states, [6], resamples=5)
-    assert facts["output_entropy"] == pytest.approx(np.log(3), abs=0.02)
-    _, flat = ri.rank_information(states._replace(logits=np.ones((240, 3))), [6], resamples=5)
-    assert flat["output_entropy"] == 0
-    assert all(
-        np.isnan(flat[name]) for name in flat if name.startswith("tau") or name in ("low", "high", "over_texts")
-    )
+    states = _states([1, 0.5, 0])._replace(logits=np.ones((240, 3)))
+    _, flat = ri.rank_information(states, [6], resamples=5)
+    assert np.isnan([flat["tau"], flat["over_texts"]]).all()
 
 
 def test_number_of_ranks() -> None:

@@ -64,9 +64,7 @@ def test_hidden_states_are_those_of_the_network_and_of_no_batch(folders, kind):
     "options",
     [
         {},
-        {"projection": "sparsemax", "scaling": "feat"},
-        {"regulariser": "concat"},
-        {"regulariser": "residual"},
+        {"projection": "sparsemax", "scaling": "feat", "regulariser": "concat"},
         {"regulariser": "tying"},
         {"regulariser": "mlm", "mask_id": 5},
         {"query": True, "attention": "dot"},

@@ -9,7 +9,7 @@ import torch
 
 from attnlib.config import ModelConfig
 from attnlib.models import build_model
-from attnlib.models.encoders import Recurrent, build_encoder
+from attnlib.models.encoders import ENCODERS, Recurrent
 from tests.models.helpers import N_IDS, config_of, make_batch
 
 D, H = 5, 6
@@ -24,7 +24,7 @@ def random_text(lengths=(7, 3, 1, 5)) -> tuple[torch.Tensor, torch.Tensor]:
 def test_cnn_against_a_loop():
     embedded, mask = random_text()
     torch.manual_seed(1)
-    encoder = build_encoder(ModelConfig(encoder="cnn", hidden_size=6, kernel_sizes=(1, 3, 5)), D).double()
+    encoder = ENCODERS["cnn"](ModelConfig(encoder="cnn", hidden_size=6, kernel_sizes=(1, 3, 5)), D).double()
     hidden = encoder(embedded.masked_fill(~mask.unsqueeze(-1), 50.0), mask)
     for row, n in enumerate(mask.sum(1).tolist()):
         for t in range(n):
@@ -94,7 +94,7 @@ def test_transformer_against_torch(norm, activation):
     embedded, mask = random_text()
     torch.manual_seed(1)
     config = ModelConfig(encoder="transformer", hidden_size=8, heads=2, layers=2, transformer_norm=norm)
-    encoder = build_encoder(config, D).double()
+    encoder = ENCODERS[config.encoder](config, D).double()
     stock = torch.nn.TransformerEncoder(
         torch.nn.TransformerEncoderLayer(8, 2, 8, 0.0, activation, batch_first=True, norm_first=norm == "pre"),
         2,

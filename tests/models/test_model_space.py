@@ -62,9 +62,14 @@ def test_any_two_parts_combine_on_defaults():
 
 
 @every
-def test_shapes_simplex_and_masks(choice):
+def test_parts_shapes_simplex_and_masks(choice):
     batch = make_batch()
     model = model_of(choice).eval()
+    parts = model.parts()
+    assert tuple(parts) == PARTS
+    owned = [id(p) for part in parts.values() for p in part.parameters()]
+    assert sorted(owned) == sorted(id(p) for p in model.parameters()), "every parameter belongs to one part"
+    assert (sum(p.numel() for p in parts["scaling"].parameters()) == 0) == (choice["scaling"] == "none")
     trace = model(batch)
     texts, length = trace.mask.shape
     assert trace.logits.shape == (len(batch), 2)
@@ -136,14 +141,3 @@ def test_results_do_not_depend_on_the_batch(choice):
             torch.testing.assert_close(one.token_alpha[0], whole.token_alpha[row, :length], rtol=0, atol=1e-10)
             if not choice["hierarchical"]:
                 torch.testing.assert_close(one.hidden[0], whole.hidden[row, :length], rtol=0, atol=1e-10)
-
-
-@every
-def test_every_parameter_belongs_to_one_part(choice):
-    model = model_of(choice)
-    parts = model.parts()
-    assert tuple(parts) == PARTS
-    owned = [id(p) for part in parts.values() for p in part.parameters()]
-    assert len(owned) == len(set(owned))
-    assert set(owned) == {id(p) for p in model.parameters()}
-    assert (sum(p.numel() for p in parts["scaling"].parameters()) == 0) == (choice["scaling"] == "none")

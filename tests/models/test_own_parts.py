@@ -84,13 +84,6 @@ def test_a_name_is_legal_while_it_is_registered(registry: Registry):
             ModelConfig(**{registry.kind: "cosin"})
 
 
-def test_an_own_softmax_is_not_taken_for_the_kits(planted):
-    fitted = fit(planted, ModelConfig(embedding_size=8, hidden_size=8), QUICK.replace(epochs=0))
-    assert fitted.trace(planted.test[:2]).exponential
-    with lent({("projection", "softmax"): sparsemax}):
-        assert not fitted.trace(planted.test[:2]).exponential
-
-
 def test_shortcuts_of_the_engine_know_the_kits_regularisers_alone(planted):
     config = ModelConfig(encoder="mlp", embedding_size=8, hidden_size=8)
     assert plain(fit(planted, config, QUICK.replace(epochs=0)).model)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnlib.config import ModelConfig
-from attnlib.models.scaling import build_scaling
+from attnlib.models.scaling import SCALINGS
 
 V, D, N = 23, 6, 15
 COUNTS = {"lin": V, "feat": V * D, "conv": V + N * D + N}
@@ -14,7 +14,7 @@ COUNTS = {"lin": V, "feat": V * D, "conv": V + N * D + N}
 
 def scaling_of(kind: str, pool: str = "sum"):
     torch.manual_seed(0)
-    return build_scaling(ModelConfig(scaling=kind, scaling_pool=pool, scaling_channels=N), V, D).double()
+    return SCALINGS[kind](ModelConfig(scaling=kind, scaling_pool=pool, scaling_channels=N), V, D).double()
 
 
 @pytest.fixture

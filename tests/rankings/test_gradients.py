@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.rankings.base import Case
 from attnlib.rankings.gradients import gradients, path_integral
 from attnlib.rankings.scores import importance
 from tests.conformance import zoo
-
-
-def case(fitted, texts, level="input", target="logit") -> Case:
-    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
-    with torch.no_grad():
-        return Case(fitted, batch, fitted.model(batch), level, target, 0)
 
 
 @pytest.mark.parametrize("name", ["lstm", "cnn-conv", "transformer", "han-gru", "query-lstm", "mlp-lin"])
@@ -26,7 +19,7 @@ def test_input_gradients_are_captums(name):
 
     fitted = zoo.fitted(name)
     texts = zoo.texts(fitted, 3)
-    found = case(fitted, texts)
+    found = zoo.case(fitted, texts)
     embedded = fitted.model.embed(found.batch).detach()
 
     def answer(e):
@@ -54,7 +47,7 @@ def test_input_gradients_are_captums(name):
 @pytest.mark.parametrize("level", ["input", "hidden"])
 def test_a_trace_with_its_graph_gives_the_gradients_of_a_second_pass(name, level):
     fitted = zoo.fitted(name)
-    again = case(fitted, zoo.texts(fitted, 4), level)
+    again = zoo.case(fitted, zoo.texts(fitted, 4), level)
     kept = replace(again, trace=fitted.trace(zoo.texts(fitted, 4), grad=True))
     for one, other in zip(gradients(again), gradients(kept), strict=True):
         torch.testing.assert_close(one, other)
@@ -64,15 +57,15 @@ def test_a_trace_with_its_graph_gives_the_gradients_of_a_second_pass(name, level
 @pytest.mark.parametrize("name", ["lstm", "mlp-lin", "cnn", "han-gru", "query-lstm"])
 def test_integrated_gradients_are_complete(name):
     fitted = zoo.fitted(name)
-    found = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=300)
+    found = path_integral(zoo.case(fitted, zoo.texts(fitted, 2)), steps=300)
     assert (found.gap <= 0.02 * found.change.abs().clamp_min(0.1)).all()
-    coarse = path_integral(case(fitted, zoo.texts(fitted, 2)), steps=3)
+    coarse = path_integral(zoo.case(fitted, zoo.texts(fitted, 2)), steps=3)
     assert coarse.gap.max() > found.gap.max()
 
 
 def test_the_quirk_integrates_t_times_the_gradient():
     fitted = zoo.fitted("none")
-    found = case(fitted, zoo.texts(fitted, 1))
+    found = zoo.case(fitted, zoo.texts(fitted, 1))
     right = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", steps=200)[0]
     wrong = importance(fitted, zoo.texts(fitted, 1), "integrated_gradients", quirks={"tasc_ig"})[0]
     change = float(path_integral(found, 50).change)

@@ -6,23 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from attnlib.rankings.base import Case
+from attnlib.rankings.inside import self_attention
 from attnlib.rankings.scores import importance
 from tests.conformance import zoo
-
-
-def case(fitted, texts, level="input", target="logit") -> Case:
-    batch = fitted.vectoriser.batch(fitted.vectoriser.encode(texts))
-    with torch.no_grad():
-        return Case(fitted, batch, fitted.model(batch), level, target, 0)
 
 
 def test_rollout_by_hand():
     fitted = zoo.fitted("transformer")
     texts = zoo.texts(fitted, 2)
-    from attnlib.rankings.inside import self_attention
-
-    found = case(fitted, texts)
+    found = zoo.case(fitted, texts)
     first, second = (layer.mean(1) for layer in self_attention(found))
     eye = torch.eye(first.shape[-1], dtype=first.dtype)
     expected = (found.trace.alpha.unsqueeze(1) @ ((second + eye) @ (first + eye) / 4)).squeeze(1)
@@ -33,10 +25,8 @@ def test_rollout_by_hand():
 
 @pytest.mark.parametrize("name", ["transformer", "bert"])
 def test_self_attention_is_what_the_encoder_used(name):
-    from attnlib.rankings.inside import self_attention
-
     fitted = zoo.fitted(name)
-    found = case(fitted, zoo.texts(fitted, 2))
+    found = zoo.case(fitted, zoo.texts(fitted, 2))
     for layer in self_attention(found):
         real = found.batch.mask[:, None, None, :].expand_as(layer)
         assert (layer[~real] == 0).all()

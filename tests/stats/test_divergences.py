@@ -1,4 +1,4 @@
-"""Facts about the measures: hand-worked values, ranges, agreement with SciPy, defined answers to bad input."""
+"""Facts about the measures: ranges, agreement with SciPy, defined answers to bad input."""
 
 import numpy as np
 import pytest
@@ -13,30 +13,10 @@ RNG = np.random.default_rng(0)
 P, Q = RNG.dirichlet(np.ones(7), 20), RNG.dirichlet(np.ones(7), 20)
 
 
-def test_hand_worked_divergences():
-    assert stats.tvd([0.5, 0.5], [0.25, 0.75]) == pytest.approx(0.25)
-    assert stats.jsd([1, 0], [0.5, 0.5]) == pytest.approx(
-        0.5 * np.log(4 / 3) + 0.25 * np.log(2 / 3) + 0.25 * np.log(2)
-    )
-
-
-def test_disjoint_supports_reach_the_bounds():
-    assert stats.jsd([1, 0, 0], [0, 0.5, 0.5]) == pytest.approx(np.log(2), abs=1e-15)
-    assert stats.jsd([1, 0, 0], [0, 0.5, 0.5]) <= np.log(2)
-    assert stats.tvd([1, 0, 0], [0, 0.5, 0.5]) == 1.0
-
-
 def test_divergences_agree_with_scipy_and_are_symmetric():
     np.testing.assert_allclose(stats.jsd(P, Q), jensenshannon(P, Q, axis=-1) ** 2, rtol=1e-10)
     np.testing.assert_allclose(stats.jsd(P, Q), stats.jsd(Q, P), rtol=1e-12)
     assert (stats.jsd(P, P) == 0).all()
-
-
-def test_padding_adds_nothing():
-    padded = [np.pad(x, ((0, 0), (0, 5))) for x in (P, Q)]
-    for measure in (stats.jsd, stats.tvd):
-        np.testing.assert_allclose(measure(*padded), measure(P, Q), atol=1e-15)
-        assert np.isfinite(measure(*padded)).all()
 
 
 def test_normalized_entropy():
@@ -91,11 +71,6 @@ def test_kendall_tau_is_scipys_with_ties_and_nan_where_constant():
     assert np.isnan(stats.kendall_tau([1], [1]))
 
 
-def test_weighted_kendall_by_hand():
-    # pairs (0,1): agree, weight 6; (0,2): disagree, 3; (1,2): disagree, 2 -> (6 - 3 - 2) / 11
-    assert stats.weighted_kendall([1, 2, 0], [1, 2, 3], [3, 2, 1]) == pytest.approx(1 / 11)
-
-
 def test_weighted_kendall_with_equal_weights_is_kendall_and_sorted_is_one():
     x, y = RNG.random(15), RNG.random(15)
     assert stats.weighted_kendall(x, y, np.ones(15)) == pytest.approx(scipy_stats.kendalltau(x, y).statistic)
@@ -105,7 +80,3 @@ def test_weighted_kendall_with_equal_weights_is_kendall_and_sorted_is_one():
     assert stats.weighted_kendall([1, 1], [1, 2], [1, 1]) == 0.0
     with pytest.raises(DataError, match="one finite weight"):
         stats.weighted_kendall(x, y, [1.0])
-
-
-def test_order():
-    assert stats.descending([0.1, 0.9, 0.9, 0.5]).tolist() == [1, 2, 3, 0]

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from attnlib.config import ModelConfig
-from attnlib.data import load_corpus
 from attnlib.training.initial import initial_model, make_vectoriser, word_vectors
-
-
-@pytest.fixture(scope="module")
-def corpus():
-    return load_corpus("planted", n_train=40, n_dev=10, n_test=10)
 
 
 def test_word_vectors_are_the_first_embeddings(corpus):

@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from attnlib.config import ModelConfig, TrainConfig
-from attnlib.data import load_corpus
-from attnlib.measures.adversary import adversary
 from attnlib.training import initial
 from attnlib.training.fit import fit
 from attnlib.training.optimise import freeze
@@ -22,11 +20,6 @@ ALL = {
 FROZEN = TrainConfig(epochs=3, learning_rate=0.05, freeze=("embedding", "encoder"), precision="float64")
 
 
-@pytest.fixture(scope="module")
-def corpus():
-    return load_corpus("planted", n_train=120, n_dev=30, n_test=30)
-
-
 @pytest.mark.parametrize("name", list(ALL))
 def test_training_on_known_states_is_training_with_the_encoder(name, corpus, monkeypatch) -> None:
     quick = fit(corpus, ALL[name], FROZEN, seed=3)
@@ -36,18 +29,6 @@ def test_training_on_known_states_is_training_with_the_encoder(name, corpus, mon
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
     columns = ["loss", "dev_loss", "dev_accuracy"]
     np.testing.assert_allclose(quick.history[columns], slow.history[columns], rtol=1e-9)
-
-
-def test_the_encoder_reads_each_text_once(corpus, monkeypatch) -> None:
-    base = fit(corpus, ALL["lstm"], TrainConfig(epochs=1))
-    calls = []
-    forward = type(base.model.encoder).forward
-    monkeypatch.setattr(
-        type(base.model.encoder), "forward", lambda *args: calls.append(len(args[1])) or forward(*args)
-    )
-    schedule = TrainConfig(epochs=5, monitor="train_loss")
-    adversary(corpus, ALL["lstm"], schedule, 10, warm_start=base, lam=0.1, frozen=True)
-    assert sum(calls) == 2 * len(corpus.train) + len(corpus.dev)  # for the targets, and for the states
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,7 @@ def by_rank(
     """
     some = sampled(corpus.test, texts)
     states = ranked(fitted, some)
-    most = int((states.lengths > 1).sum()) // 2
-    # where none leaves two texts for each cluster, the largest that would: it decides nothing (`thin`)
-    fitting = [count for count in counts if count <= most] or [most]
-    ranks, facts = rank_information(states, fitting, resamples=resamples)
+    ranks, facts = rank_information(states, counts, resamples=resamples)
     labels = pd.DataFrame({"instance": [e.id for e in some], "truth": [e.label for e in some]})
     labels["prediction"] = states.logits.argmax(1)
     facts["accuracy"] = float((labels["truth"] == labels["prediction"]).mean())
@@ -41,7 +38,11 @@ def by_rank(
 
 
 def apart(base: Fitted, other: Fitted, corpus: Corpus, *, texts: int | None = None) -> pd.DataFrame:
-    """How far an adversary is from its base, per text of `by_rank`; `tvd_trained` is halved with two classes."""
+    """How far an adversary is from its base, one row per test text, of the texts that `by_rank` looks at.
+
+    tvd of outputs, tvd_trained (halved with two classes, as in training), jsd of attentions, right_base,
+    right_adversary
+    """
     found = compare(base, other, sampled(corpus.test, texts))
     found = found.assign(instance=found["id"], tvd_trained=found["tvd"] / (2 if len(corpus.classes) == 2 else 1))
     return found[["instance", "tvd", "tvd_trained", "jsd", "right_base", "right_adversary"]]

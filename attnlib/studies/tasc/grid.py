@@ -72,7 +72,7 @@ def faithfulness(
         frames.append(found[["id", "length", "removed", "fraction", "status"]].assign(importance=ranking))
     embedding = fitted.model.embedding
     sizes = {"vocabulary": embedding.num_embeddings, "embedding": embedding.embedding_dim}
-    sizes["scaling"] = fitted.parameters_count()["scaling"]
+    sizes["scaling"] = sum(p.numel() for p in fitted.model.parts()["scaling"].parameters())
     return {
         "flips": pd.concat(frames, ignore_index=True).rename(columns={"id": "instance"}),
         "labels": decisions(fitted, corpus.test).drop(columns="value"),

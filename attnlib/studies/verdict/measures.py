@@ -16,8 +16,7 @@ from attnlib.measures.adversary import search
 from attnlib.measures.agreement import agreement, resolved
 from attnlib.measures.faithfulness import comprehensiveness_of, sufficiency_of
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
-from attnlib.measures.rank_information import rank_information, ranked, usable_counts
-from attnlib.measures.rationales import average_precision
+from attnlib.measures.rank_information import rank_information, ranked
 from attnlib.rankings.scores import importance
 from attnlib.utils.device import measuring
 
@@ -88,10 +87,7 @@ def battery(
         frames += _by_ranking(fitted, some, importance(fitted, some, reading), reading, others)
     frames += _of_weights(fitted, some, sampled(corpus.test, min(adversary_texts, len(some))), adversary_steps)
     frames.append(_plausible(fitted, some))
-    states = ranked(fitted, corpus.test)
-    usable = int((states.lengths > 1).sum())
-    possible = [n for n in counts if 2 * n <= usable] or [usable // 2]
-    facts = rank_information(states, usable_counts(possible, usable), resamples=2)[1]
+    facts = rank_information(ranked(fitted, corpus.test), counts, resamples=2)[1]
     frames.append(_rows("information", [""], [facts["tau"]]))
     labels = decisions(fitted, corpus.test).drop(columns="value")
     return {"scores": pd.concat(frames, ignore_index=True), "labels": labels}
@@ -178,7 +174,9 @@ def _plausible(fitted: Fitted, examples: Sequence[Example]) -> pd.DataFrame:
     for place, weights in enumerate(importance(fitted, marked, "alpha") if marked else []):
         words = zip(marked[place].rationale, marked[place].tokens, strict=True)
         values.append(
-            average_precision(weights, np.array([m for m, token in words if token not in out]), seed=place)
+            diagnosticity.average_precision(
+                weights, np.array([m for m, token in words if token not in out]), seed=place
+            )
         )
     return _rows("plausibility", [e.id for e in marked], values)
 

@@ -49,7 +49,7 @@ def texts_of(probabilities: dict[str, float], seeds=(0, 1, 2), n: int = 60, **ce
             {
                 "variant": variant, "seed": seed, "instance": np.arange(n), "label": label,
                 "prediction": np.where(np.arange(n) < 5 * n // 6, label, 1 - label),
-                "token_probability": p + noise[variant][k], "entropy": p + noise[variant][k], "confidence": 0.9,
+                "token_probability": p + noise[variant][k], "entropy": p + noise[variant][k],
             }
         )
         for variant, p in probabilities.items()
