@@ -46,8 +46,6 @@ def show(key: str) -> None:
     for name in entry.frame_names:
         rows, columns = entry.frame(name).shape
         click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
-    if stale(entry.spec):
-        click.echo("made by another version of the kit: the same run would be computed again")
 
 
 @runs.command()
@@ -56,10 +54,12 @@ def show(key: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Preview deletions; remove nothing.")
 def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
     """Remove old or outdated runs."""
+    from attnlib.store.sources import KIT  # a user's own parts are not known here
+
     store = Store()
     rows = _rows(store)
     limit = math.inf if older_than is None else older_than * 86400
-    doomed = [row for row in rows if row["age"] > limit or (outdated and stale(row["spec"]))]
+    doomed = [row for row in rows if row["age"] > limit or (outdated and row["code"] != KIT)]
     verb = "would be removed" if dry_run else "removed"
     for row in doomed:
         click.echo(f"{verb}: {row['line']}")
@@ -70,13 +70,6 @@ def gc(older_than: float | None, outdated: bool, dry_run: bool) -> None:
     click.echo(f"{len(doomed)} runs ({size}) {verb} in {store.root}")
 
 
-def stale(spec: dict[str, Any]) -> bool:
-    """Whether the kit has changed since the run was made; a user's own parts are not known here."""
-    from attnlib.store.sources import KIT
-
-    return spec["code"].get("attnlib") != KIT
-
-
 def _rows(store: Store) -> list[dict[str, Any]]:
     """Finished runs, the newest first. A damaged one is removed with a warning."""
     rows = []
@@ -85,5 +78,6 @@ def _rows(store: Store) -> list[dict[str, Any]]:
         task = " ".join([spec["task"].rpartition(".")[2], *map(str, spec["columns"].values())])
         took = f"{duration(environment['seconds'])}, {filesize(entry.size)}, {duration(age)} ago"
         line = f"{entry.key[:12]}  {task:<60}  {took}"
-        rows.append({"key": entry.key, "spec": spec, "size": entry.size, "age": age, "line": line})
+        code = spec["code"].get("attnlib")
+        rows.append({"key": entry.key, "code": code, "size": entry.size, "age": age, "line": line})
     return sorted(rows, key=lambda row: row["age"])

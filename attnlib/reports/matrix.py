@@ -14,7 +14,6 @@ from typing import Any
 
 from attnlib.reports import theme
 from attnlib.reports.tabular import p_value
-from attnlib.utils.errors import ConfigError, unknown
 from attnlib.utils.text import plural
 from attnlib.viz.prose import interval
 
@@ -22,24 +21,11 @@ VERDICTS = {"reproduced": "✓", "not reproduced": "✗", "undetermined": "?", "
 """Answers to the direction of a claim; a sign next to each colour, for those who do not see the colour."""
 SIZES = {"as large": "=", "smaller": "<", "larger": ">", "negligible": "≈", "no printed value": ""}
 """Answers to its size, against the effect that the paper prints or, where the direction is open, against none."""
-FIELDS = ("id", "paper", "claim", "where", "setting", "effect", "low", "high", "n", "verdict")
-"""What every claim has."""
 MORE = (
     "size unit direction border paper_effect paper_where texts trainings n_of df p test case note settles figure"
 ).split()
-"""What it may have."""
+"""What a claim may have besides what every claim has."""
 Claim = Mapping[str, Any]
-
-
-def checked(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, or an error that says which one lacks what."""
-    rows = list(claims)
-    for row in rows:
-        if missing := [field for field in FIELDS if field not in row]:
-            raise ConfigError(f"Claim {row.get('id', '?')!r} lacks {', '.join(missing)}.")
-        if row["verdict"] not in VERDICTS:
-            raise ConfigError(f"Claim {row['id']!r}: {unknown('verdict', row['verdict'], VERDICTS)}")
-    return rows
 
 
 def load(folder: Path, name: str = "claims") -> list[Any]:
@@ -66,14 +52,10 @@ def matrix_html(claims: Sequence[Claim], anchors: Collection[str] = (), *, style
     return _filled(rows, shared=shared, style=theme.read("ledger.css") if style else "")
 
 
-def series_html(runs: Iterable[tuple[str, Sequence[Claim]]]) -> str:
-    """Claims on another page than their reports, grouped by paper: (link to a report, its claims) of each."""
-    rows = [
-        _row(claim, number) | {"link": f"{link}#claim-{claim['id']}", "details": {}}
-        for link, found in runs
-        for number, claim in enumerate(found, start=1)
-    ]
-    return _filled(rows, brief=True)
+def series_html(link: str, claims: Sequence[Claim]) -> str:
+    """The claims of a report on another page; `link` leads to the report."""
+    rows = [_row(claim, number) for number, claim in enumerate(claims, start=1)]
+    return _filled([row | {"link": f"{link}#claim-{row['id']}", "details": {}} for row in rows], brief=True)
 
 
 def back_links(claims: Sequence[Claim], name: str) -> str:
@@ -143,9 +125,8 @@ def _plot(row: dict[str, Any], estimate: str, spread: str, printed: str) -> str:
     border, direction = row["border"] or 0.0, row["direction"]
     borders = [-border, border] if direction == "within" else [border]
     told = [f"effect {estimate}"] + [f"95% CI {spread}"] * bool(spread)
-    told += [f"border {' and '.join(f'{value:.3g}' for value in borders)}"] + [f"the paper's {printed}"] * bool(
-        printed
-    )
+    told += ["border " + " and ".join(f"{value:.3g}" for value in borders)]
+    told += [f"the paper's {printed}"] * bool(printed)
     claimed = (None if direction == "less" else borders[0], None if direction == "greater" else borders[-1])
     return interval(
         row["effect"],

@@ -63,29 +63,19 @@ class Output:
         *,
         caption: str = "",
         digits: int = 3,
-        keep: Sequence[str] = (),
         folded: bool | None = None,
     ) -> None:
         """Save as `tables/<name>.parquet` and `.csv` and show it: escaped, with `digits` decimals.
 
-        Columns without values, or with the same name or count in every row, are named below the table instead of
-        being shown; those in `keep` are shown anyway. What is saved and downloaded has all of them. A table of more
-        than `tabular.FOLDED` rows is folded under its caption, unless `folded` says otherwise.
+        Columns with the same name or count in every row are named below the table, those without values are left
+        out; what is saved and downloaded has all of them. A table of more than `tabular.FOLDED` rows is folded
+        under its caption, unless `folded` says otherwise.
         """
         flat = frame.reset_index() if any(frame.index.names) else frame
-        flat = flat.set_axis(
-            [c if isinstance(c, str) else " · ".join(filter(None, c)) for c in flat.columns], axis=1
-        )
         file = self._file("tables", name, "parquet")
-        try:
-            data = flat.to_parquet()
-        except Exception as error:
-            raise ConfigError(
-                f"Table {name!r} cannot be saved as parquet: {error}. Give each column one type."
-            ) from error
-        files.write(file, data)
+        files.write(file, flat.to_parquet())
         files.write(file.with_suffix(".csv"), flat.to_csv(index=False))
-        html = tabular.table_html(flat, name, caption, digits, keep, folded)
+        html = tabular.table_html(flat, name, caption, digits, folded)
         _show(html, flat.head(tabular.ROWS).to_string(), kind="table", name=name)
 
     def figure(self, figure: Figure, name: str, *, caption: str = "", alt: str = "") -> None:
@@ -120,10 +110,10 @@ class Output:
     def claims(self, claims: Iterable[Mapping[str, Any] | Any]) -> None:
         """Write `claims.json` and show the ledger, which the report has at its top.
 
-        A claim is a dict with `matrix.FIELDS` at least, or has `to_dict` (`studies.ledger.Claim`). Its `figure` is
-        the name of the figure or table that shows it: the two are linked.
+        A claim is a dict, or has `to_dict` (`studies.ledger.Claim`). Its `figure` names the figure or table that
+        shows it: the two are linked.
         """
-        rows = matrix.checked(_plain(c.to_dict() if hasattr(c, "to_dict") else dict(c)) for c in claims)
+        rows = [_plain(c.to_dict() if hasattr(c, "to_dict") else c) for c in claims]
         self._write("claims.json", rows)
         told = "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows)
         _show(matrix.matrix_html(rows, style=True), told, part="claims")

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import yaml
@@ -39,22 +38,16 @@ class Parameter:
     comment: str = ""
     shown: bool = True
 
-    @cached_property
-    def _model(self) -> type[BaseModel]:
-        from pydantic import ConfigDict, create_model
-
-        rules = ConfigDict(allow_inf_nan=False, protected_namespaces=())
-        return create_model("Config", __config__=rules, **{self.name: (self.kind, ...)})
-
     def check(self, value: Any) -> Any:
         """`value` as this parameter holds it, in plain JSON; a single entry needs no list."""
-        from pydantic import ValidationError
+        from pydantic import ConfigDict, ValidationError, create_model
 
         from attnlib.config import Config
 
+        rules = ConfigDict(allow_inf_nan=False, protected_namespaces=())
+        model = create_model("Config", __config__=rules, **{self.name: (self.kind, ...)})
         try:
-            checked = self._model.model_validate_json(json.dumps({self.name: value}))
-            return checked.model_dump(mode="json")[self.name]
+            return model.model_validate_json(json.dumps({self.name: value})).model_dump(mode="json")[self.name]
         except ValidationError as error:
             lines = re.sub(r"\b\w*(?:Params|Config|Spec): ", "", Config._explain(error)).splitlines()
             said = "; ".join(line.rstrip(".") for line in dict.fromkeys(lines))

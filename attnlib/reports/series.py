@@ -64,7 +64,7 @@ def index(out: Path, explorer: str = "") -> str:
         series=series,
         first=chosen[min(chosen)] if chosen else None,
         answer=answer([claim for one in series for claim in one.claims], [one.run["profile"] for one in series]),
-        ledger=lambda one: matrix.series_html([(one.link, one.claims)]),
+        ledger=lambda one: matrix.series_html(one.link, one.claims),
         tally=matrix.tally,
         day=day,
         duration=duration,
@@ -92,7 +92,7 @@ def finished(out: Path) -> Iterator[Finished]:
             continue
         try:
             run = json.loads(file.read_text(encoding="utf-8"))
-            yield Finished(folder, run, matrix.checked(matrix.load(folder)), matrix.load(folder, "short"))
+            yield Finished(folder, run, matrix.load(folder), matrix.load(folder, "short"))
         except (OSError, ValueError) as error:
             warnings.warn(f"{folder} is left out of the index: it cannot be read ({error}).", stacklevel=3)
 

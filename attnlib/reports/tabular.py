@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,8 +21,10 @@ WIDE = 8
 """Columns from which a table is set smaller."""
 P_VALUE = re.compile(r"p|p_holm|p \(.*")
 """Columns of p-values by name."""
-TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)")
-"""What stays on one line of its cell: `0.41 [0.38, 0.44]`, and `paper 0.43 (-0.02)`."""
+TOGETHER = re.compile(r"\S+ \[[^\]]*\]|paper \S+ \([^)]*\)|[\d,]+( / [\d,]+)+")
+"""What stays on one line of its cell: `0.41 [0.38, 0.44]`, `paper 0.43 (-0.02)` and `400 / 267 / 400`."""
+NONE = ("–", "")
+"""Texts that say that there is no value."""
 
 
 def table_html(
@@ -31,18 +32,17 @@ def table_html(
     name: str,
     caption: str = "",
     digits: int = 3,
-    keep: Sequence[str] = (),
     folded: bool | None = None,
 ) -> str:
     """The first rows; what is the same in every row is said once below; the whole table for download."""
-    same = silent_columns(frame, keep)
+    same = silent_columns(frame)
     shown = frame.drop(columns=same).head(ROWS)
     cells = [column_cells(shown[column], digits) for column in shown]
     notes = []
     if len(frame) > len(shown):
         notes.append(f"{len(shown):,} of {len(frame):,} rows are shown.")
-    if same:
-        told = (f"{column} {cell(frame[column].iloc[0], digits)}" for column in same)
+    firsts = [(column, cell(frame[column].iloc[0], digits)) for column in same]
+    if told := [f"{column} {first}" for column, first in firsts if first not in NONE]:
         notes.append(f"The same in every row: {'; '.join(told)}.".replace("_", " "))
     right = [is_numeric_dtype(shown[column]) and not is_bool_dtype(shown[column]) for column in shown]
     return theme.fill(
@@ -61,17 +61,16 @@ def table_html(
     )
 
 
-def silent_columns(frame: pd.DataFrame, keep: Sequence[str] = ()) -> list[str]:
+def silent_columns(frame: pd.DataFrame) -> list[str]:
     """Columns without any value, and those with the same name or count in each of three rows or more.
 
-    Those in `keep` stay, and so do constant decimals: they are results. The first column stays where no other text
-    tells the rows apart.
+    Constant decimals stay: they are results. The first column stays where no other text tells the rows apart.
     """
     same = []
-    for column in frame.columns.difference(keep, sort=False) if len(frame) else ():
+    for column in frame.columns if len(frame) else ():
         values = frame[column]
         constant = len(frame) > 2 and len(set(map(str, values))) == 1 and not is_float_dtype(values)
-        if constant or values.isna().all():
+        if constant or (values.isna() | values.isin(NONE)).all():
             same.append(column)
     if not any(column not in same and not is_numeric_dtype(frame[column]) for column in frame.columns[1:]):
         same = [column for column in same if column != frame.columns[0]]

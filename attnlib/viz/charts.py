@@ -15,7 +15,6 @@ import matplotlib as mpl
 import matplotlib.colors
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
@@ -63,13 +62,7 @@ class Chart(Figure):
 
     @styled  # ticks are made, and read the style, only when drawn
     def draw(self, renderer: Any) -> None:
-        """Matplotlib draws twice what it saves, first with a renderer that does nothing, for the layout alone: then
-        the layout is made, and nothing else."""
-        engine = self.get_layout_engine()
-        if self.canvas.is_saving() and isinstance(engine, ConstrainedLayoutEngine):
-            engine.execute(self)
-        else:
-            super().draw(renderer)
+        super().draw(renderer)
 
     @styled
     def svg(self) -> str:

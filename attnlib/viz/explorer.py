@@ -105,7 +105,7 @@ def frozen(models: Models, examples: Texts, by: Sequence[str], level: str, seed:
     """What a report shows: the data of the explorer, and a heat map for readers without scripts."""
     data = explored(models, examples, by, level, seed)
     (still,) = read(next(iter(models.values())), [examples[data["text"]]], by[0], seed=seed)
-    shown = still.html(limit=100)
+    shown = still.html()
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     html = (
         f'<div class="attnlib-explorer" id="explorer-{next(_numbers)}"><div class="ax-place">{shown}</div>'

@@ -42,8 +42,6 @@ class Scale:
     low: float
     high: float
     centre: float | None = None
-    low_name: str = ""
-    high_name: str = ""
 
     @classmethod
     def of(cls, values: np.ndarray) -> Scale:
@@ -53,9 +51,9 @@ class Scale:
         return cls(-top, top, 0.0) if (finite < 0).any() else cls(0.0, top)
 
     @classmethod
-    def probability(cls, classes: int = 2, low_name: str = "", high_name: str = "") -> Scale:
+    def probability(cls, classes: int = 2) -> Scale:
         """0 to 1 around the chance level of that many classes."""
-        return cls(0.0, 1.0, 1.0 / classes, low_name, high_name)
+        return cls(0.0, 1.0, 1.0 / classes)
 
     def strength(self, value: float) -> float:
         """Position of a value in [-1, 1]; 0 has no colour."""
@@ -76,14 +74,10 @@ class Scale:
         """A strip of the scale between its two ends, as HTML."""
         stops = [self.low, self.high] if self.centre is None else [self.low, self.centre, self.high]
         strip = ",".join(self.colour(stop) for stop in stops)
-        ends = [
-            f"{number(end)} ({escape(name)})" if name else number(end)
-            for name, end in ((self.low_name, self.low), (self.high_name, self.high))
-        ]
         return (
-            f'<span style="display:inline-block;margin-right:1.5em">{escape(label)}: {ends[0]} '
+            f'<span style="display:inline-block;margin-right:1.5em">{escape(label)}: {number(self.low)} '
             f'<span style="display:inline-block;width:6em;height:.7em;border:1px solid rgba(128,128,128,.6);'
-            f'background:linear-gradient(90deg,{strip});vertical-align:-.05em"></span> {ends[1]}</span>'
+            f'background:linear-gradient(90deg,{strip});vertical-align:-.05em"></span> {number(self.high)}</span>'
         )
 
 
@@ -105,16 +99,14 @@ def text_heatmap(
     scales: Mapping[str, Scale] | None = None,
     head: str | Html = "",
     marked: Sequence[bool] | None = None,
-    limit: int = LIMIT,
 ) -> Html:
-    """One text, coloured.
+    """One text, coloured: its first `LIMIT` tokens; the rest is counted.
 
     values  one number per token, or several rows of them by name: one row colours the words
             themselves, several are aligned under their words as numbers
     scales  by row name; default: `Scale.of` the row
     head    a line above the text: a plain string is escaped, `Html` is used as it is
-    marked  tokens to underline: a rationale
-    limit   tokens shown; the rest is counted. Word pieces (`##ing`) are joined to their word
+    marked  tokens to underline: a rationale. Word pieces (`##ing`) are joined to their word
     """
     given = values if isinstance(values, Mapping) else {"weight": values}
     rows = {str(name): floats(row, f"row {name!r}") for name, row in given.items()}
@@ -124,16 +116,16 @@ def text_heatmap(
             raise DataError(f"{name!r} has the shape {row.shape}, the text {len(tokens)} tokens: one each.")
     scales = {name: (scales or {}).get(name) or Scale.of(row) for name, row in rows.items()}
     cells, numbers = [], len(rows) > 1
-    for i, token in enumerate(tokens[:limit]):
+    for i, token in enumerate(tokens[:LIMIT]):
         own = {name: row[i] for name, row in rows.items()}
         cells.append(_cell(token, own, scales, MARKED if marks[i] else "", numbers))
-    if (hidden := len(tokens) - limit) > 0:
+    if (hidden := len(tokens) - LIMIT) > 0:
         cells.append(f'<span style="font-style:italic;opacity:.8">… {hidden:,} more tokens</span>')
     strip = "display:block;white-space:nowrap;font-size:.75em;line-height:1.7em;opacity:.85"
     names = "".join(f'<span style="{strip}">{escape(name)}</span>' for name in rows)
     gutter = f'<div style="flex:none;text-align:right"><span style="display:block">&nbsp;</span>{names}</div>'
     below = "".join(scales[name].legend(name) for name in rows)
-    if marks[:limit].any():
+    if marks[:LIMIT].any():
         below += "<u>underlined</u>: marked as decisive"
     below = f'<div style="font-size:.78em;margin-top:.35em;opacity:.85">{below}</div>'
     head = head if isinstance(head, Html) else Html(escape(head), head)
@@ -183,7 +175,6 @@ def heatmap(
     *,
     target: str | None = None,
     seed: int = 0,
-    limit: int = LIMIT,
 ) -> Html:
     """Texts coloured by what a fitted model computes for their tokens.
 
@@ -195,7 +186,7 @@ def heatmap(
     >>> "predicted positive" in str(page)
     True
     """
-    shown = [reading.html(limit=limit) for reading in read(fitted, texts, by, target=target, seed=seed)]
+    shown = [reading.html() for reading in read(fitted, texts, by, target=target, seed=seed)]
     return Html("".join(one.html for one in shown), "\n\n".join(one.text for one in shown))
 
 
@@ -244,8 +235,8 @@ class Reading:
         names = {"alpha": "attention", "probability": f"p({self.classes[self.target]})"}
         return {name: names.get(name, name.replace("_", " ")) for name in self.rows}
 
-    def head(self) -> Html:
-        """The line of the prediction."""
+    def html(self) -> Html:
+        """The text coloured by its rows, below the line of the prediction."""
         predicted, p = self.classes[self.predicted], self.probabilities[self.predicted]
         told = [("predicted ", predicted, f" with p = {p:.2f}")]
         if self.labelled:
@@ -254,16 +245,11 @@ class Reading:
         if self.example.query is not None:
             told.append(("asked: ", " ".join(self.example.query), ""))
         html = " · ".join(f"{before}<b><bdi>{escape(name)}</bdi></b>{after}" for before, name, after in told)
-        return Html(html, " · ".join("".join(parts) for parts in told))
-
-    def html(self, **options) -> Html:
-        """The text coloured by its rows; options as of `text_heatmap`."""
-        labels, name = self.labels(), self.classes[self.target]
-        other = self.classes[1 - self.target] if len(self.classes) == 2 else ""
-        scales = {labels.get("probability"): Scale.probability(len(self.classes), other, name)}
-        options = {"head": self.head(), "scales": scales} | options
+        head = Html(html, " · ".join("".join(parts) for parts in told))
+        labels = self.labels()
         rows = {labels[row]: values for row, values in self.rows.items()}
-        return text_heatmap(self.tokens, rows, marked=self.marked, **options)
+        scales = {labels.get("probability"): Scale.probability(len(self.classes))}
+        return text_heatmap(self.tokens, rows, scales=scales, head=head, marked=self.marked)
 
     @property
     def marked(self) -> Sequence[bool] | None:
@@ -284,13 +270,9 @@ def read(
     is_model(fitted)
     names = [by] if isinstance(by, str) else list(by)
     for name in names:
-        if not isinstance(name, str):
-            raise ConfigError(
-                f"Rows of a heat map are names, such as alpha; got {type(name).__name__}. For scores of your own: "
-                "attnlib.viz.heatmap.text_heatmap(tokens, scores)."
-            )
-        if name not in METHODS and name != "probability":
-            raise UnknownName(unknown("row of a heat map", name, {*METHODS, "probability"}))
+        if not isinstance(name, str) or name not in {*METHODS, "probability"}:
+            own = "Scores of your own: attnlib.viz.heatmap.text_heatmap(tokens, scores)."
+            raise UnknownName(unknown("row of a heat map", str(name), {*METHODS, "probability"}, hint=own))
     if "probability" in names and not hasattr(fitted, "model_config"):
         raise ConfigError(
             "Row 'probability' decodes each token alone, as one pooling attention allows; a Hugging Face "

@@ -19,16 +19,6 @@ from attnlib.viz.charts import CYCLE, MARKERS, Chart, chart, label, styled
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-
-
-def _shares_only(axis: Axes, values: np.ndarray) -> None:
-    """No ticks below 0% or above 100% where all values are shares."""
-    if np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= 1:
-        ticks = [tick for tick in axis.get_xticks() if -1e-9 <= tick <= 1 + 1e-9]
-        ends = axis.get_xlim()
-        axis.set_xticks(ticks)
-        axis.set_xlim(*ends)
 
 
 @styled
@@ -72,7 +62,11 @@ def intervals(
     label(axis, title, x, "")
     if percent:
         charts.percent(axis.xaxis)
-        _shares_only(axis, frame[[*charts.ENDS, *([reference] if reference else [])]].to_numpy(float))
+        values = frame[[*charts.ENDS, *([reference] if reference else [])]].to_numpy(float)
+        if np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= 1:  # all are shares
+            ends = axis.get_xlim()
+            axis.set_xticks([tick for tick in axis.get_xticks() if -1e-9 <= tick <= 1 + 1e-9])
+            axis.set_xlim(*ends)
     if hue or papers:
         charts.legend_right(axis)
     return figure

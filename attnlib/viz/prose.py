@@ -30,9 +30,6 @@ class Html:
     def __repr__(self) -> str:
         return self.text or f"Html({len(self.html)} characters)"
 
-    def __add__(self, other: Html) -> Html:
-        return Html(self.html + other.html, "\n".join(part for part in (self.text, other.text) if part))
-
 
 def emphasised(sentence: str) -> str:
     """A sentence as HTML: `**words**` are bold, `[words](#anchor)` a link, `[0.05, 0.19]` stays on one line.

@@ -70,23 +70,13 @@ def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
     assert not (series / "reports").exists()
 
 
-@pytest.mark.parametrize("args", [["runs", "list"], ["runs", "show", "ab"], ["runs", "gc"]])
-def test_a_store_that_is_a_file_is_no_traceback(tmp_path: Path, monkeypatch, args: list[str]) -> None:
+def test_what_the_system_refuses_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").write_text("")
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
-    result = attn(*args)
-    assert result.exit_code == 2
-    assert "Not a directory" in result.output
-
-
-def test_what_the_system_refuses_is_no_traceback(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(*_: object) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/some/place")
-
-    monkeypatch.setattr("attnlib.studies.study.plans", closed)
-    result = attn("run", "91_short")
-    assert result.exit_code == 2
-    assert "Permission denied: '/some/place'" in result.output
+    for args in (["list"], ["show", "ab"], ["gc"]):
+        result = attn("runs", *args)
+        assert result.exit_code == 2
+        assert "Not a directory" in result.output
 
 
 def test_a_dry_run_prints_every_parameter_and_runs_nothing(series: Path) -> None:
@@ -130,17 +120,6 @@ def test_a_failing_notebook_gives_code_1_and_the_others_go_on(series: Path) -> N
     assert "✓ 92_fine (smoke)" in result.output
     report = (series / "reports" / "91_short" / "smoke.failed" / "report.html").read_text()
     assert "This run failed in cell 2 of 2" in report
-    kept = json.loads((series / "reports" / "91_short" / "smoke.failed" / "run.ipynb").read_text())
-    assert kept["cells"][1]["outputs"][0]["ename"] == "ZeroDivisionError"
-    index = (series / "reports" / "index.html").read_text()
-    assert "91_short/smoke.failed/report.html" in index
-    assert "92_fine/smoke/report.html" in index
-    assert "failed in cell 2 of 2" in index
-
-
-def test_an_unknown_list_or_command_is_refused() -> None:
-    for args in (["rnu"], ["list", "corpra"]):
-        assert attn(*args).exit_code == 2
 
 
 @pytest.mark.parametrize(

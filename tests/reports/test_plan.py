@@ -37,16 +37,6 @@ def test_all_is_every_notebook_and_each_is_checked_first(series: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "profile", "said"),
-    [("90_dmeo", "smoke", "Did you mean '90_demo'?"), ("90_demo", "cup", "Did you mean 'cpu'?")],
-)
-def test_unknown_names_give_the_nearest(series: Path, name: str, profile: str, said: str) -> None:
-    with pytest.raises(AttnlibError) as error:
-        plan.plans([name], profile, [])
-    assert said in str(error.value)
-
-
-@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("- seed\n", "`name: value` lines"),

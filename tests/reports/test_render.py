@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
 from attnlib.reports import render
-from tests.browser import CHROMIUM, needs_browser
+from tests.browser import browser, needs_browser  # noqa: F401
 from tests.reports.debris import debris
 
 
@@ -124,48 +121,31 @@ def test_a_failed_run_says_so(finished: Path, tmp_path: Path) -> None:
     assert "ValueError: <b>no</b>" in alert.get_text()
 
 
-def browse(page: str, folder: Path, width: int, *flags: str) -> str:
-    file = folder / f"page-{width}.html"
-    file.write_text(page, encoding="utf-8")
-    quiet = "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
-    quiet += " disable-component-update disable-sync hide-scrollbars disable-dev-shm-usage"
-    command = [CHROMIUM, *(f"--{flag}" for flag in quiet.split()), f"--user-data-dir={folder / 'profile'}"]
-    command += [f"--window-size={width},844", *flags, file.as_uri()]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return ended.stdout
-
-
-MEASURE = """<script>
-addEventListener("load", function () {
-  var root = document.documentElement;
-  var shown = function (query) { return getComputedStyle(document.querySelector(query)).display !== "none"; };
-  var seen = { width: root.clientWidth, needed: root.scrollWidth, code: shown(".input"),
-    contents: shown(".toc"), paper: getComputedStyle(document.body).backgroundColor,
-    chart: getComputedStyle(document.querySelector("figure svg path")).fill,
-    letters: getComputedStyle(document.querySelector("figure svg")).fill,
-    ledger: Math.max.apply(null, Array.from(document.querySelectorAll(".ledger td")).map(function (cell) {
-      return cell.getBoundingClientRect().right; })) };
+SEEN = """(() => {
+  const root = document.documentElement;
+  const style = (query) => getComputedStyle(document.querySelector(query));
+  const rights = [...document.querySelectorAll(".ledger td")].map((cell) => cell.getBoundingClientRect().right);
+  const seen = { width: root.clientWidth, needed: root.scrollWidth, ledger: Math.max(...rights),
+    code: style(".input").display, contents: style(".toc").display !== "none",
+    paper: style("body").backgroundColor, chart: style("figure svg path").fill, letters: style("figure svg").fill };
   document.getElementById("show-code").click();
-  seen.clicked = shown(".input");
   document.getElementById("theme").click();
-  seen.theme = root.dataset.theme;
-  parent.document.body.textContent = JSON.stringify(seen);
-});
-</script></body>"""
+  return { ...seen, clicked: style(".input").display, theme: root.dataset.theme };
+})()"""
 
 
 @needs_browser
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_in_a_browser(text: str, tmp_path: Path, width: int, dark: bool) -> None:
-    policy = re.compile('script-src [^"]*"')  # it would forbid our measuring too
-    flags = ["--blink-settings=preferredColorScheme=0"] if dark else []
-    inner = html.escape(policy.sub("script-src 'unsafe-inline'\"", text).replace("</body>", MEASURE))
-    frame = f'<!DOCTYPE html><iframe width="{width}" height="844" style="border:0" srcdoc="{inner}"></iframe>'
-    measured = browse(frame, tmp_path, 1400, "--dump-dom", *flags)  # a window itself is never narrower than 500
-    seen = json.loads(html.unescape(re.search(r"<body[^>]*>(.*)</body>", measured, re.DOTALL)[1]))
+def test_in_a_browser(finished: Path, browser, width: int, dark: bool) -> None:  # noqa: F811
+    colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.send("Emulation.setEmulatedMedia", features=[colours])
+    browser.send("Emulation.setScrollbarsHidden", hidden=True)
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=dark)
+    browser.open((finished / "report.html").as_uri())
+    seen = browser.run(SEEN)
     assert seen["width"] == width
     assert seen["needed"] <= width, "nothing sticks out sideways"
-    assert (seen["code"], seen["clicked"]) == (False, True)
+    assert (seen["code"], seen["clicked"]) == ("none", "block")
     assert seen["contents"] == (width > 1000), "a column on a desk, folded away on a phone"
     assert seen["paper"] == ("rgb(20, 24, 30)" if dark else "rgb(255, 255, 255)")
     assert seen["theme"] == ("light" if dark else "dark"), "the button turns it round"

@@ -11,6 +11,7 @@ import pytest
 
 from attnlib.reports import theme
 from attnlib.viz import plots
+from tests.viz.test_heatmap import luminance
 
 
 def test_notes_say_each_kind_of_the_kits_warnings_once() -> None:
@@ -43,17 +44,11 @@ def test_a_chart_follows_the_colours_of_its_page() -> None:
     assert "#ffffff" in figure.svg(), "the file stays as it was drawn"
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("page", ["#ffffff", "#14181e"])
 def test_every_series_is_seen_on_light_and_dark_pages(page: str) -> None:
     assert page[:4] in theme.read("report.css")
     for colour in set(plots.CYCLE) - {"#000000"}:  # black follows the page
-        low, high = sorted((luminance(page), luminance(colour)))
+        low, high = sorted(luminance([int(one[at : at + 2], 16) for at in (1, 3, 5)]) for one in (page, colour))
         assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 

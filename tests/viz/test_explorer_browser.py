@@ -144,15 +144,7 @@ def lab(tmp_path):
     home |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "run"), "OMP_NUM_THREADS": "1"}
     home["PYTHONPATH"] = os.pathsep.join(p or os.getcwd() for p in sys.path)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ATTNLIB_")} | home
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--allow-root",
-        f"--port={port}",
-        "--ip=127.0.0.1",
-    ]
+    command = [sys.executable, *"-m jupyterlab --no-browser --allow-root --ip=127.0.0.1".split(), f"--port={port}"]
     command += ["--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={tmp_path}"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

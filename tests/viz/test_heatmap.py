@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 import attnlib as al
 from attnlib.data.types import Example
 from attnlib.utils.errors import DataError, UnknownName
-from attnlib.viz.heatmap import BLUE, ORANGE, STRONGEST, Scale, heatmap, number, read, text_heatmap
+from attnlib.viz.heatmap import BLUE, LIMIT, ORANGE, STRONGEST, Scale, heatmap, number, read, text_heatmap
 from attnlib.viz.prose import emphasised, say
 
 
@@ -154,10 +154,8 @@ def test_numbers_are_short(value, told):
 
 def test_whatever_a_text_holds_shows_as_text():
     nasty = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&amp;", "'", "\n", " "]
-    html = str(
-        text_heatmap(nasty, {"<i>a</i>": np.ones(6), "b": np.ones(6)}, head="<u>head</u>")
-        + text_heatmap(nasty, {"<i>w</i>": np.ones(6)})
-    )
+    several = text_heatmap(nasty, {"<i>a</i>": np.ones(6), "b": np.ones(6)}, head="<u>head</u>")
+    html = str(several) + str(text_heatmap(nasty, {"<i>w</i>": np.ones(6)}))
     page = BeautifulSoup(html, "html.parser")
     assert not page.find_all(["script", "img", "i", "u"])
     assert all(set(tag.attrs) <= {"style", "title", "role", "aria-label"} for tag in page.find_all(True))
@@ -183,9 +181,9 @@ def test_every_number_is_in_a_tooltip_and_rows_print_theirs():
 
 def test_a_long_text_is_cut_and_says_by_how_much():
     alpha = np.full(400, 1 / 400)
-    html = text_heatmap(["w"] * 400, {"attention": alpha, "grad": -np.ones(400)}, limit=100)
-    assert "300 more tokens" in BeautifulSoup(str(html), "html.parser").get_text()
-    assert str(html).count("<bdi>") == 100
+    html = text_heatmap(["w"] * 400, {"attention": alpha, "grad": -np.ones(400)})
+    assert "250 more tokens" in BeautifulSoup(str(html), "html.parser").get_text()
+    assert str(html).count("<bdi>") == LIMIT
 
 
 def test_what_does_not_fit_is_named():
