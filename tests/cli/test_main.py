@@ -30,8 +30,8 @@ def attn(*args: str) -> Result:
         ),
         (["--profile", "cup"], ["Did you mean 'cpu'?", "params/90_demo/cup.yaml"]),
         (["--executor", "locla"], ["Did you mean 'local'?", "dask:ADDRESS"]),
-        (["--executor", "dask"], ["dask:tcp://localhost:8786"]),
-        (["--executor", "serial", "--jobs", "2"], ["one thing at a time", "jobs=2"]),
+        (["--executor", "dask"], ["dask:ADDRESS"]),
+        (["--executor", "serial", "--jobs", "2"], ["1 for the serial executor", "jobs=2"]),
         (["91_shrot"], ["Unknown notebook '91_shrot'", "Did you mean '91_short'?"]),
     ],
 )
