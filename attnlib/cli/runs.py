@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import UTC, datetime
 from typing import Any
@@ -15,11 +14,10 @@ from attnlib.utils.text import duration, filesize
 
 @click.group()
 def runs() -> None:
-    """Finished runs in ATTNLIB_STORE: list them, show one, free their space.
+    """Finished runs in ATTNLIB_STORE: list them, free their space.
 
     \b
     attnlib runs list
-    attnlib runs show 3fa9c1
     attnlib runs gc --stale --older-than 30 --dry-run
     """
 
@@ -32,20 +30,6 @@ def list_() -> None:
     for row in rows:
         click.echo(row["line"])
     click.echo(f"{len(rows)} runs ({filesize(sum(row['size'] for row in rows))}) in {store.root}")
-
-
-@runs.command()
-@click.argument("key")
-def show(key: str) -> None:
-    """All about the run whose key starts with KEY, after checking every file."""
-    entry = Store().find(key)
-    entry.verify()
-    click.echo(f"{entry.key}\n{entry.folder}")
-    for title, value in (("run", entry.spec["run"]), ("environment", entry.environment)):
-        click.echo(f"{title}: {json.dumps(value, indent=2, ensure_ascii=False)}")
-    for name in entry.frame_names:
-        rows, columns = entry.frame(name).shape
-        click.echo(f"frame {name}: {rows:,} rows, {columns} columns")
 
 
 @runs.command()

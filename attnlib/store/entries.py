@@ -209,15 +209,6 @@ class Store:
                 if (entry := self.get(key)) is not None:
                     yield entry, entry.spec, entry.environment
 
-    def find(self, prefix: str) -> Entry:
-        """The one entry whose key starts with `prefix`."""
-        found = [key for key in self if key.startswith(prefix)]
-        entry = self.get(found[0]) if len(found) == 1 else None
-        if entry is None:
-            state = f"{len(found)} runs" if len(found) > 1 else "No run"
-            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
-        return entry
-
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""
         with self._writing(), self._workspace(key) as grave, suppress(FileNotFoundError):

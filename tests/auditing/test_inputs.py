@@ -25,7 +25,6 @@ def table(folder, labels, name="t.csv"):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([("a|b", "a", "b")[i % 3] for i in range(300)], "several labels at once"),
         ([f"{i / 7:.3f}" for i in range(60) for _ in range(5)], "60 classes for 300 texts.*measurements"),
         (["yes", "no"] * 15, "has 30 texts; an audit needs at least 100"),
         (["yes"] * 300, "A classifier needs at least two classes"),
