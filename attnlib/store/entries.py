@@ -123,7 +123,7 @@ class Store:
     >>> with TemporaryDirectory() as folder:
     ...     store = al.Store(folder)
     ...     entry = store.put("3fa9c1".ljust(64, "0"), {"spec.json": b"{}"})
-    ...     print(store.find("3fa9").key == entry.key, store.get("0" * 64))
+    ...     print(store.get(entry.key).key == entry.key, store.get("0" * 64))
     True None
     """
 
