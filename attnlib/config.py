@@ -132,7 +132,7 @@ class DataConfig(Config):
 
     corpus: str
     options: Options = Field(default_factory=FrozenDict)
-    """Options of that corpus's own reader, such as `classes=5` for SST, `vocabulary=200` for planted or, for a
+    """Options of that corpus's own reader, such as `task=1` for bAbI, `vocabulary=200` for planted or, for a
     table of training texts, `test="b.csv"`."""
     limit: int | None = Field(None, ge=1)
     """At most this many texts per split, sampled with `seed`."""

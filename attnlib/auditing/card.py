@@ -17,6 +17,7 @@ from attnlib.auditing.trainings import Repaired
 from attnlib.engine.explainable import Explainable
 from attnlib.reports import theme
 from attnlib.reports.matrix import digits
+from attnlib.reports.output import jsonable
 from attnlib.stats.inference import Effect
 from attnlib.utils.files import write
 from attnlib.utils.text import plural
@@ -71,10 +72,10 @@ class Card:
             "gates": [gate.to_dict() | {"rows": gate.rows, "cure": gate.objection.cure} for gate in self.gates],
             "rows": [row.to_dict() for row in self.rows],
             "hiding": None if self.hiding is None else self.hiding.row(),
-            "readings": self.readings, "notes": self.notes,
+            "readings": self.readings.to_dict("records"), "notes": self.notes,
             "repairs": [repair.to_dict() for repair in self.repairs],
         }  # fmt: skip
-        return _plain(made)
+        return jsonable(made)
 
     def save(self, file: str | Path) -> Path:
         """Write the page, and `audit.json` next to it."""
@@ -130,16 +131,3 @@ def numbers(row: Row) -> str:
     if math.isnan(e.estimate):
         return ""
     return e.text(2 if math.isnan(e.low) else min(max(digits(e.low, e.high), 2), 3))
-
-
-def _plain(value: Any) -> Any:
-    """Without NaN, which JSON does not have, and without numpy's types."""
-    if isinstance(value, pd.DataFrame):
-        value = value.to_dict("records")
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,38 +11,14 @@ import numpy as np
 
 from attnlib.auditing.rules import rules
 from attnlib.data.checks import floats, some
-from attnlib.data.corpora import load_corpus
 from attnlib.data.readers.tables import read_json, read_table
 from attnlib.data.types import Corpus, Example
 from attnlib.utils.errors import DataError
 from attnlib.utils.paths import user_path
 
-MOST_CLASSES = 100
 TEST_SHARE = 0.25
 DRAWN = "own split 80/10/10"
 """How the notes of a corpus say that its split was drawn by the kit."""
-
-
-def load_data(data: Any, **options: Any) -> Corpus:
-    """What `load_corpus` makes of this; labels that are several classes at once, or measurements, are refused."""
-    corpus = load_corpus(data, **options)
-    names, texts = corpus.classes, sum(1 for _ in corpus.items())
-    split = {name: re.split(r"[|;,]", name.strip("[](){}")) for name in names}
-    parts = {name: [p.strip(" '\"") for p in found if p.strip()] for name, found in split.items()}
-    counts = Counter(part for own in parts.values() for part in set(own))
-    several = [n for n, own in parts.items() if len(own) > 1 and any(p in names or counts[p] > 1 for p in own)]
-    if several:
-        raise DataError(
-            f"{corpus.name}: some texts have several labels at once ({some(map(repr, several), 3)}). The audit "
-            "judges one decision per text: keep one label per text, or audit one label against the rest."
-        )
-    if len(names) > min(MOST_CLASSES, max(texts // 10, 2)):
-        raise DataError(
-            f"{corpus.name}: {len(names):,} classes for {texts:,} texts ({some(names, 3)}). The audit needs ten "
-            f"texts per class and at most {MOST_CLASSES} classes: check that the label column is the right one, "
-            "and turn measurements into classes first."
-        )
-    return corpus
 
 
 def pools(corpus: Corpus, *, given: bool, seed: int = 0) -> tuple[Corpus, list[Example], list[str]]:

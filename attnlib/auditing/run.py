@@ -23,6 +23,7 @@ from attnlib.auditing.rules import PASS, overall
 from attnlib.auditing.trainings import REPAIR_DEEP, REPAIR_TEXTS, REPAIRS, WORDS, Clock, Repair, Repaired, Trainer
 from attnlib.config import ModelConfig, TrainConfig
 from attnlib.data.checks import DataWarning
+from attnlib.data.corpora import load_corpus
 from attnlib.data.selection import presentable, sampled
 from attnlib.data.types import Example
 from attnlib.engine.explainable import Explainable, aligned, cut, is_model
@@ -82,7 +83,7 @@ def audit(
         model = load_model(model) if isinstance(model, str | Path) else model
         if model is not None:
             is_model(model)
-        corpus = inputs.load_data(data, **options)
+        corpus = load_corpus(data, **options)
         config, train = OWN, TRAINING
         model = None if model is None else aligned(model, corpus.classes)
         corpus, pool, notes = inputs.pools(corpus, given=model is not None, seed=seed)

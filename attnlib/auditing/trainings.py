@@ -237,7 +237,7 @@ class Repaired:
 
     def to_dict(self) -> dict[str, Any]:
         kept = {name: value for name, value in vars(self).items() if name != "model"}
-        return kept | {"recommended": self.recommended}
+        return kept | {"readings": self.readings.to_dict("records"), "recommended": self.recommended}
 
     def _good(self, reading: pd.Series) -> bool:
         rule = rules()["repair"]

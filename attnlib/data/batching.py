@@ -182,7 +182,6 @@ class Vectoriser(ABC):
 class WordVectoriser(Vectoriser):
     """Words of a vocabulary as ids.
 
-    max_length  longer texts are cut
     sentences   give every position the number of its sentence (the example's own, else by rule)
     special     SOS before and EOS after the words: read by the encoder, never attended (Jain & Wallace)
     unattended  words that are read but never attended, as "." in TaSc; texts of nothing else are wholly attended
@@ -191,7 +190,6 @@ class WordVectoriser(Vectoriser):
     kind = "words"
     vocabulary: Vocabulary
     preprocessing: Preprocessing = Preprocessing()  # noqa: RUF009  immutable
-    max_length: int | None = None
     sentences: bool = False
     special: bool = False
     unattended: Sequence[str] = ()
@@ -208,7 +206,7 @@ class WordVectoriser(Vectoriser):
         return [self.encode_one(example) for example in examples]
 
     def encode_one(self, example: Example) -> Encoded:
-        tokens = example.tokens[: self.max_length]
+        tokens = example.tokens
         ids = np.array(self.vocabulary.ids(tokens), dtype=np.int32)
         words = np.arange(len(tokens), dtype=np.int32)
         content = np.array([token not in self.unattended for token in tokens], dtype=bool)
@@ -235,7 +233,7 @@ class WordVectoriser(Vectoriser):
             "kind": self.kind,
             "vocabulary": json.loads(self.vocabulary.to_json()),
             "preprocessing": self.preprocessing.model_dump(mode="json"),
-            **{name: getattr(self, name) for name in ("max_length", "sentences", "special", "unattended")},
+            **{name: getattr(self, name) for name in ("sentences", "special", "unattended")},
         }
         return json.dumps(values, ensure_ascii=False)
 

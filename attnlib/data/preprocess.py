@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Literal
 
-from pydantic import Field
-
 from attnlib.config import Config
 
 DIGITS = "qqq"
 """What Jain & Wallace write for every word that holds a digit."""
+LONGEST = 64
+"""Letters of a word: longer ones are links or garbage, and are cut."""
 RUN = 2_000
 """Letters and signs without a blank that are tokenised at once: only links and garbage are that long."""
 ENDS = frozenset((".", "!", "?", "…", "...", "....", "?!", "!?", "!!", "??"))
@@ -29,29 +29,23 @@ _REPEATED = re.compile(r"([^a-zA-Z0-9\s])(\s*\1)+")
 class Preprocessing(Config):
     """How a text becomes words. The steps run in this order; all of them are deterministic.
 
-    1. `normalise`: Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white space
-       become one space.
+    1. Unicode NFKC; control and zero-width characters become spaces or vanish; runs of white space become one.
     2. `clean`: `sst` deletes "-LRB-", turns "-RRB-" and then every `\\W` into a space; `mimic` turns `[** … **]`
        into `<DE>` and collapses repeated signs ("----" to "-").
-    3. `tokenizer`: spaCy's blank English tokeniser (rules only), or `whitespace` for texts that are tokenised.
+    3. spaCy's blank English tokeniser (rules only).
     4. `lower`, then `digits`: with `qqq`, every word that holds a digit becomes "qqq".
     5. `punctuation`: `drop` leaves out words without a letter or digit; `last_of_run` is what Jain & Wallace do to
        20 Newsgroups, `(\\W)+` to ` \\1 ` on the joined words: signs between words vanish, signs within split.
-    6. Words longer than `max_word` characters (links, binary garbage) are cut there.
     """
 
-    normalise: bool = True
     clean: Literal["none", "sst", "mimic"] = "none"
-    tokenizer: Literal["spacy", "whitespace"] = "spacy"
     lower: bool = True
     digits: Literal["keep", "qqq"] = "keep"
     punctuation: Literal["keep", "drop", "last_of_run"] = "keep"
-    max_word: int = Field(64, ge=1)
 
     def tokens(self, text: str) -> tuple[str, ...]:
         """The words of a text, none of them empty; no word at all for a blank text."""
-        split = _spacy() if self.tokenizer == "spacy" else str.split
-        words = [self._word(token) for token in split(self._cleaned(text)) if token and not token.isspace()]
+        words = [self._word(token) for token in _spacy()(self._cleaned(text)) if token and not token.isspace()]
         if self.punctuation == "drop":
             words = [word for word in words if any(map(str.isalnum, word))]
         elif self.punctuation == "last_of_run":
@@ -73,8 +67,7 @@ class Preprocessing(Config):
         return tuple(found)
 
     def _cleaned(self, text: str) -> str:
-        if self.normalise:
-            text = _normalised(text)
+        text = _normalised(text)
         if self.clean == "sst":
             text = _NOT_WORD.sub(" ", text.replace("-LRB-", "").replace("-RRB-", " "))
         elif self.clean == "mimic":
@@ -86,7 +79,7 @@ class Preprocessing(Config):
             token = token.lower()
         if self.digits == "qqq" and any(map(str.isdigit, token)):
             return DIGITS
-        return token[: self.max_word]
+        return token[:LONGEST]
 
 
 def sentence_starts(tokens: Sequence[str]) -> tuple[int, ...]:

@@ -61,17 +61,3 @@ def reading(what: str, name: str) -> Iterator[None]:
             f"No {what} could be read from the {kind} {name!r} ({first_line(error)}). Give a folder that "
             "save_pretrained wrote, or a hub id reachable from here."
         ) from error
-
-
-@contextmanager
-def without_bar() -> Iterator[None]:
-    """No progress bar for reading weights, which an executed notebook would keep; the user's setting comes back."""
-    from transformers.utils import logging
-
-    enabled = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if enabled:
-            logging.enable_progress_bar()

@@ -114,11 +114,8 @@ class Vocabulary:
     @classmethod
     def from_json(cls, text: str) -> Vocabulary:
         """The inverse of `to_json`."""
-        try:
-            values = json.loads(text)
-            return cls(values["words"], values["counts"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"This is not a saved vocabulary: {error}.") from None
+        values = json.loads(text)
+        return cls(values["words"], values["counts"])
 
 
 @dataclass(frozen=True)

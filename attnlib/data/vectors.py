@@ -21,7 +21,7 @@ from attnlib.data.cached import cached, content_key
 from attnlib.data.checks import is_number
 from attnlib.data.readers.packaged import LISTED, PACKAGES, Package, extract, read_member
 from attnlib.data.types import EOS_ID, PAD_ID, SOS_ID, SPECIAL, Vocabulary
-from attnlib.utils.errors import ConfigError, DataError, first_line
+from attnlib.utils.errors import ConfigError, DataError
 from attnlib.utils.paths import user_path
 from attnlib.utils.progress import progress
 
@@ -91,8 +91,6 @@ def vectors(
                   `zero`, as Jain & Wallace do. SOS and EOS are zero whenever vectors are read (both papers)
     oov_scale     None: the standard deviation of the vectors found, so that unknown words do not stand out
     """
-    if oov not in ("normal", "zero"):
-        raise ConfigError(f"oov must be 'normal' or 'zero'; got {oov!r}.")
     noise = np.random.default_rng(seed).standard_normal((len(vocabulary), size), dtype=np.float32)
     if name_or_path == "none":
         noise[PAD_ID] = 0
@@ -164,24 +162,21 @@ def convert(source: IO[bytes], name: str, folder: Path) -> None:
     import pyarrow.parquet as parquet
 
     words: dict[str, None] = {}
-    try:
-        width, found = _opened(io.BufferedReader(source), name)
-        form = {"descr": "<f4", "fortran_order": False}
-        with (folder / "vectors.npy").open("wb") as out:
-            np.lib.format.write_array_header_1_0(out, form | {"shape": (0, width)})
-            for word, numbers in progress(found, f"Reading {name}", unit="word"):
-                with np.errstate(over="ignore"):
-                    row = numbers.astype("<f4")
-                if not (finite := np.isfinite(row)).all():
-                    told = f"the vector of {word[:40]!r} contains {numbers[~finite][0]:g}, no number or too large"
-                    raise DataError(f"{name}: {told}. Correct or remove it; words without one start at random.")
-                if word not in words:
-                    words[word] = None
-                    out.write(row.tobytes())
-            out.seek(0)  # the header stays as long as it is: numpy leaves room for the number of rows
-            np.lib.format.write_array_header_1_0(out, form | {"shape": (len(words), width)})
-    except OSError as error:
-        raise DataError(f"{name} cannot be read to its end ({first_line(error)}). Get the file again.") from None
+    width, found = _opened(io.BufferedReader(source), name)
+    form = {"descr": "<f4", "fortran_order": False}
+    with (folder / "vectors.npy").open("wb") as out:
+        np.lib.format.write_array_header_1_0(out, form | {"shape": (0, width)})
+        for word, numbers in progress(found, f"Reading {name}", unit="word"):
+            with np.errstate(over="ignore"):
+                row = numbers.astype("<f4")
+            if not (finite := np.isfinite(row)).all():
+                told = f"the vector of {word[:40]!r} contains {numbers[~finite][0]:g}, no number or too large"
+                raise DataError(f"{name}: {told}. Correct or remove it; words without one start at random.")
+            if word not in words:
+                words[word] = None
+                out.write(row.tobytes())
+        out.seek(0)  # the header stays as long as it is: numpy leaves room for the number of rows
+        np.lib.format.write_array_header_1_0(out, form | {"shape": (len(words), width)})
     if not words:
         raise DataError(f"{name} holds no vector. {FORMATS}")
     parquet.write_table(pa.table({"word": pa.array(words, pa.string())}), folder / "words.parquet")

@@ -36,10 +36,10 @@ class WordPieceVectoriser(Vectoriser):
 
     pretrained     `minilm` (packaged), a folder that `save_pretrained` wrote, or a hub id
     preprocessing  how a typed text becomes words, before those become pieces
-    max_length     most pieces, special ones included; None: what the model can read. Longer texts are cut
 
-    Special tokens ([CLS], [SEP]) are read by the encoder (`mask`) and never attended (`content`). A word without
-    any piece (a sign the tokeniser drops) has no position; a text of such words alone is one unknown piece.
+    Texts are cut to what the model can read. Special tokens ([CLS], [SEP]) are read by the encoder (`mask`), never
+    attended (`content`). A word without any piece (a sign the tokeniser drops) has no position; a text of such
+    words alone is one unknown piece.
     """
 
     kind = "wordpieces"
@@ -48,17 +48,13 @@ class WordPieceVectoriser(Vectoriser):
         self,
         pretrained: str | Path = "minilm",
         preprocessing: Preprocessing | None = None,
-        max_length: int | None = None,
         *,
         loaded: Loaded | None = None,
     ) -> None:
         """loaded: the tokeniser, if it is loaded already, as in `from_values`; otherwise it is read."""
         self.pretrained = str(pretrained)
-        self._tokenizer, self._special, longest = loaded or _load(self.pretrained)
-        if max_length is not None and not 3 <= max_length <= longest:
-            raise ConfigError(f"max_length must lie between 3 and {longest} for {pretrained!r}; got {max_length}.")
+        self._tokenizer, self._special, self.max_length = loaded or _load(self.pretrained)
         self.preprocessing = preprocessing or Preprocessing()
-        self.max_length = max_length or longest
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self.max_length)
         self.pad_id = self._id("pad")

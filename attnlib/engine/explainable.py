@@ -176,7 +176,8 @@ def cut(model: Explainable, examples: Iterable[Text]) -> int:
             warnings.simplefilter("ignore", DataWarning)
             vectoriser.encode(examples)
         return vectoriser.truncated
-    return 0 if vectoriser.max_length is None else sum(len(e) > vectoriser.max_length for e in examples)
+    longest = getattr(vectoriser, "max_length", None)  # words have no limit
+    return 0 if longest is None else sum(len(e) > longest for e in examples)
 
 
 @singledispatch

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from attnlib.data.pretrained import reading, refuse_pickles, without_bar
+from attnlib.data.pretrained import reading, refuse_pickles
 from attnlib.data.wordpieces import fast_tokenizer, longest_text
 from attnlib.hf.classifier import HFClassifier
 from attnlib.hf.network import Network
@@ -78,7 +78,7 @@ def _checkpoint(
         config = AutoConfig.from_pretrained(place, **safe)
     _refuse(config, place)
     tokenizer = fast_tokenizer(place, place, **version)
-    with without_bar(), reading("sequence classifier", place):
+    with reading("sequence classifier", place):
         network, loaded = AutoModelForSequenceClassification.from_pretrained(
             place, use_safetensors=True, output_loading_info=True, **safe
         )

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnlib.config import ModelConfig
-from attnlib.data.pretrained import pinned, reading, refuse_pickles, without_bar
+from attnlib.data.pretrained import pinned, reading, refuse_pickles
 from attnlib.data.readers import packaged
 from attnlib.models.encoders import Averaged, blank
 from attnlib.utils.errors import ConfigError
@@ -83,7 +83,7 @@ def load_pretrained(name: str) -> nn.Module:
     refuse_pickles(name)
     place, revision = pinned(name)
     options = {**plain, **revision, "use_safetensors": True, "trust_remote_code": False}
-    with without_bar(), reading("pretrained encoder", name):
+    with reading("pretrained encoder", name):
         network, loaded = AutoModel.from_pretrained(place, output_loading_info=True, **options)
     # The library only warns of weights it did not find, and starts them at random.
     if absent := sorted(key for key in loaded["missing_keys"] if "pooler" not in key and "position_ids" not in key):

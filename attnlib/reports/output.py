@@ -54,7 +54,7 @@ class Output:
 
     def header(self, **facts: Any) -> None:
         """Facts for the report's header, in this order: corpus, sizes, seeds, device and whatever else matters."""
-        self._write("header.json", _plain(facts))
+        self._write("header.json", jsonable(facts))
 
     def table(
         self,
@@ -113,7 +113,7 @@ class Output:
         A claim is a dict, or has `to_dict` (`studies.ledger.Claim`). Its `figure` names the figure or table that
         shows it: the two are linked.
         """
-        rows = [_plain(c.to_dict() if hasattr(c, "to_dict") else c) for c in claims]
+        rows = [jsonable(c.to_dict() if hasattr(c, "to_dict") else c) for c in claims]
         self._write("claims.json", rows)
         told = "\n".join(f"{row['verdict']}: {row['claim']}" for row in rows)
         _show(matrix.matrix_html(rows, style=True), told, part="claims")
@@ -129,14 +129,14 @@ class Output:
         files.write(self.folder / name, text + "\n")
 
 
-def _plain(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """Plain JSON: NumPy scalars and tuples become Python's, what is not finite becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | range):
-        return [_plain(item) for item in value]
+        return [jsonable(item) for item in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return jsonable(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -22,7 +22,6 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from attnlib.reports import matrix, theme
 from attnlib.reports.series import day, facts, papers, words
-from attnlib.utils import paths
 from attnlib.viz.prose import emphasised
 
 DROPPED = {"injected-parameters", "remove_cell"}
@@ -40,13 +39,13 @@ def report(folder: Path) -> str:
     claims, short = opening["claims"], opening["short"]
     contents = [("2", *MOVED[part]) for part in MOVED if opening[part]]
     headings = {anchor for _, anchor, _ in contents}
-    cells, anchors, said, title = [], set(), [], f"<h1>{escape(run['title'])}</h1>"
+    cells, anchors, title = [], set(), f"<h1>{escape(run['title'])}</h1>"
     for cell in notebook.cells:
         tags = set(cell.metadata.get("tags", ()))
         if tags & DROPPED:
             continue
         if cell.cell_type == "markdown":
-            cell.source = markdown(cell.source, headings, folder=paths.notebooks(), trusted=True)
+            cell.source = markdown(cell.source, headings, trusted=True)
             if not cells and cell.source.startswith("<h1"):
                 head, end, cell.source = cell.source.partition("</h1>")
                 title = head + end
@@ -54,7 +53,6 @@ def report(folder: Path) -> str:
             found = re.findall(r'<h([23]) id="([^"]+)">(.*?)<a class="anchor"', cell.source)
             contents += [heading for heading in found if heading[2] not in known]
         elif cell.cell_type == "code":
-            said += [output.text for output in cell.outputs if output.get("name") == "stderr"]
             kept = [output for output in cell.outputs if _shown(output)] if "remove_output" not in tags else []
             cell.outputs = [_placed(output, claims, anchors) for output in kept]
             cell.source = "" if "remove_input" in tags else cell.source
@@ -63,7 +61,6 @@ def report(folder: Path) -> str:
         "top.html.j2",
         run=run,
         facts=facts(run),
-        notes=theme.notes(said),
         papers=papers(run),
         date=day(run["date"]),
         ledger=matrix.matrix_html(claims, anchors) if claims else "",
@@ -131,20 +128,18 @@ def maths(latex: str, *, block: bool = False) -> str:
     return f'<span class="maths">{html}</span>' if block else html  # a div would end the paragraph it is in
 
 
-def markdown(source: str, anchors: set[str] | None = None, *, folder: Path | None = None, trusted: bool) -> str:
+def markdown(source: str, anchors: set[str] | None = None, *, trusted: bool) -> str:
     """Markdown as HTML. Raw HTML passes only in the kit's own texts (`trusted`).
 
     anchors: those of headings, which grow, and stay unique over a whole notebook.
-    folder: where relative images are; they are embedded.
     """
-    renderer = _Renderer(set() if anchors is None else anchors, folder, trusted)
+    renderer = _Renderer(set() if anchors is None else anchors, trusted)
     return MarkdownWithMath(renderer=renderer).render(source)
 
 
 class _Renderer(IPythonRenderer):
-    def __init__(self, anchors: set[str], folder: Path | None, trusted: bool) -> None:
-        embed = {"embed_images": True, "path": str(folder)} if folder else {}
-        super().__init__(escape=not trusted, allow_harmful_protocols=False, **embed)
+    def __init__(self, anchors: set[str], trusted: bool) -> None:
+        super().__init__(escape=not trusted, allow_harmful_protocols=False)
         self.anchors = anchors
 
     def heading(self, text: str, level: int, **attrs: object) -> str:

@@ -90,8 +90,6 @@ def column_cells(values: pd.Series, digits: int) -> list[str]:
         digits = 0
     elif largest >= 10:
         digits = min(digits, 1)
-    if values.name == "difference":  # from the paper's value: 1e-5 is none
-        values = values.round(digits) + 0.0
     return [cell(value, digits) for value in values]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -73,21 +72,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def notes(texts: Iterable[str]) -> list[tuple[str, int]]:
-    """The kit's own warnings in what a notebook wrote to standard error: each kind once, and how often.
-
-    Warnings that differ in numbers alone are of a kind. Those of other libraries address programmers.
-    """
-    kinds: dict[str, list[str]] = {}
-    for text in texts:
-        for found in _WARNING.finditer(text):
-            kinds.setdefault(re.sub(r"\d[\d.,]*", "0", found["said"]), []).append(found["said"])
-    return [(lines[0], len(lines)) for lines in kinds.values()]
-
-
-_WARNING = re.compile(r"^\S*[\\/]attnlib[\\/][^:\n]*\.py:\d+: \w+: (?P<said>.*)$", re.MULTILINE)
 
 
 def minus(html: str) -> str:

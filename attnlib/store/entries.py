@@ -123,7 +123,7 @@ class Store:
     >>> with TemporaryDirectory() as folder:
     ...     store = al.Store(folder)
     ...     entry = store.put("3fa9c1".ljust(64, "0"), {"spec.json": b"{}"})
-    ...     print(store.find("3fa9").key == entry.key, store.get("0" * 64))
+    ...     print(store.get(entry.key).key == entry.key, store.get("0" * 64))
     True None
     """
 
@@ -208,15 +208,6 @@ class Store:
             with suppress(CorruptEntry):
                 if (entry := self.get(key)) is not None:
                     yield entry, entry.spec, entry.environment
-
-    def find(self, prefix: str) -> Entry:
-        """The one entry whose key starts with `prefix`."""
-        found = [key for key in self if key.startswith(prefix)]
-        entry = self.get(found[0]) if len(found) == 1 else None
-        if entry is None:
-            state = f"{len(found)} runs" if len(found) > 1 else "No run"
-            raise StoreError(f"{state} in {self.root} start with {prefix!r}. `attnlib runs list` prints the keys.")
-        return entry
 
     def remove(self, key: str) -> None:
         """Delete an entry: out of sight in one step, then file by file."""

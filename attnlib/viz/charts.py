@@ -15,7 +15,6 @@ import matplotlib as mpl
 import matplotlib.colors
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,37 +175,6 @@ def token_ticks(axes: Axes, tokens: Sequence[str]) -> None:
     """The tokens of a text below the axis, one per place."""
     names = [str(token).replace("$", r"\$") for token in tokens]
     axes.set_xticks(range(len(names)), names, rotation=55, ha="right")
-
-
-def name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]], size: float = 8) -> None:
-    """Names (x, y, text, colour) next to their points, those first in the list first, where there is room.
-
-    A name takes the first of four corners where it touches no point, no other name and no legend; one without such
-    a corner is left out, and so are all but the first of points that lie on each other. Call it last: what is drawn
-    later is not made room for.
-    """
-    figure = axes.get_figure(root=True)
-    figure.draw_without_rendering()  # the layout decides how far apart points are
-    reach = 4 * figure.dpi / 72
-    places = [axes.transData.transform((x, y)) for x, y, *_ in points]
-    marks = [Bbox([place - reach, place + reach]) for place in places]
-    taken, named = [axes.get_legend().get_window_extent()] if axes.get_legend() else [], []
-    for (x, y, told, colour), mark in zip(points, marks, strict=True):
-        if any(mark.overlaps(other) for other in named):
-            continue
-        others = [other for other in marks if np.abs(other.p0 - mark.p0).max() > reach] + taken
-        for right, up in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
-            text = axes.annotate(
-                told, (x, y), xytext=(4 * right, 4 * up), textcoords="offset points", fontsize=size, color=colour,
-                ha="left" if right > 0 else "right", va="bottom" if up > 0 else "top",
-            )  # fmt: skip
-            box = text.get_window_extent()
-            inside = axes.bbox.contains(*box.p0) and axes.bbox.contains(*box.p1)
-            if inside and not any(box.overlaps(other) for other in others):
-                taken.append(box.padded(reach / 2))
-                named.append(mark)
-                break
-            text.remove()
 
 
 @styled

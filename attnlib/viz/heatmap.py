@@ -173,20 +173,18 @@ def heatmap(
     texts: str | Example | Sequence[str | Example],
     by: str | Sequence[str] = "alpha",
     *,
-    target: str | None = None,
     seed: int = 0,
 ) -> Html:
     """Texts coloured by what a fitted model computes for their tokens.
 
-    by      `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows.
-            A Hugging Face classifier has no `probability`; its `alpha` is `cls_last`
-    target  class that `probability` refers to; default: the second of two classes, the predicted one of more
+    by  `alpha`, `probability` (see `Reading`), any name of `attnlib list importances`, or several as rows.
+        A Hugging Face classifier has no `probability`; its `alpha` is `cls_last`
 
     >>> page = al.heatmap(fitted, "a great morning", ["alpha", "omission"])  # shows itself in a notebook
     >>> "predicted positive" in str(page)
     True
     """
-    shown = [reading.html() for reading in read(fitted, texts, by, target=target, seed=seed)]
+    shown = [reading.html() for reading in read(fitted, texts, by, seed=seed)]
     return Html("".join(one.html for one in shown), "\n\n".join(one.text for one in shown))
 
 
@@ -266,7 +264,10 @@ def read(
     target: str | None = None,
     seed: int = 0,
 ) -> list[Reading]:
-    """One `Reading` per text, in the order given; `by` and `target` as of `heatmap`."""
+    """One `Reading` per text, in the order given; `by` as of `heatmap`.
+
+    target  class that `probability` refers to; default: the second of two classes, the predicted one of more
+    """
     is_model(fitted)
     names = [by] if isinstance(by, str) else list(by)
     for name in names:

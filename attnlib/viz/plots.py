@@ -15,7 +15,7 @@ import numpy as np
 from attnlib.utils.errors import DataError
 from attnlib.viz import charts
 from attnlib.viz.charts import *  # noqa: F403  the parts that the kit's own studies draw with
-from attnlib.viz.charts import CYCLE, MARKERS, Chart, chart, label, styled
+from attnlib.viz.charts import CYCLE, Chart, chart, label, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,15 +27,12 @@ def intervals(
     name: str,
     *,
     hue: str | None = None,
-    reference: str | None = None,
     n: str | None = "n",
     title: str,
     x: str,
     percent: bool = False,
 ) -> Chart:
-    """`value` with whiskers from `low` to `high`, one line per row of `name`; `reference` as a hollow marker.
-
-    Rows keep the frame's order, from top to bottom. NaN references are left out.
+    """`value` with whiskers from `low` to `high`, one line per row of `name`, from top to bottom.
 
     >>> import pandas as pd
     >>> found = pd.DataFrame([al.stats.exact_share(9, 10).row() | {"ranking": "alpha"}])
@@ -43,18 +40,14 @@ def intervals(
     >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     ['alpha  (n = 10)']
     """
-    _require(frame, [name, *charts.ENDS, *[c for c in (hue, reference) if c]])
+    _require(frame, [name, *charts.ENDS, *([hue] if hue else [])])
     groups, names = _groups(frame, hue), list(dict.fromkeys(frame[name]))
     figure, axis = chart(size=(7.2, 1.3 + 0.36 * len(names) * max(1, 0.7 * len(groups))))
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))  # labels with room between
-    papers = reference is not None and frame[reference].notna().any()
     for k, (group, part) in enumerate(groups.items()):
         shift = (k - (len(groups) - 1) / 2) * 0.7 / len(groups)
         at = np.array([names.index(line) for line in part[name]]) + shift
-        charts.whiskers(axis, at, part, k, across=True, label=str(group) if hue else "ours" if papers else None)
-        if reference and part[reference].notna().any():
-            told = f"paper: {group}" if hue else "paper"
-            axis.plot(part[reference], at, MARKERS[k], mfc="none", mec=CYCLE[k], ms=9, ls="none", label=told)
+        charts.whiskers(axis, at, part, k, across=True, label=str(group) if hue else None)
     counts = frame.groupby(name, sort=False)[n].max() if n in frame else {}
     told = [f"{line}  (n = {int(counts[line]):,})" if line in counts else str(line) for line in names]
     axis.set_yticks(range(len(names)), told)
@@ -62,12 +55,12 @@ def intervals(
     label(axis, title, x, "")
     if percent:
         charts.percent(axis.xaxis)
-        values = frame[[*charts.ENDS, *([reference] if reference else [])]].to_numpy(float)
+        values = frame[charts.ENDS].to_numpy(float)
         if np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= 1:  # all are shares
             ends = axis.get_xlim()
             axis.set_xticks([tick for tick in axis.get_xticks() if -1e-9 <= tick <= 1 + 1e-9])
             axis.set_xlim(*ends)
-    if hue or papers:
+    if hue:
         charts.legend_right(axis)
     return figure
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attnlib as al
-from attnlib.auditing.inputs import load_data, load_scores, pools
+from attnlib.auditing.inputs import load_scores, pools
 from attnlib.utils.errors import ConfigError, DataError
 
 WORDS = "the film was a good bad dull bright story about people and places in winter".split()
@@ -25,11 +25,9 @@ def table(folder, labels, name="t.csv"):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([("a|b", "a", "b")[i % 3] for i in range(300)], "several labels at once"),
-        ([f"{i / 7:.3f}" for i in range(60) for _ in range(5)], "60 classes for 300 texts.*measurements"),
+        ([f"{i / 7:.3f}" for i in range(300)], "300 different values in 300 rows.*a measurement"),
         (["yes", "no"] * 15, "has 30 texts; an audit needs at least 100"),
         (["yes"] * 300, "A classifier needs at least two classes"),
-        ([f"c{i}" for i in range(75) for _ in range(4)], "75 classes for 300 texts"),
     ],
 )
 def test_data_that_cannot_be_audited(tmp_path, labels, said):
@@ -56,13 +54,8 @@ def test_arguments(model, told, said):
         al.audit(model, **{"data": "planted"} | told)
 
 
-def test_ordinary_labels_pass(tmp_path):
-    for labels in (["1", "2", "3", "4", "5"] * 40, ["New York, NY", "Paris, France"] * 100):
-        assert set(load_data(table(tmp_path, labels)).classes) == set(labels)
-
-
 def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
-    corpus = load_data(table(tmp_path, ["yes", "no"] * 200))
+    corpus = al.load_corpus(table(tmp_path, ["yes", "no"] * 200))
     grown, pool, notes = pools(corpus, given=False)
     assert len(pool) == len(grown.test) == 100
     assert "100 texts are kept" in notes[0]
@@ -70,7 +63,7 @@ def test_enough_texts_are_kept_to_judge_on_and_none_is_trained_on(tmp_path):
     _, everything, _ = pools(corpus, given=True)
     assert len(everything) == 400
     with pytest.raises(DataError, match="left to train on"):
-        pools(load_data(table(tmp_path, ["yes", "no"] * 60)), given=False)
+        pools(al.load_corpus(table(tmp_path, ["yes", "no"] * 60)), given=False)
 
 
 def test_scores_from_elsewhere(tmp_path):

@@ -73,7 +73,7 @@ def test_an_out_that_cannot_be_written_is_refused_before_a_kernel_starts(
 def test_what_the_system_refuses_is_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "store").write_text("")
     monkeypatch.setenv("ATTNLIB_STORE", str(tmp_path / "store"))
-    for args in (["list"], ["show", "ab"], ["gc"]):
+    for args in (["list"], ["gc"]):
         result = attn("runs", *args)
         assert result.exit_code == 2
         assert "Not a directory" in result.output

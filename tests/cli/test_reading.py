@@ -6,7 +6,6 @@ import pytest
 from click.testing import CliRunner
 
 import attnlib as al
-from attnlib.auditing.inputs import load_data
 from attnlib.cli.main import main
 from attnlib.data.corpora import data_config
 from attnlib.utils.errors import DataError
@@ -45,9 +44,8 @@ def test_a_corpus_is_named_in_one_way_everywhere(latin: Path) -> None:
     spec = {"path": str(latin), "encoding": "latin-1", "text": "a1", "drop_missing": True}
     written = f"{{path: {latin}, encoding: latin-1, text: a1, drop_missing: true}}"
     corpus = al.load_corpus(spec)
-    assert load_data(spec).fingerprint == load_data(written).fingerprint == corpus.fingerprint
     named = {key: value for key, value in spec.items() if key != "path"}
-    assert load_data(latin, **named).fingerprint == al.load_corpus(written).fingerprint == corpus.fingerprint
+    assert al.load_corpus(latin, **named).fingerprint == al.load_corpus(written).fingerprint == corpus.fingerprint
     assert al.FitSpec(data=written).data == al.FitSpec(data=data_config(spec)).data
     config = al.ModelConfig(encoder="none", embedding_size=2)
     fitted = [al.fit(one, config, al.TrainConfig(epochs=0)) for one in (written, corpus)]

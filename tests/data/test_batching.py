@@ -45,12 +45,6 @@ def test_unattended_words():
     assert vectoriser.tokens(TEXT) == ["a", "new", "b"]
 
 
-def test_sentences_of_a_cut_text():
-    text = Example(tuple("abababab"), 0, sentences=(0, 2, 5))
-    batch = WordVectoriser(VOCABULARY, sentences=True, max_length=4).batch([text])
-    assert batch.sentences.tolist() == [[0, 0, 1, 1]]
-
-
 def test_text_of_unknown_words_and_empty_text():
     batch = WordVectoriser(VOCABULARY).batch([Example(("x", "y"), 0), Example((), 0)])
     assert batch.ids.tolist() == [[1, 1], [0, 0]]
@@ -123,7 +117,7 @@ def test_until_drops_the_end_of_every_text(vectoriser, planted):
 
 
 def test_saved_and_loaded(planted):
-    vectoriser = WordVectoriser(planted.vocabulary, Preprocessing(digits="qqq"), 7, True, True, (".",))
+    vectoriser = WordVectoriser(planted.vocabulary, Preprocessing(digits="qqq"), True, True, (".",))
     again = vectoriser_from_json(vectoriser.to_json())
     assert isinstance(again, WordVectoriser)
     first, second = vectoriser.batch(planted.test[:5]), again.batch(planted.test[:5])

@@ -65,11 +65,9 @@ def test_wrong_width_says_which_to_set(tmp_path):
                 vectors(write(tmp_path / "v.txt", text), WORDS, size)
 
 
-def test_missing_file_and_unknown_treatment():
+def test_missing_file():
     with pytest.raises(DataError, match="'none', 'glove'"):
         vectors("nowhere.txt", WORDS, 3)
-    with pytest.raises(ConfigError, match="'normal' or 'zero'"):
-        vectors("none", WORDS, 3, oov="random")
 
 
 def test_a_file_is_read_once_and_again_when_it_changes(tmp_path, monkeypatch):

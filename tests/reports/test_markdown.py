@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -52,11 +51,6 @@ def test_headings_have_anchors_that_are_unique_over_a_notebook() -> None:
 )
 def test_links_lead_to_the_page_or_the_web_and_nowhere_else(source: str, shown: str) -> None:
     assert markdown(source, trusted=True) == f"<p>{shown}</p>\n"
-
-
-def test_a_local_image_is_embedded(tmp_path: Path) -> None:
-    (tmp_path / "dot.png").write_bytes(b"\x89PNG")
-    assert 'src="data:image/png;base64,iVBORw=="' in markdown("![dot](dot.png)", folder=tmp_path, trusted=True)
 
 
 def test_raw_html_passes_only_where_the_text_is_ours() -> None:

@@ -14,13 +14,6 @@ from attnlib.viz import plots
 from tests.viz.test_heatmap import luminance
 
 
-def test_notes_say_each_kind_of_the_kits_warnings_once() -> None:
-    library = "/x/lib/python3.11/site-packages/torch/nn.py:3: UserWarning: dropout\n  warnings.warn(\n"
-    ours = "/home/x/attnlib/data/texts.py:178: Unfinished: imdb: {} of 212 texts are the same\n  load()\n"
-    found = theme.notes([f"{library}{ours.format(3)}50%|###\n{library}", ours.format("1,300")])
-    assert found == [("imdb: 3 of 212 texts are the same", 2)]
-
-
 @pytest.mark.parametrize(
     ("html", "told"),
     [

@@ -142,13 +142,3 @@ def test_an_entry_mended_by_another_process_is_not_removed(store: Store) -> None
     with pytest.raises(CorruptEntry, match="does not match its checksum"):
         read.read("frames/numbers.parquet")
     assert store.get(KEY).frame("numbers")["value"][0] == 7.0
-
-
-def test_find_by_prefix(store: Store) -> None:
-    store.put(KEY, files())
-    store.put(OTHER, files())
-    assert store.find("ab").key == KEY
-    with pytest.raises(StoreError, match=r"No run .* start with 'ff'"):
-        store.find("ff")
-    with pytest.raises(StoreError, match="2 runs"):
-        store.find("")

@@ -3,7 +3,6 @@
 import io
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,7 +15,7 @@ def measured():
     rows = [("top", "a", 0.3, 0.2, 0.5), ("random", "a", 0.1, 0.05, 0.2), ("top", "b", 0.4, 0.3, 0.5)]
     rows.append(("random", "b", 0.2, 0.1, 0.4))
     frame = pd.DataFrame(rows, columns=["what", "level", "value", "low", "high"])
-    return frame.assign(paper=[0.35, np.nan, np.nan, np.nan], n=50)
+    return frame.assign(n=50)
 
 
 def texts(figure):
@@ -25,27 +24,20 @@ def texts(figure):
     return [t.get_text() for t in figure.findobj(mpl.text.Text) if t.get_text()]
 
 
-def test_intervals_reach_from_low_to_high_and_papers_are_hollow(measured):
-    figure = plots.intervals(measured, "what", hue="level", reference="paper", title="t", x="share", percent=True)
+def test_intervals_reach_from_low_to_high(measured):
+    figure = plots.intervals(measured, "what", hue="level", title="t", x="share", percent=True)
     axis = figure.axes[0]
     reaches = [segment[:, 0].tolist() for line in axis.collections for segment in line.get_segments()]
     assert reaches == [pytest.approx(pair) for pair in ([0.2, 0.5], [0.05, 0.2], [0.3, 0.5], [0.1, 0.4])]
-    hollow = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
-    assert len(hollow) == 1
-    assert hollow[0].get_xdata()[0] == 0.35
     drawn = texts(figure)
     assert "top  (n = 50)" in drawn
-    assert "paper: a" in drawn
-    assert "paper: b" not in drawn
     ticks = [text for text in drawn if text.endswith("%")]
     assert ticks
     assert not any("." in tick for tick in ticks), "no digits that say nothing"
-    alone = plots.intervals(measured.head(2), "what", reference="paper", title="t", x="x")
-    assert {"ours", "paper"} == {text.get_text() for text in alone.axes[0].get_legend().get_texts()}
 
 
 def test_shares_have_no_ticks_below_zero(measured):
-    none = measured.assign(value=0.0, low=0.0, high=0.0, paper=float("nan"))
+    none = measured.assign(value=0.0, low=0.0, high=0.0)
     axis = plots.intervals(none, "what", hue="level", title="t", x="share", percent=True).axes[0]
     assert axis.get_xlim()[0] < 0, "markers are whole"
     assert min(axis.get_xticks()) >= 0
@@ -94,18 +86,3 @@ def test_panels_that_would_be_too_wide_for_a_page_go_below_each_other():
             plots.label(axis, name, "x", "y", outer=True)
         lowest = [axis.get_xlabel() for axis in drawn.values()]
         assert lowest == [""] * (n - min(n, 2)) + ["x"] * min(n, 2), "one x per column, also above a gap"
-
-
-def test_names_of_points_touch_neither_points_nor_each_other_and_stay_inside():
-    figure, axis = plots.chart(size=(4, 3))
-    rng = np.random.default_rng(0)
-    points = [(*rng.uniform(0, 1, 2), f"λ = {k}", "C0") for k in range(40)]
-    axis.plot([x for x, *_ in points], [y for _, y, *_ in points], "o", ms=5)
-    plots.name_points(axis, [*points, (points[0][0], points[0][1], "the same place", "C1")])
-    figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in axis.texts]
-    assert 5 < len(boxes) < 40
-    assert "the same place" not in [text.get_text() for text in axis.texts]
-    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
-    places = axis.transData.transform([point[:2] for point in points])
-    assert not any(box.contains(*place) for box in boxes for place in places)

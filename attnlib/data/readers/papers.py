@@ -22,7 +22,6 @@ from attnlib.data.types import SPLITS, RawCorpus, RawExample
 from attnlib.utils.errors import AttnlibError, ConfigError, DataError
 
 POLARITY = ("negative", "positive")
-FIVE = ("very negative", "negative", "neutral", "positive", "very positive")
 NEWS = {"1": "world", "2": "sports", "3": "business", "4": "sci/tech"}
 ENTAILMENT = ("entailment", "neutral", "contradiction")
 _LEAF = re.compile(r"\([0-4] ([^()\s]+)\)")
@@ -86,13 +85,12 @@ def choice(option: str, value: object, *allowed: object) -> None:
 
 
 @paper("sst")
-def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
+def sst(path: str | None = None) -> RawCorpus:
     """train.txt, dev.txt and test.txt, one tree per line; the label is the root's.
 
-    classes  2: without the neutral sentences, {0, 1} negative and {3, 4} positive (Jain & Wallace); 5: all
+    As in Jain & Wallace without the neutral sentences: {0, 1} is negative, {3, 4} positive.
     """
-    choice("sst: classes", classes, 2, 5)
-    names = FIVE if classes == 5 else ("negative", "negative", None, "positive", "positive")
+    names = ("negative", "negative", None, "positive", "positive")
     rows = []
     for split, text in split_files("sst", path, r"(?P<split>train|dev|test)\.txt", SPLITS).items():
         for number, line in enumerate(lines(text), start=1):
@@ -102,7 +100,7 @@ def sst(path: str | None = None, *, classes: int = 2) -> RawCorpus:
             label = names[int(line[1])]
             if label is not None:
                 rows.append(RawExample(" ".join(words), label, split=split, id=f"{split}-{number}"))
-    return RawCorpus("sst", rows, FIVE if classes == 5 else POLARITY)
+    return RawCorpus("sst", rows, POLARITY)
 
 
 @paper("aclimdb")
@@ -147,14 +145,12 @@ def yelp(path: str | None = None) -> RawCorpus:
 
 
 @paper("agnews")
-def agnews(path: str | None = None, *, classes: int = 2) -> RawCorpus:
+def agnews(path: str | None = None) -> RawCorpus:
     """train.csv (or a part of it, train_5k.csv) and test.csv: number of the class, title (left out), description.
 
-    classes  2: world and business (Jain & Wallace); 4: all
+    As in Jain & Wallace, world and business alone.
     """
-    choice("agnews: classes", classes, 2, 4)
-    kept = ("world", "business") if classes == 2 else tuple(NEWS.values())
-    rows = []
+    rows, kept = [], ("world", "business")
     found = split_files("agnews", path, r"(?P<split>train|test)(?:_\w+)?\.csv(?:\.gz)?", ("train", "test"))
     for split, text in found.items():
         table = [row for row in csv.reader(io.StringIO(text, newline="")) if row]

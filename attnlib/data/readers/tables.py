@@ -54,8 +54,8 @@ def read_table(
     """The rows of a file; cells of csv and tsv are texts, and blank where they are empty.
 
     sep, encoding  for text files; without `encoding` UTF-8, or UTF-16 with its mark
-    header         whether row 1 names the columns; None: it does if it holds one of the `names` or a
-                   usual name, else it is compared with the other rows, and a doubt is a warning
+    header         whether row 1 names the columns; None: it does if it holds one of the `names` or a usual name,
+                   or nothing that is like the cells below it; that it does not is a warning
     """
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.{neighbour(path)}")
@@ -177,30 +177,21 @@ def _rows(text: str, path: Path, sep: str) -> list[list[str]]:
 
 
 def _is_header(rows: Sequence[Sequence[str]], path: Path, names: Collection[str]) -> bool:
-    """Whether row 1 names the columns: by names asked for, by usual names, else by what is below it."""
+    """Whether row 1 names the columns: by names asked for or usual ones, else unless it is like what is below."""
     first, asked = [cell.strip() for cell in rows[0]], {*names}
     if asked and asked <= {str(k) for k in range(len(first))}:  # columns named by their places
         return asked <= {*first}
-    if asked & {*first}:
-        return True
-    like = unlike = 0
-    for k, cell in enumerate(first):
-        column = [below for row in rows[1:SAMPLE] if (below := row[k].strip())]
-        if plain(cell) in USUAL and column.count(cell) < 2:
+    columns = [[below for row in rows[1:SAMPLE] if (below := row[k].strip())] for k in range(len(first))]
+    like = False
+    for cell, column in zip(first, columns, strict=True):
+        if cell in asked or (plain(cell) in USUAL and column.count(cell) < 2):
             return True
-        numbers = all(map(is_number, column))
-        if column and (numbers or len({*column}) <= max(2, len(column) // 5)):  # of a kind: numbers, or few values
-            same = is_number(cell) if numbers else cell in column
-            like, unlike = like + same, unlike + (not same)
-    if unlike and not like:
-        return True
-    taken, other = "the names of the columns", "header=False (--no-header)"
-    if like and not unlike:
-        taken, other = "a text, and the columns are called 0, 1 …", "header=True (--header)"
-    row = some([repr(cell[:40]) for cell in first], 4)
-    told = f"{path.name}: row 1 ({row}) is taken for {taken}. If that is wrong, say {other}."
-    warnings.warn(told, DataWarning, stacklevel=2)
-    return unlike > 0 or not like
+        like = like or cell in column or (is_number(cell) and all(map(is_number, column)))
+    if like:
+        row = some([repr(cell[:40]) for cell in first], 4)
+        told = f"{path.name}: row 1 ({row}) is taken for a text, and the columns are called 0, 1 …."
+        warnings.warn(f"{told} If that is wrong, say header=True (--header).", DataWarning, stacklevel=2)
+    return not like
 
 
 def _records(text: str, name: str) -> pd.DataFrame:

@@ -38,10 +38,6 @@ def frontier(results: Results) -> Chart:
         n = f"{int(part['texts'].max()):,} texts"
         plots.label(axis, dataset, "JSD of attentions (nats)", "TVD of outputs", n, outer=True)
         axis.legend(title="adversaries of")
-    for dataset, axis in panels.items():
-        part = table.loc[table["dataset"] == dataset, ["value_x", "value", "lam", "variant"]]
-        points = [(x, y, f"{lam:g}", CYCLE[VARIANTS.index(v)]) for x, y, lam, v in part.to_numpy()]
-        plots.name_points(axis, points)
     return figure
 
 
@@ -77,8 +73,8 @@ def sentences(results: Results) -> dict[str, Chart]:
 
 FIGURES = [
     Figure("frontier", frontier, "Change of outputs against distance of attentions, after the paper's Figure 1. "
-           "Each point is the mean over adversaries of one λ, which is written where there is room. Whiskers: 95% "
-           "intervals over trainings and texts.", "Curves",
+           "Each point is the mean over adversaries of one λ. Whiskers: 95% intervals over trainings and texts.",
+           "Curves",
            otherwise="There is no adversary: none was asked for, or every one failed."),
     Figure("sentence", sentences, "What each word of a dev sentence says alone, after the paper's Figures 2 to 7. "
            "Dotted: the answer of the whole.", "Lines over words"),

@@ -45,13 +45,6 @@ def test_data_in_row_1_is_said_and_can_be_contradicted(tmp_path):
     assert len([*load_corpus(path, header=True).items()]) == len(FILM) - 1
 
 
-def test_a_doubt_is_a_warning(tmp_path):
-    path = table(tmp_path / "a.csv", ["a film", "yes", "so"], [[text, label, "12"] for text, label in FILM])
-    with pytest.warns(DataWarning, match=r"is taken for the names of the columns.*header=False"):
-        corpus = load_corpus(path, query=None)
-    assert len([*corpus.items()]) == len(FILM)
-
-
 def test_scores_of_numbers_alone_are_data(tmp_path):
     from data.readers.written import PAIRS
 
