@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from attnlib.config import DataConfig
+from attnlib.config import DataConfig
 
 KIN = {
     "aclimdb": "imdb", "imdb": "imdb", "rotten_tomatoes": "sst", "sst2": "sst", "sst": "sst", "snli": "snli",

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from attnlib.data.types import Corpus
 from attnlib.reports.output import Output
+from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import corpus_table, settings
 from attnlib.studies.datasets import short
 from attnlib.studies.ledger import Judged, tally
+from attnlib.studies.params import StudyParams
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
 from attnlib.studies.results import RULE
+from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.text import plural
 from attnlib.viz.prose import say
 
 if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.store.specs import FitSpec
-    from attnlib.studies.params import StudyParams
     from attnlib.studies.study import Study
-    from attnlib.training.fitted import Fitted
 
 NAMED = 6
 """Models that learned nothing which are named one by one."""

@@ -24,16 +24,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 import attnlib.studies
 from attnlib.reports.plan import Plan, plans
-from attnlib.store.specs import FitSpec
+from attnlib.store.specs import FitSpec, Run
 from attnlib.utils import paths
 from attnlib.utils.errors import UnknownName, unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from attnlib.store.specs import Run
     from attnlib.studies.ledger import Claim, Judged
     from attnlib.studies.params import StudyParams
     from attnlib.studies.quantity import Figure, Table
@@ -45,8 +44,6 @@ class Paper:
     """A paper as it is cited: `Chrysostomou & Aletras 2021`; `corpora`: its table that describes its corpora."""
 
     citation: str
-    title: str
-    venue: str = ""
     url: str = ""
     corpora: int | str = ""
 

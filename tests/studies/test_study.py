@@ -15,7 +15,7 @@ from attnlib.utils.errors import UnknownName
 
 PAPERS = ["erasure", "mutual_information", "sparsity", "tasc", "tying_mlm"]
 FILES = {
-    "__init__.py": 'from attnlib.studies.study import Paper\n\nPAPER = Paper("Toy 2030", "A toy")\n',
+    "__init__.py": 'from attnlib.studies.study import Paper\n\nPAPER = Paper("Toy 2030")\n',
     "params.py": (
         "from attnlib.studies.params import Seed, Some, StudyParams\n\n\n"
         "class Params(StudyParams):\n    seeds: Some[Seed] = (0, 1, 2)\n"

@@ -9,11 +9,12 @@ training and text; different models are independent trainings (`study.seed_of`).
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.erasure.flips import fraction_to_flip, single_removals
 from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import run_grid
@@ -21,10 +22,7 @@ from attnlib.store.specs import Corpora, FitSpec, MeasureSpec
 from attnlib.studies.erasure.params import ARCHITECTURES, Params
 from attnlib.studies.results import Results
 from attnlib.studies.study import replicate
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 MODEL = ["dataset", "encoder"]
 """The columns that tell cells apart: `encoder` is han_rnn, flan_noenc and so on."""

@@ -8,9 +8,10 @@ seed; the model with its representation fixed and the adversary start from it. `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.measures.adversary import adversary
 from attnlib.store.grid import run_grid
 from attnlib.store.specs import Corpora, FitSpec, MeasureSpec, Run
@@ -20,9 +21,6 @@ from attnlib.studies.mutual_information.params import Params
 from attnlib.studies.results import Results, idle, without
 from attnlib.utils.errors import ConfigError
 from attnlib.utils.text import plural
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
 
 NAME = "mutual_information"
 MAIN = ("lstm", "additive")

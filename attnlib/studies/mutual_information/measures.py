@@ -6,17 +6,14 @@ A module of its own, small: what it imports is part of the name of every stored 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.measures.adversary import compare
 from attnlib.measures.rank_information import rank_information, ranked
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 
 def by_rank(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from attnlib.data.selection import preferred
+from attnlib.data.types import Example
 from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, Quantity
 from attnlib.studies.quickstart import numbers
 from attnlib.studies.results import Results
+from attnlib.training.fitted import Fitted
 from attnlib.viz import plots
 from attnlib.viz.heatmap import clearest
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
-    from attnlib.training.fitted import Fitted
 
 
 def compared(results: Results, quantity: Quantity, title: str, x: str) -> plots.Chart:

@@ -6,19 +6,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import named
 from attnlib.studies.quantity import Figure, NotTested, Quantity
+from attnlib.studies.results import Results
 from attnlib.studies.sparsity import numbers
 from attnlib.studies.sparsity.grid import PAIR, models
 from attnlib.studies.sparsity.numbers import KINDS, NAMES
 from attnlib.studies.sparsity.params import Params
 from attnlib.viz import plots
-
-if TYPE_CHECKING:
-    from attnlib.studies.results import Results
 
 
 def by_corpus(draw: Callable[[str, Results], plots.Chart], results: Results) -> dict[str, plots.Chart]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from attnlib.config import ModelConfig
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.measures.adversary import compare
 from attnlib.measures.agreement import attention_agreement, facets, hidden_dispersion
 from attnlib.measures.perturbation import decisions
@@ -25,10 +26,7 @@ from attnlib.store.specs import FitSpec, MeasureSpec, Run
 from attnlib.studies.results import Results
 from attnlib.studies.sparsity.params import Params
 from attnlib.studies.study import replicate, seed_of
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
+from attnlib.training.fitted import Fitted
 
 KEYS = ["dataset", "encoder", "model"]  # what tells the models apart, seeds aside
 ATTENTION = {"lstm": "additive", "transformer": "dot"}

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus
 from attnlib.erasure.flips import fraction_to_flip
 from attnlib.measures.perturbation import decisions
 from attnlib.store.grid import run_grid
@@ -26,11 +27,8 @@ from attnlib.studies.quantity import NotTested
 from attnlib.studies.results import idle, without
 from attnlib.studies.study import parted, replicate
 from attnlib.studies.tasc.params import Params
+from attnlib.training.fitted import Fitted
 from attnlib.utils.text import plural
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus
-    from attnlib.training.fitted import Fitted
 
 CELL = ["dataset", "encoder", "attention"]
 MODEL = [*CELL, "variant"]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Example
 from attnlib.studies.quantity import Figure
+from attnlib.studies.results import Results
 from attnlib.studies.tying_mlm.grid import fit
 from attnlib.studies.tying_mlm.numbers import distances, jsd
 from attnlib.studies.tying_mlm.params import VARIANTS
+from attnlib.training.fitted import Fitted
 from attnlib.viz import plots
 from attnlib.viz.heatmap import read
 from attnlib.viz.plots import CYCLE, MARKERS, Chart
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Example
-    from attnlib.studies.results import Results
-    from attnlib.training.fitted import Fitted
 
 
 @plots.styled

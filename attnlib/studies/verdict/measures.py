@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from attnlib.data.selection import sampled
+from attnlib.data.types import Corpus, Example
 from attnlib.erasure.flips import erasure_curves, fraction_to_flip
 from attnlib.measures import diagnosticity
 from attnlib.measures.adversary import search
@@ -18,11 +18,8 @@ from attnlib.measures.faithfulness import comprehensiveness_of, sufficiency_of
 from attnlib.measures.perturbation import attention_swaps, decisions, token_table
 from attnlib.measures.rank_information import rank_information, ranked
 from attnlib.rankings.scores import importance
+from attnlib.training.fitted import Fitted
 from attnlib.utils.device import measuring
-
-if TYPE_CHECKING:
-    from attnlib.data.types import Corpus, Example
-    from attnlib.training.fitted import Fitted
 
 READINGS = ("alpha", "alpha_grad")
 """Orders read off attention that the erasure tests follow: the weights, and weights times their gradients."""
