@@ -10,14 +10,12 @@ import pandas as pd
 
 from attnlib.data.types import Corpus
 from attnlib.reports.output import Output
-from attnlib.store.specs import FitSpec
 from attnlib.studies.beside import corpus_table, settings
 from attnlib.studies.datasets import short
 from attnlib.studies.ledger import Judged, tally
 from attnlib.studies.params import StudyParams
 from attnlib.studies.quantity import Figure, NotTested, Quantity, Table
 from attnlib.studies.results import RULE
-from attnlib.training.fitted import Fitted
 from attnlib.utils.errors import UnknownName, unknown
 from attnlib.utils.extras import needs
 from attnlib.utils.text import plural
@@ -25,9 +23,6 @@ from attnlib.viz.prose import say
 
 if TYPE_CHECKING:
     from attnlib.studies.study import Study
-
-NAMED = 6
-"""Models that learned nothing which are named one by one."""
 
 
 class Run:
@@ -52,10 +47,9 @@ class Run:
         if len(idle := self.results.idle):
             trained = plural(len(self.results.labels[list(idle)].drop_duplicates()), "model")
             named = [" ".join(str(part) for part in row if part == part) for row in idle.itertuples(index=False)]
-            more = f"; and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
             told.append(
                 f"**{len(idle)} of {trained} learned nothing** ({RULE}); the claims leave them out: "
-                f"{'; '.join(named[:NAMED])}{more}."
+                f"{'; '.join(named)}."
             )
         return told
 
@@ -75,10 +69,6 @@ class Run:
         learned = self.results.learned
         lost = [n for n in learned.judged if learned.frames[n].empty and len(self.results.frames[n])]
         return self.results if lost else learned
-
-    def fitted(self, fit: FitSpec) -> Fitted:
-        """A trained model of the grid."""
-        return self.results.grid.fitted(fit)
 
     def quantity(self, name: str) -> Quantity:
         """A number of the study by its name in `numbers`, to ask for its table, mean or share."""
@@ -145,14 +135,13 @@ class Run:
 
         fits, options = self.study.part("figures", "explored")(self.params)
         texts = self.results.grid.corpora[next(iter(fits.values())).data].test[:6]
-        return explore({name: self.fitted(fit) for name, fit in fits.items()}, texts, **options)
+        return explore({name: self.results.grid.fitted(fit) for name, fit in fits.items()}, texts, **options)
 
     def settings(self) -> None:
         """What deviates from the paper and why, then every setting of the paper next to ours."""
         table = settings(self.study.name, self.study.grid(self.params))
-        differs = table[table["why"] != ""]
         told = "Where this run deviates from the paper, and why."
-        self.output.table(differs, "deviations", caption=told, folded=False)
+        self.output.table(table[table["why"] != ""], "deviations", caption=told, folded=False)
         told = "Every setting that the paper or its code states, and that of the models of this run."
         self.output.table(table, "settings", caption=told, folded=True)
 

@@ -85,13 +85,6 @@ def test_an_open_direction_may_be_negligible(low, high, printed, unit, border, s
     assert size_of(effect(low, high), rule, printed, "undetermined") == size
 
 
-def test_a_claim_answers_both_questions() -> None:
-    claim = claim_of(effect(-0.045, 0.007), "less", paper=lambda _: Printed(-0.15, "Table 4, mean"))
-    assert (claim.verdict, claim.size, claim.decided) == ("undetermined", "smaller", True)
-    assert (claim.paper_effect, claim.paper_where) == (-0.15, "Table 4, mean")
-    assert claim.settles == ""
-
-
 def test_an_open_claim_says_what_would_settle_it() -> None:
     claim = claim_of(effect(-0.02, 0.10))
     assert not claim.decided

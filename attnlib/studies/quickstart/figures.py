@@ -30,7 +30,7 @@ def examples(run: Any) -> tuple[Fitted, list[Example]]:
 
     Texts with slurs or words of sex or violence are passed over.
     """
-    fitted, n = run.fitted(run.study.grid(run.params)[0].fits[0]), run.params.shown
+    fitted, n = run.results.grid.fitted(run.study.grid(run.params)[0].fits[0]), run.params.shown
     (corpus,) = run.corpora.values()
     presentable = sorted(preferred(corpus.test), key=len)
     longer = [example for example in presentable if len(example) >= 8] or presentable

@@ -47,13 +47,11 @@ def taus(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     signs = np.sign(values[:, None, :] - values[None, :, :])
     products = signs[..., :, None] * signs[..., None, :]
     total = products.sum((0, 1))
-    return _tau(total), _tau(total - 2 * products.sum(1))
-
-
-def _tau(sums: np.ndarray) -> np.ndarray:
+    sums = np.concatenate([total[None], total - 2 * products.sum(1)])
     own = np.sqrt(np.diagonal(sums, axis1=-2, axis2=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return sums / (own[..., :, None] * own[..., None, :])
+        found = sums / (own[:, :, None] * own[:, None, :])
+    return found[0], found[1:]
 
 
 def _tau_values(results: Results) -> pd.DataFrame:

@@ -11,15 +11,9 @@ import pytest
 
 from attnlib.studies.erasure import figures, numbers
 from attnlib.studies.erasure.grid import RANKINGS
-from tests.studies.erasure.frames import MODELS, few, firsts, singles
+from tests.studies.erasure.frames import MODELS, firsts, singles
 
 ONCE = {name: [3, None] for name in RANKINGS}
-
-
-def test_without_a_text_to_draw_a_figure_says_so():
-    for figure in (figures.delta_js, figures.negative, figures.flip_bars):
-        assert figure(SimpleNamespace(single=few(0))) is None
-    assert "more than one item" in figures.FIGURES[0].otherwise
 
 
 @pytest.mark.parametrize("value", ["fraction", "mass_removed"])

@@ -25,15 +25,6 @@ def test_curves_are_of_one_training(ranks) -> None:
     assert len(figures.curves(results(ranks, ranks=ranks)).axes) == 6
 
 
-def test_titles_show_the_stem_of_a_file_and_the_number_of_models() -> None:
-    taus = tau_frame(dataset="/home/me/mine.csv")
-    for chart in (figures.boxes(results(taus)), figures.uniformity(results(taus))):
-        assert chart.axes[0].get_title(loc="left") == "mine  (n = 18)"
-    boxes = figures.boxes(results(taus[taus["attention"] != "additive"]))
-    assert boxes.axes[0].get_legend() is None
-    assert [text.get_text() for text in boxes.legends[0].get_texts()] == ["Deep", "Dot"]
-
-
 def test_every_marker_and_whisker_is_inside(ranks) -> None:
     taus = pd.concat([tau_frame(), tau_frame(dataset="mine.csv", fix_attention=-0.9)])
     charts = [

@@ -31,17 +31,6 @@ def test_claims_fail_where_the_data_say_the_opposite() -> None:
     assert said[11] != "reproduced"
 
 
-def test_sizes_are_told_by_the_papers_numbers() -> None:
-    told = judged(found(lost=0.2), 2, 6, 7, 8, 11)
-    assert told[2].paper_where == "Table 1, sst"
-    assert told[2].size in ("smaller", "larger")  # 0.8 where the paper has 0.93 and 0.73
-    assert (told[7].size, told[7].paper_effect in (-0.866, -0.81)) == ("as large", True)
-    assert (told[11].size, told[11].paper_effect in (-0.06, -0.03)) == ("larger", True)
-    assert told[8].size == told[6].size == "no printed value"
-    failed = found().replace(duels=pd.DataFrame(), facets=pd.DataFrame())
-    assert sum(claim != "not tested" for claim in verdicts(failed).values()) == 14
-
-
 def test_the_papers_number_is_that_of_the_same_case() -> None:
     printed = {int(claim.id): claim.paper for claim in CLAIMS if claim.paper}
     assert set(printed) == {2, 4, 5, 7, 11, 12, 18, 19}

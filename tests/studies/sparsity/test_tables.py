@@ -39,13 +39,6 @@ def test_tables_stand_next_to_the_paper() -> None:
     assert "paper: entropy" not in TABLES["hidden"].frame(other)
 
 
-def test_texts_without_an_order_are_counted() -> None:
-    results = found()
-    rows = results.agreement
-    rows.loc[rows.index[:3], ["status", "value"]] = ["one token", np.nan]  # of softmax
-    assert TABLES["agreement"].frame(results)["without an order"].tolist() == [3] + [0] * 15
-
-
 def test_a_mean_over_states_counts_every_state_and_its_interval_texts() -> None:
     """Two texts of one and of three states: the mean is that of four states; equal texts leave no variance."""
     rows = [

@@ -6,11 +6,6 @@ import pytest
 
 from attnlib.studies.tasc.params import Params
 from attnlib.utils.errors import AttnlibError
-from tests.studies.tasc.made import profile
-
-
-def test_the_cell_shows_the_defaults():
-    assert profile("smoke") == Params()
 
 
 @pytest.mark.parametrize(

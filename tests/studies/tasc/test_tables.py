@@ -59,12 +59,6 @@ def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():
     assert numbers.f1_by_encoder(results(flips, told))["Lin-TaSc, MLP"].estimate == pytest.approx(0.1, abs=0.03)
 
 
-def test_table_5_is_next_to_the_closest_of_the_papers_corpora():
-    shown = table("baselines", frame(paper_like, dataset="rotten_tomatoes")).set_index(CELL)
-    assert shown.loc[("LSTM", "Tanh"), "paper: α∇α, Lin-TaSc"] == 0.19
-    assert first(shown.loc[("LSTM", "Tanh"), "WO, No-TaSc"]) == pytest.approx(0.52, abs=0.01)
-
-
 def words_of(dataset: str, seed: int, u: list[float]) -> pd.DataFrame:
     cell = {"dataset": dataset, "encoder": "lstm", "attention": "dot", "seed": seed}
     return pd.DataFrame({"word": list("abcdefg"), "u": u, "s": 1.0, "count": [5, 5, 5, 5, 5, 5, 1]}).assign(**cell)
@@ -76,18 +70,3 @@ def test_the_words_of_u_are_ordered_from_both_ends():
     found = results(frame(paper_like), words=words)
     shown = numbers.word_table(found, 2).groupby("dataset", sort=False)["word"].agg("".join)
     assert shown.to_dict() == {"adr": "gbac", "imdb": "afgbgbac"}
-
-
-def test_pooling_and_parameter_tables():
-    flips = frame(paper_like, encoders=("mlp",), variants=("lin",))
-    flips = flips[flips["attention"] == "dot"]
-    told = labels(0.9).query("encoder == 'mlp' and attention == 'dot' and variant == 'lin'")
-    pools = pd.concat([flips.assign(pool=p, value=flips["value"] + k / 10) for k, p in enumerate(("mean", "sum"))])
-    pooled = {"pooling_flips": pools, "pooling_labels": pd.concat([told.assign(pool=p) for p in ("mean", "sum")])}
-    shown = table("pooling", frame(paper_like), **pooled)
-    assert shown["pool"].tolist() == ["mean", "sum"]
-    assert shown["fraction by α∇α"].map(first).tolist() == pytest.approx([0.25, 0.35], abs=0.01)
-    sizes = pd.DataFrame({"vocabulary": 100, "embedding": 10, "scaling": [0, 100, 1000, 265]})
-    sizes = sizes.assign(dataset="sst", encoder="mlp", variant=["none", "lin", "feat", "conv"])
-    counted = table("parameters", frame(paper_like), parameters=sizes)
-    assert counted["added"].tolist() == [0, 100, 1000, 265]
