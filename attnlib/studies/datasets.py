@@ -1,4 +1,4 @@
-"""Data sets of a study: their names, where their texts come from, and the papers' names for them."""
+"""Datasets of a study: their names, where their texts come from, and the papers' names for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SST, not the same; bAbI is its task 1 where none is told."""
 
 
 class Dataset(str):
-    """The name of a data set in tables and legends, which knows where its texts come from.
+    """The name of a dataset in tables and legends, which knows where its texts come from.
 
     spec    as it was given: a name (`sst`), a file, `hub:NAME`, or a mapping as `data_config` takes it, perhaps
             with a `name`
@@ -51,7 +51,7 @@ class Dataset(str):
                 {part: Path(str(given[part])) for part in ("train", "dev", "test") if given.get(part)}
             )
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"The name of a data set is a text; got {name!r}.")
+            raise ValueError(f"The name of a dataset is a text; got {name!r}.")
         made = super().__new__(cls, name)
         made.spec, made.corpus = dict(spec) if isinstance(spec, Mapping) else str(spec), source
         return made

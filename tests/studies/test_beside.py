@@ -39,7 +39,7 @@ def test_a_difference_is_that_of_the_closest_corpus_or_the_mean_over_all() -> No
 
 def test_beside_asks_for_the_column_that_is_missing() -> None:
     ours = pd.DataFrame({"dataset": ["sst"], "encoder": ["lstm"], "metric": ["f1_macro"], "value": [0.8]})
-    with pytest.raises(ConfigError, match="add the columns attention, variant"):
+    with pytest.raises(ConfigError, match="by dataset, encoder, attention, variant"):
         beside(ours, "tasc", 2)
 
 

@@ -1,8 +1,8 @@
 """Attention as a guide to information (Wen et al. 2022): what is computed, and the frames it gives.
 
-Encoders and attentions are compared as independent trainings (`study.seed_of`). Paired is a replicate of a cell
-(corpus, encoder, attention) with what is made of it: its Gumbel twin and its twin with attention fixed share its
-seed; the model with its representation fixed and the adversary start from it. `seed` in frames is the replicate.
+Paired (`study.seed_of`) is a replicate of a cell (corpus, encoder, attention) with what is made of it: its Gumbel
+twin and its twin with attention fixed share its seed; the model with its representation fixed and the adversary
+start from it. `seed` in frames is the replicate.
 """
 
 from __future__ import annotations

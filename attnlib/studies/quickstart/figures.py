@@ -37,13 +37,13 @@ def examples(run: Any) -> tuple[Fitted, list[Example]]:
     readable = longer[: max(n, len(longer) // 4)]
     order = clearest([fitted], readable)
     places = np.linspace(0, len(order) - 1, min(n, len(order))).round().astype(int)
-    return fitted, [readable[order[place]] for place in places]
+    return fitted, [readable[place] for place in order[places]]
 
 
 FIGURES = [
     Figure("flips", partial(compared, quantity=numbers.flips, title="Decisions changed by one word", x="share of "
            "texts"), "The first word of a ranking is erased, or a random other one. Whiskers: 95% intervals over "
-           "texts, for these models. n counts texts times models.", "Dots with intervals"),
+           "texts, for these models; n: texts × models.", "Dots with intervals"),
     Figure("rankings", partial(compared, quantity=numbers.fractions, title="Words erased until the decision "
            "changes", x="fraction of words"), "Lower is better: the ranking finds the decisive words sooner. "
            "Compare attention with random and with leave-one-out, at each level.", "Dots with intervals"),

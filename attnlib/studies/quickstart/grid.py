@@ -26,8 +26,7 @@ def erasures(fitted: Fitted, corpus: Corpus, *, seed: int = 0) -> dict[str, pd.D
     """Decisions on the test texts (`labels`), and how many tokens must go until they change (`erased`).
 
     `value` is the share of tokens erased when the decision first changes, 1 where it never does; `removed` counts
-    them. `omission` asks the model what each token is worth, `random` knows nothing, and `other` erases any token
-    before the most attended one (Serrano & Smith 2019, section 4.2).
+    them. `other` erases any token before the most attended one (Serrano & Smith 2019, section 4.2).
     """
     others = []
     for row, alpha in enumerate(importance(fitted, corpus.test, "alpha")):

@@ -1,8 +1,7 @@
 """The verdict: every number of the study, its tables and its claims.
 
 A model is a design (encoder and four parts) trained once. What a part changes is a difference of means over the
-design, in which parts are balanced; how often a test prefers the truth is a mean over corpora and encoders. Models
-that learned nothing are left out throughout.
+design, in which parts are balanced.
 """
 
 from __future__ import annotations

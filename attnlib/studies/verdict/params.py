@@ -27,8 +27,8 @@ PARTS: dict[str, Sequence[Any]] = {
 class Params(StudyParams):
     """The parameters of `06_verdict`.
 
-    Of `counts` of clusters for information by rank, the largest that the texts allow counts; other attention with the
-    same output is searched for `adversary_texts` in `adversary_steps`; models of known honesty train on `guide_texts`.
+    Of `counts` of clusters for information by rank, the largest that the texts allow counts; an adversary is
+    searched for `adversary_texts` in `adversary_steps`; models of known honesty train on `guide_texts`.
     """
 
     limit: Size | None = 250

@@ -12,11 +12,9 @@ from tests.studies.erasure.frames import profile
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"corpora": ["imbd"]}, "Did you mean 'imdb'"),
         ({"corpora": []}, "at least one"),
         ({"encoders": ["lstm"]}, "'rnn', 'conv' or 'noenc'"),
         ({"vector_files": {"yelp": "a.txt"}}, "Unknown corpus in vector_files"),
-        ({"hiden_size": 4}, "Did you mean 'hidden_size'"),
     ],
 )
 def test_nonsense_is_refused_before_anything_runs(options, told):

@@ -29,7 +29,7 @@ def test_the_authors_draws_are_next_to_the_papers() -> None:
     both = pd.concat([singles(CELLS), singles(CELLS, alone=5, sampling="authors", dataset="yelp")])
     row = table("flips_paper", both).loc["HANrnn"]
     assert [float(row[name].split()[0]) for name in numbers.CELLS.values()] == [10.0, 30.0, 20.0, 40.0]
-    assert (row["data set"], row["n"], row["texts"]) == ("yelp", 20, 10)
+    assert (row["dataset"], row["n"], row["texts"]) == ("yelp", 20, 10)
     assert row["paper: neither flips"] == 87.7
 
 

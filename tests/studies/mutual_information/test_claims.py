@@ -98,16 +98,6 @@ def test_only_adversaries_decide_on_adversaries(told: dict, verdict: str) -> Non
     assert (found.verdict, found.n) == (verdict, 3 if verdict == "reproduced" else 0)
 
 
-def test_a_corpus_without_true_adversaries_is_left_out() -> None:
-    assert verdicts(tau_frame(), pd.DataFrame())[7].verdict == "not tested"
-    taus = pd.concat([tau_frame(), tau_frame(dataset="imdb", adversary=-0.9)])
-    found = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb", jsd=0.01)]))[7]
-    assert (found.verdict, found.n, found.paper_where) == ("reproduced", 3, "Table 4, sst")
-    assert found.effect == pytest.approx(0.95 - 0.88)
-    both = verdicts(taus, pd.concat([apart_frame(), apart_frame("imdb")]))[7]
-    assert (both.verdict, both.n) == ("not reproduced", 6)
-
-
 @pytest.mark.parametrize(("number", "told"), [(6, "fix_representation"), (7, "adversary")])
 def test_what_never_followed_information_is_not_kept(number: int, told: str) -> None:
     lost = verdicts(tau_frame(dict.fromkeys(GOOD, -0.4), best=0.0, **{told: -0.42}))[number]

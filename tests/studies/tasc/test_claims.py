@@ -137,10 +137,9 @@ def test_in_short_tells_what_tasc_does_to_attention_alone():
 def test_a_check_fails_when_the_two_tests_disagree():
     flips = frame(paper_like)
     params = Params(variants=["none", "lin"], seeds=[0, 1, 2])
-    sizes = pd.DataFrame({"variant": ["lin"], "scaling": [5], "vocabulary": [5]})
     fraction = flips["metric"] == FRACTION
     flips["value"] = np.where(fraction, 2 / 20, 0.0)
-    found = results(flips, labels(0.9, texts=4), parameters=sizes)
+    found = results(flips, labels(0.9, texts=4))
     assert all(numbers.checks(found, params).values())
     flips.loc[flips.index[fraction][0], "value"] = 1 / 20
     wrong = [name for name, passed in numbers.checks(found, params).items() if not passed]

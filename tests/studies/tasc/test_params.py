@@ -17,8 +17,6 @@ from attnlib.utils.errors import AttnlibError
             {"shown_cells": [["rotten_tomatoes", "gru", "dot"]]},
             "shown_cells names rotten_tomatoes, gru, dot, which",
         ),
-        ({"shown_cells": [["rotten_tomatoes", "lstm", "dot"]] * 2}, "each once"),
-        ({"shown_cells": [["rotten_tomatoes", "lstm"]]}, "shown_cells"),
         ({"vectors": "glove", "embedding_size": 300}, "50 wide"),
         ({"epochs_without": {"adr": {"mlp": 30}}}, "corpus in epochs_without"),
     ],

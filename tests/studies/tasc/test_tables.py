@@ -9,7 +9,6 @@ from sklearn.metrics import f1_score
 
 from attnlib.studies.study import Study
 from attnlib.studies.tasc import numbers
-from attnlib.studies.tasc.grid import FRACTION
 from tests.studies.tasc.made import TEXTS, frame, labels, paper_like, results
 
 KEYS = ["ranking", "attention", "variant"]
@@ -39,15 +38,6 @@ def test_the_aggregate_table_is_next_to_the_papers_with_ratios():
     assert unanimous.startswith("100.00 [")
     assert unanimous.endswith(", 100.00]")
     assert "[100" not in unanimous, "no interval without a width"
-
-
-def test_a_large_corpus_counts_no_more_than_a_small_one():
-    """Lin-TaSc gains .5 in a corpus of 40 texts and loses .1 in one of 200."""
-    small = frame(lambda e, a, v, r: 0.2 if v == "lin" else 0.7)
-    large = frame(lambda e, a, v, r: 0.4 if v == "lin" else 0.3, dataset="imdb", texts=200)
-    found = results(pd.concat([small, large], ignore_index=True))
-    gain = numbers.gain(FRACTION, "alpha_grad").mean(found)
-    assert (gain.estimate, gain.texts) == (pytest.approx(-0.2, abs=0.01), 240)
 
 
 def test_f1_is_that_of_scikit_learn_and_is_next_to_the_papers():

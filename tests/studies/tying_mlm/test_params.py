@@ -19,7 +19,6 @@ def test_weights_of_single_corpora_next_to_a_sum_over_the_batch() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"corpora": ["plnated"]}, "Did you mean 'planted'"),
         ({"variants": ["tying"]}, "must hold 'base'"),
         ({"attentions": ["dot"]}, "must hold 'additive'"),
         ({"layers": [1]}, "layers.* equal to 2; got 1"),
