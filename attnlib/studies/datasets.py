@@ -83,11 +83,5 @@ def kin(name: str) -> str:
 
 def short(name: str) -> str:
     """A name fit for a title: of a file its stem, else the name itself."""
-    if name.startswith("hub:") or not brought(name):
-        return name
-    return Path(name).stem or name
-
-
-def brought(name: str) -> bool:
-    """Whether the name is that of a file or of a corpus on the hub, not of a registered one."""
-    return name.startswith("hub:") or "." in name or "/" in name
+    is_file = ("." in name or "/" in name) and not name.startswith("hub:")
+    return Path(name).stem or name if is_file else name

@@ -94,11 +94,6 @@ class StudyParams(Config):
         more = values.get(OPTIONS) if folds(values, cls) else None
         return cls(**own | dict(more or {}))
 
-    def facts(self) -> dict[str, Any]:
-        """What the header of the report says of the run."""
-        seeds = getattr(self, "seeds", None)
-        return {"corpora": list(map(short, self.corpora))} | ({} if seeds is None else {"seeds": list(seeds)})
-
     @property
     def setting(self) -> str:
         """In words, what claims are judged on."""

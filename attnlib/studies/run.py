@@ -30,7 +30,9 @@ class Run:
 
     def __init__(self, study: Study, params: StudyParams, results: Any, output: Output) -> None:
         self.study, self.params, self.results, self.output = study, params, results, output
-        output.header(**params.facts(), citation=study.paper.citation, paper_url=study.paper.url)
+        facts = {"corpora": list(map(short, params.corpora))}
+        facts |= {"seeds": list(params.seeds)} if hasattr(params, "seeds") else {}
+        output.header(**facts, citation=study.paper.citation, paper_url=study.paper.url)
 
     def __repr__(self) -> str:
         return "\n".join([f"Run({self.study.name!r})", *self._summary()])

@@ -102,11 +102,6 @@ ALONG = {
 """What is followed along λ."""
 
 
-def above_inputs(kind: str) -> Quantity:
-    """Agreement with hidden states minus that with inputs, paired by text within a model."""
-    return agreement.where(pair).of(model=MODEL).minus("importance", f"{kind}_hidden", f"{kind}_input")
-
-
 def sparsemax_minus(quantity: Quantity) -> Quantity:
     """What sparsemax changes against softmax, paired by text and seed."""
     return quantity.where(pair).minus("projection", "sparsemax", "softmax")
@@ -219,7 +214,7 @@ TABLES = [
           [*MODEL, "importance"]),
     Table("trends", trends, "Kendall τ-b of λ (larger: sparser) with a model's mean, averaged over "
           "seeds, each of which trains the whole path; the interval is over seeds. Entropy next to "
-          "the paper's Table 2. Largest at: the λ with the highest mean.",
+          "the paper's Table 2.",
           otherwise="There is no trend: no model along λ learned anything."),
     Table("adversaries", {"JSD": jsd.of(printed=(STUDY, 5, "jsd_attention")), "accuracy": duels.of(
           value="right_adversary", bounds=SHARE, printed=(STUDY, 5, "accuracy")), "change":
@@ -271,12 +266,13 @@ def costs(id: str, says: str, where: str, base: str, kind: str, **more) -> Claim
 def of_importance(kind: str, words: str, ids: Sequence[str], figure: int) -> list[Claim]:
     """What the paper says of an importance."""
     inputs = {"importance": f"{kind}_input"}
+    above = agreement.where(pair).of(model=MODEL).minus("importance", f"{kind}_hidden", f"{kind}_input")
     gaps = partial(theirs, 6, MODEL, importance=f"{kind}_hidden", minus=inputs)
     changes = partial(theirs, 6, CELL, projection="sparsemax", **inputs, minus={"projection": "softmax"})
     return [
         Claim(f"Attention agrees more with the {words} importance of hidden states than with that "
               f"of inputs", f"Figure {figure}, Table 6", f"paired difference of Kendall τ-b with "
-              f"softmax and with sparsemax, {EVERY}", above_inputs(kind).each, paper=gaps, unit="τ-b",
+              f"softmax and with sparsemax, {EVERY}", above.each, paper=gaps, unit="τ-b",
               figure="agreement", id=ids[0]),
         Claim(f"Sparse attention, here sparsemax, does not make the {words} importance of inputs "
               f"sparse", "section 4, Figure 2", f"entropy of {words} importance with sparsemax "

@@ -74,8 +74,7 @@ def sentences(results: Results) -> dict[str, Chart]:
 
 FIGURES = [
     Figure("frontier", frontier, "Change of outputs against distance of attentions, after the paper's Figure 1. "
-           "Each point is the mean over adversaries of one λ, which is written where there is room. Whiskers: 95% "
-           "intervals over trainings and texts.", "Curves",
+           "Each point is the mean over adversaries of one λ, with 95% intervals.", "Curves",
            otherwise="There is no adversary: none was asked for, or every one failed."),
     Figure("sentence", sentences, "What each word of a dev sentence says alone, after the paper's Figures 2 to 7. "
            "Dotted: the answer of the whole.", "Lines over words"),
