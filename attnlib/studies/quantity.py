@@ -238,10 +238,9 @@ class Table:
         return named(self.shown(found), self.names).rename(columns=self.names) if len(found) else found
 
     def _side_by_side(self, results: Any, columns: Mapping[str, Column]) -> pd.DataFrame:
-        """Quantities as columns, one row per group, with the counts of the first that has an interval.
+        """Quantities of this run as columns, one row per group, with the counts of the first that has an interval.
 
-        Holm's p stands next to a difference, and what the paper prints next to ours. Quantities that this run lacks
-        are left out.
+        Holm's p stands next to a difference, and what the paper prints next to ours.
         """
         by, made, counts = list(self.by), [], []
         for name, column in columns.items():

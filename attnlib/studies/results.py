@@ -1,7 +1,4 @@
-"""What a study found: tidy frames, and which trainings may decide.
-
-The decisions of a model that learned nothing say nothing about its attention.
-"""
+"""What a study found: tidy frames, and which trainings may decide."""
 
 from __future__ import annotations
 

@@ -164,8 +164,8 @@ def notebook_of(study: str) -> str:
 def seed_of(replicate: int, *cell: object) -> int:
     """The seed of a training, from its cell and its replicate.
 
-    Trainings of different cells share nothing: not the initial values, the order of batches or the vectors of
-    unknown words. What is compared within a cell (with TaSc and without) shares all three: it is paired.
+    Trainings of different cells share no initial values, order of batches or vectors of unknown words. What is
+    compared within a cell (with TaSc and without) shares all three: it is paired.
 
     >>> seed_of(0, "sst", "lstm") == seed_of(0, "sst", "lstm") != seed_of(1, "sst", "lstm")
     True

@@ -122,12 +122,6 @@ def test_nothing_to_judge_by_is_not_tested(found) -> None:
     assert (claim.verdict, claim.note, claim.n) == ("not tested", ABSENT, 0)
 
 
-def test_one_training_decides_nothing() -> None:
-    claim = claim_of(Effect(0.4, trainings=1, texts=50, n=50))
-    assert claim.verdict == "undetermined"
-    assert "no interval" in claim.note
-
-
 def test_what_a_rule_cannot_be() -> None:
     with pytest.raises(ConfigError, match="Did you mean 'greater'"):
         Claim(**SAID, id="t-1", effect=lambda _: None, direction="greator")

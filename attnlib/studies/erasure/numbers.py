@@ -48,8 +48,6 @@ once everything is removed so is all attention, whatever the ranking."""
 ALONE = "No text has more than one item, so there is nothing to compare."
 UNSHARED = "No decision is flipped by all four rankings, so there is nothing to compare."
 
-# rows ---------------------------------------------------------------------------------------------
-
 
 def below_zero(single: pd.DataFrame) -> pd.DataFrame:
     """The texts in which r matters more; `near`: whether Δα lies below its model's median."""
@@ -92,9 +90,6 @@ def by_context(single: pd.DataFrame) -> pd.DataFrame:
     names = kept["encoder"].str.split("_", expand=True).reindex(columns=[0, 1])
     kept = kept.assign(architecture=names[0], context=names[1])
     return kept[kept.groupby(["dataset", "architecture"])["context"].transform("nunique") == 3]
-
-
-# numbers ------------------------------------------------------------------------------------------
 
 
 def on(key: tuple) -> str:
@@ -148,9 +143,6 @@ def rarer_tails(results: Results) -> dict[str, Effect]:
     return {step: tail.minus("importance", a, b).mean(results) for step, (a, b) in STEPS.items()}
 
 
-# tables -------------------------------------------------------------------------------------------
-
-
 def cell(k: int, metric: str) -> Quantity:
     """A cell of Table 2 in percent, r drawn as the released code does, next to the paper's."""
     drawn = matters.of(rows=partial(compared, sampling="authors", importance="alpha"))
@@ -176,8 +168,6 @@ TABLES = [
           "Which ranking flips with fewer items, text by text: shares of the n texts (× trainings) "
           "that at least one of them flips, with 95% intervals.", digits=3, otherwise=ALONE),
 ]  # fmt: skip
-
-# claims -------------------------------------------------------------------------------------------
 
 
 def table2(results: Results, of: Sequence[str], among: Sequence[str] = ()) -> Printed:

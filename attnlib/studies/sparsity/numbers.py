@@ -57,8 +57,7 @@ def pair(frame: pd.DataFrame) -> pd.DataFrame:
 def states(column: str, hidden: pd.DataFrame) -> pd.DataFrame:
     """Means over hidden states, as one number per text: what `effect` takes.
 
-    The mean of a model is that over all states of all texts, a ratio of two sums over texts: `value` is the
-    jackknife's pseudovalue of a text, `point` the mean of the training.
+    The mean of a model is that over all states of all texts, a ratio of two sums over texts.
     """
     model = [c for c in (*KEYS, "projection", "seed") if c in required(hidden)]
     texts = hidden.groupby([*model, "instance"], sort=False)[column]
@@ -117,9 +116,8 @@ def on_path(frame: pd.DataFrame) -> pd.DataFrame:
 def paths(name: str, results: Results) -> Iterator[tuple[tuple, pd.DataFrame, Effect]]:
     """Corpus and encoder, the means of their models (seeds in rows, λ in columns), and the trend along λ.
 
-    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, which are the independent
-    repetitions: the places on the path are chosen, and texts enter through the means. Models that are all alike
-    have a τ of 0; without a value at some place there is no trend.
+    That is Kendall's τ-b of λ and the means of a seed, averaged over seeds, the independent repetitions. Models
+    that are all alike have a τ of 0; without a value at some place there is no trend.
     """
     quantity = ALONG[name]
     rows = required(quantity.rows(getattr(results, quantity.frame)), quantity.why)
@@ -142,8 +140,8 @@ def trend(name: str, results: Results) -> dict[str, Effect]:
 def cost(base: str, variant: str, results: Results) -> dict[str, Effect]:
     """Change of accuracy at the weakest push that takes attention FAR on average; without bounds where none does.
 
-    A stronger one only buys accuracy for distance that nobody asked for. A case decides nothing either where the
-    control (push 0) loses accuracy too: the loss is then not that of other attention.
+    Nor is anything decided where the control (push 0) loses accuracy too: the loss is then not that of other
+    attention.
     """
     of_base, found = duels.only(model=base, variant=variant), {}
     changes, reach = of_base.each(results), jsd.only(model=base, variant=variant).each(results)

@@ -110,10 +110,10 @@ def grid(params: Params) -> list[MeasureSpec]:
 
     cells = product(params.corpora, params.encoders, params.attentions, params.variants, params.seeds)
     runs = [measured("grid", *c, baselines=BASELINES if c[3] in ("none", "lin") else ()) for c in cells]
+    plain = "mlp" if "mlp" in params.words else params.words[0]
     for seed in params.seeds:
-        for cell in shown(params, 4):
-            runs.append(MeasureSpec.of(words, fit(params, *cell, "lin", seed)))
-        pooled = (params.corpora[0], *params.pooled, "lin", seed)
+        runs += [MeasureSpec.of(words, fit(params, *cell, "lin", seed)) for cell in shown(params, 4)]
+        pooled = (params.corpora[0], plain, params.attentions[0], "lin", seed)
         runs += [measured("pooling", *pooled, pool=pool) for pool in POOLS]
     return runs
 

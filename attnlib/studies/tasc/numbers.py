@@ -34,8 +34,6 @@ COMPARABLE = 0.05
 TRAINING, SCALED = [*CELL, "seed"], ("lin", "feat", "conv")
 KIND = {"lstm": 1, "gru": 1, "mlp": -1, "cnn": -1}
 
-# numbers ------------------------------------------------------------------------------------------
-
 
 def of(metric: str, rankings: tuple[str, ...], flips: pd.DataFrame) -> pd.DataFrame:
     """Rows of a metric by some rankings."""
@@ -165,9 +163,6 @@ def lin_leads(means: pd.DataFrame) -> pd.Series:
     return (means["lin"] < np.fmin.reduce(others) + COMPARABLE * means["none"]).mean(axis=1)
 
 
-# what the paper prints ----------------------------------------------------------------------------
-
-
 def cells_of(results: Results) -> dict[str, Any]:
     """Corpora, encoders and attentions of the run."""
     dataset, encoder, attention = (results.flips[column].unique() for column in CELL)
@@ -200,9 +195,6 @@ def in_each(cases: Callable[[Results], Mapping[str, Quantity]], table: int) -> d
         "effect": lambda results: {case: one.mean(results) for case, one in cases(results).items()},
         "paper": lambda results: {case: printed(table, one, results) for case, one in cases(results).items()},
     }
-
-
-# tables -------------------------------------------------------------------------------------------
 
 
 def aggregate(metric: str, results: Results) -> pd.DataFrame:
@@ -254,8 +246,6 @@ TABLES = [
           frame="pooling_flips")}, "After the paper's footnote 4: Lin-TaSc by pooling (direct: u "
           "itself).", ["pool"], digits=3, cells=CELL),
 ]  # fmt: skip
-
-# claims -------------------------------------------------------------------------------------------
 
 CASES = "share of rankings and variants that are better than without TaSc, mean over trainings"
 KINDS = "fraction with recurrent encoders minus that with MLP and CNN"

@@ -103,12 +103,9 @@ def part_change(results: Results, part: str, test: str, reading: str = "alpha") 
 
     Within every corpus and encoder, cells of the design count alike; so do corpora and encoders.
     """
-    learned = results.learned
-    if test == "f1":
-        frame, text = f1_values(learned.labels, MODEL), "instance"
-    else:
-        scores = learned.scores
-        frame, text = scores[(scores["test"] == test) & (scores["importance"] == reading)], _text(test)
+    frame = results.learned.scores
+    frame = frame[(frame["test"] == test) & (frame["importance"] == reading)]
+    frame = f1_values(results.learned.labels, MODEL) if test == "f1" else frame
     column, *levels = CHANGES[part]
     strata = [own for _, own in required(frame)[CELL].drop_duplicates().groupby(STRATUM, sort=False)]
     strata = [own for own in strata if set(levels) <= set(own[column])]
@@ -117,7 +114,7 @@ def part_change(results: Results, part: str, test: str, reading: str = "alpha") 
         for level, sign in zip(levels, (1, -1), strict=True):
             side = own[own[column] == level]
             weights |= dict.fromkeys(side.itertuples(index=False, name=None), sign / len(side) / len(strata))
-    return effect(frame, CELL, weights=weights, text=text) if weights else Effect(NAN)
+    return effect(frame, CELL, weights=weights, text=_text(test)) if weights else Effect(NAN)
 
 
 def part_changes(results: Results) -> pd.DataFrame:
