@@ -125,7 +125,7 @@ def test_train_and_erase_without_any_extra() -> None:
 @pytest.mark.parametrize(
     ("extra", "code"),
     [
-        ("notebooks", "from attnlib.cli.main import main; main(['run', '01_tasc'], standalone_mode=False)"),
+        ("notebooks", "from attnlib.cli.main import main; main(['run', '01_tasc'])"),
         ("cluster", "from attnlib.store.executors import make_executor; make_executor('dask:tcp://127.0.0.1:1')"),
         ("hub", "import attnlib as al; al.load_corpus('hub:imdb')"),
     ],
